@@ -1,0 +1,101 @@
+# Two targets matter to a newcomer: `make demo` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+CACHE := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/mainstem
+UV := $(CACHE)/bin/uv
+BIN := .venv/bin
+JARS := app/jars/src/mainstem_jars/jars
+INSTALL := $(UV) pip install --quiet --python
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup lock jars wheels demo check format test test-unit test-spark test-services test-apiserver \
+	test-full generate servers bench-overhead clean clean-cache
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready-dev ## .venv with everything for development
+
+.venv/ready-dev: requirements.lock pyproject.toml app/pyproject.toml operator/pyproject.toml $(JARS)/.ready
+	@sh bootstrap.sh uv java
+	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(INSTALL) $(BIN)/python --requirement requirements.lock
+	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app --editable operator
+	@touch $@ .venv/ready-demo
+
+.venv/ready-demo: requirements-demo.lock app/pyproject.toml $(JARS)/.ready
+	@sh bootstrap.sh uv java
+	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(INSTALL) $(BIN)/python --requirement requirements-demo.lock
+	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app
+	@touch $@
+
+# Resolved once per content of the pom, kept in the cache, linked into the wheel's folder.
+jars: $(JARS)/.ready ## the JVM dependencies, from app/jars/pom.xml
+$(JARS)/.ready: app/jars/pom.xml
+	@sh bootstrap.sh uv java maven
+	@key=$$(sha256sum app/jars/pom.xml | cut -c1-16); kept=$(CACHE)/jars/$$key; \
+	if [ ! -d $$kept ]; then \
+	    echo "resolving the JVM dependencies (36 MB)"; \
+	    rm -rf $$kept.part && mkdir -p $$kept.part; \
+	    mvn -q -B -f app/jars/pom.xml dependency:copy-dependencies -DoutputDirectory=$$kept.part; \
+	    mv $$kept.part $$kept; \
+	fi; \
+	rm -rf $(JARS) && mkdir -p $(JARS) && cp $$kept/*.jar $(JARS)/ && touch $@
+
+wheels: jars ## the wheels of the project, in dist/
+	@rm -rf dist && for member in app/jars app operator; do $(UV) build --quiet --wheel --out-dir dist $$member; done
+	@ls dist
+
+lock: ## requirements*.lock, from the pyproject files
+	@sh bootstrap.sh uv
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem --no-emit-package mainstem-jars \
+	    app/pyproject.toml operator/pyproject.toml --extra spark --group pyproject.toml:dev -o requirements.lock
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem-jars \
+	    app/pyproject.toml --extra spark --group pyproject.toml:demo --constraint requirements.lock -o requirements-demo.lock
+
+generate: setup ## CRD, JSON Schema and reference page, from the models
+	@$(BIN)/python -m mainstem.schema
+
+demo: .venv/ready-demo ## replay the flights of 2013 through a pipeline and look at the result
+	@$(BIN)/python demo/run.py
+
+check: setup ## format, lint, types, dependency rules, unit tests
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
+	@$(PYTEST) -q tests/unit
+
+format: setup ## format and mend what can be mended
+	@$(BIN)/ruff format && $(BIN)/ruff check --fix
+
+servers: setup ## build the real servers that tests use (once; kept in the cache)
+	@sh bootstrap.sh java maven go debs
+	@PYTHONPATH=tests $(BIN)/python -m harness.build
+
+test: check servers wheels ## every tier, within minutes
+	@$(PYTEST) -m "not full" tests/spark tests/services tests/apiserver
+
+test-unit: setup ## no JVM, no server
+	@$(PYTEST) -m "not full" tests/unit
+test-spark: setup ## local Spark
+	@$(PYTEST) -m "not full" tests/spark
+test-services: setup servers wheels ## real Kafka and S3
+	@$(PYTEST) -m "not full" tests/services
+test-apiserver: setup servers ## real etcd and kube-apiserver
+	@$(PYTEST) -m "not full" tests/apiserver
+test-full: check servers wheels ## the long sweeps too
+	@$(PYTEST) tests
+
+bench-overhead: setup servers ## what Mainstem costs over hand-written PySpark
+	@PYTHONPATH=tests $(BIN)/python bench/overhead.py
+
+clean: ## what make made in this checkout
+	rm -rf build dist .venv $(JARS)
+clean-cache: ## built servers and jars, outside the checkout
+	rm -rf $(CACHE)

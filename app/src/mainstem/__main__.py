@@ -1,0 +1,6 @@
+"""`python -m mainstem` is the command `mainstem`."""
+
+from mainstem.cli import main
+
+
+main()

