@@ -1,0 +1,101 @@
+"""Everything that can go wrong, as one tree.
+
+    MainstemError                reason          exit code
+    ├── SpecInvalid              SpecInvalid             3   the document is refused; carries every problem found
+    ├── NotReady                 (see below)             5   something that the pipeline needs is missing or unreachable
+    ├── QueryFailed              (Spark's or ours)       4   a query spent its restarts
+    └── DrainCut                 DrainCut                6   the deadline of the drain came before the batch's end
+
+Reasons are CamelCase and stable: they go to exit messages, logs and, on a cluster, into conditions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line; the README lists them."""
+
+    OK = 0
+    INTERNAL = 1
+    USAGE = 2
+    SPEC_INVALID = 3
+    QUERY_FAILED = 4
+    NOT_READY = 5
+    DRAIN_CUT = 6
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong in a document.
+
+    Attributes:
+        line: 1-based line in the file, 0 where the document has no text.
+        column: 1-based column.
+        path: where in the document, as Kubernetes writes it: `spec.sources[0].kafka.topic`.
+        message: what is wrong, with the value, and what would be right.
+        reason: stable name of the broken rule.
+        warning: True for a lint, which refuses nothing.
+    """
+
+    line: int
+    column: int
+    path: str
+    message: str
+    reason: str
+    warning: bool = False
+
+    def render(self, file: str) -> str:
+        """The one line that a user sees: `file:line:column: path: message [Reason]`."""
+        level = "warning: " if self.warning else ""
+        return f"{file}:{self.line}:{self.column}: {level}{self.path}: {self.message} [{self.reason}]"
+
+
+class MainstemError(Exception):
+    """Root of the tree. `reason` is stable; `remedy` says what to do, where we know it."""
+
+    exit_code = Exit.INTERNAL
+
+    def __init__(self, message: str, *, reason: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{self.message}{remedy} [{self.reason}]"
+
+
+class SpecInvalid(MainstemError):
+    """The document breaks at least one rule; `problems` holds all of them, in the order of the file."""
+
+    exit_code = Exit.SPEC_INVALID
+
+    def __init__(self, problems: Sequence[Problem], file: str = "") -> None:
+        self.problems = tuple(sorted(problems))
+        self.file = file
+        count = len(self.problems)
+        super().__init__(
+            f"the document is refused: {count} problem{'s' if count > 1 else ''}", reason="SpecInvalid"
+        )
+
+
+class NotReady(MainstemError):
+    """A broker, store, path, tool or right that the pipeline needs is not there."""
+
+    exit_code = Exit.NOT_READY
+
+
+class QueryFailed(MainstemError):
+    """A query failed more often than its restart budget allows, or in a way that no restart mends."""
+
+    exit_code = Exit.QUERY_FAILED
+
+
+class DrainCut(MainstemError):
+    """The deadline of the drain came before the running batch ended; the batch runs again at the next start."""
+
+    exit_code = Exit.DRAIN_CUT

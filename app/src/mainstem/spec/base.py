@@ -1,0 +1,138 @@
+"""What every model of the document is made of: strictness, names, durations, one-of-key unions."""
+
+import re
+from typing import Annotated, Any, ClassVar, Final, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+
+MAX_ITEMS: Final = 64
+MAX_SQL: Final = 16 * 1024
+
+LIST_MAP: Final = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+LIST_SET: Final = {"x-kubernetes-list-type": "set"}
+
+_UNITS: Final = {
+    "ms": 0.001,
+    "millisecond": 0.001,
+    "s": 1,
+    "second": 1,
+    "m": 60,
+    "min": 60,
+    "minute": 60,
+    "h": 3600,
+    "hour": 3600,
+    "d": 86400,
+    "day": 86400,
+    "w": 604800,
+    "week": 604800,
+}
+_INTERVAL_NAMES: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}  # fmt: skip
+DURATION_PATTERN: Final = (
+    r"^[0-9]{1,9} ?(ms|milliseconds?|s|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)$"
+)
+
+
+class Model(BaseModel):
+    """Frozen, camelCase, and closed: an unknown field is an error, never ignored.
+
+    A subclass that is a union names its alternatives in `one_of`: exactly one of these keys must be given.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=False,
+        validate_default=False,
+        use_attribute_docstrings=True,
+    )
+
+    one_of: ClassVar[tuple[str, ...]] = ()
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if not self.one_of:
+            return self
+        given = [key for key in self.one_of if self.member(key) is not None]
+        if len(given) != 1:
+            raise PydanticCustomError(
+                "one_of",
+                "exactly one of {choices} must be given, found {found}",
+                {"choices": ", ".join(self.one_of), "found": ", ".join(given) or "none"},
+            )
+        return self
+
+    def choice(self) -> str:
+        """The key that is given, for a union; its value is `member(choice())`."""
+        return next(key for key in self.one_of if self.member(key) is not None)
+
+    def member(self, key: str) -> Any:
+        """The value at a key of the document: `json` is the field `json_`, for pydantic has a `json` of its own."""
+        name = to_snake(key)
+        return getattr(self, f"{name}_" if f"{name}_" in type(self).model_fields else name)
+
+
+def to_snake(key: str) -> str:
+    """The Python name of a document's key: `processingTime` -> `processing_time`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()
+
+
+def seconds(duration: str) -> float:
+    """A duration of the document in seconds: `5 minutes` and `5m` are 300.0."""
+    number, unit = _split(duration)
+    return number * _UNITS[unit if unit in _UNITS else unit.removesuffix("s")]
+
+
+def interval(duration: str) -> str:
+    """A duration in Spark's words: `5m` becomes `5 minutes`."""
+    number, unit = _split(duration)
+    return f"{number} {_INTERVAL_NAMES.get(unit, unit)}"
+
+
+def _split(duration: str) -> tuple[int, str]:
+    match = re.fullmatch(r"([0-9]+) ?([a-z]+)", duration)
+    if match is None:
+        raise ValueError(f"not a duration: {duration!r}")
+    return int(match[1]), match[2]
+
+
+def _time_zone(name: str) -> str:
+    from zoneinfo import available_timezones  # reads the zone database: only where a zone is named
+
+    if name != "UTC" and name not in available_timezones():
+        raise PydanticCustomError(
+            "time_zone", "no such time zone, use a name like UTC or Europe/Zurich", {"value": name}
+        )
+    return name
+
+
+Identifier = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$", max_length=63),
+    Field(json_schema_extra={"x-why": "a SQL identifier: lower case letters, digits, underscores"}),
+]
+"""Name of a source, view, connection or sink: a SQL identifier in lower case."""
+
+Label = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", max_length=63)]
+"""Name of a query: a DNS label, as Kubernetes names are."""
+
+ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$", max_length=63)]
+Duration = Annotated[str, StringConstraints(pattern=DURATION_PATTERN, max_length=32)]
+"""Spark's interval strings (`30 seconds`, `1 day`) and their short forms (`30s`, `1d`)."""
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+"""A free string, in which `${parameter}` may stand."""
+
+Sql = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
+Ddl = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
+Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+Columns = Annotated[
+    tuple[Column, ...],
+    Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
+]
+OptionText = Annotated[str, StringConstraints(max_length=4096)]
+Options = Annotated[dict[Text, OptionText], Field(max_length=MAX_ITEMS)]
+TimeZone = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(_time_zone)]

@@ -1,0 +1,38 @@
+"""Column names of a source, as far as they are known without Spark."""
+
+from typing import Final
+
+import sqlglot
+from mainstem.spec.sources import Source
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+
+_KAFKA: Final = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
+
+
+def column_names(source: Source) -> list[str] | None:
+    """The columns of a source's relation, or None where only Spark can tell."""
+    if source.decode and source.decode.json_:
+        columns = ddl_columns(source.decode.json_.schema_)
+        return None if columns is None else [*columns, *source.decode.keep]
+    if source.kafka:
+        return [*_KAFKA, "headers"] if source.kafka.include_headers else list(_KAFKA)
+    if source.rate:
+        return ["timestamp", "value"]
+    if source.files:
+        return ["value"] if source.files.schema_ is None else ddl_columns(source.files.schema_)
+    return None
+
+
+def ddl_columns(ddl: str) -> list[str] | None:
+    """Top-level column names of a schema in DDL, or None where sqlglot cannot read it."""
+    try:
+        tree = sqlglot.parse_one(f"CREATE TABLE t ({ddl})", read="spark")
+    except (SqlglotError, RecursionError):
+        return None
+    schema = tree.this if isinstance(tree, exp.Create) else None
+    if not isinstance(schema, exp.Schema):
+        return None
+    columns = [column for column in schema.expressions if isinstance(column, exp.ColumnDef)]
+    return [column.name for column in columns] if len(columns) == len(schema.expressions) else None

@@ -1,0 +1,94 @@
+"""From the text of a file to a checked pipeline: YAML, shape, parameters, rules; all problems at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path as File
+
+from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.spec.messages import shape_problems
+from mainstem.spec.parameters import substitute
+from mainstem.spec.pipeline import KIND, StreamingPipeline
+from mainstem.spec.rules import check
+from mainstem.spec.yamltext import Text, parse
+
+
+@dataclass(frozen=True)
+class Document:
+    """A checked document: the pipeline as written, the same with its parameters filled in, and what to warn of."""
+
+    written: StreamingPipeline
+    pipeline: StreamingPipeline
+    warnings: tuple[Problem, ...]
+    file: str
+
+
+def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Document:
+    """The one pipeline of a file, checked by every rule that needs no Spark.
+
+    Args:
+        file: path of a YAML or JSON file; documents of other kinds beside the pipeline are passed over.
+        overrides: values of parameters, in place of the document's defaults.
+
+    Raises:
+        SpecInvalid: with all problems found, each with its line.
+        NotReady: the file cannot be read (`FileNotReadable`).
+    """
+    documents = read_all(file, overrides)
+    if len(documents) != 1:
+        problem = Problem(
+            1, 1, "$", f"holds {len(documents)} pipelines; one is run at a time", "NotOnePipeline"
+        )
+        raise SpecInvalid([problem], str(file))
+    return documents[0]
+
+
+def read_all(file: str | File, overrides: Mapping[str, str] | None = None) -> list[Document]:
+    """Every pipeline of a file; raises as `read` does."""
+    try:
+        text = File(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise NotReady(f"cannot read {file}: {why}", reason="FileNotReadable") from None
+    return read_text(text, str(file), overrides)
+
+
+def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | None = None) -> list[Document]:
+    """Every pipeline of a text; raises `SpecInvalid` with the problems of all of them."""
+    documents, problems = [], []
+    try:
+        parts = parse(text)
+    except SpecInvalid as invalid:
+        raise SpecInvalid(invalid.problems, file) from None
+    others = [part for part in parts if _other_kind(part)]
+    for part in parts:
+        if part in others and len(others) < len(parts):
+            continue
+        document, found = _read_part(part, file, overrides or {})
+        problems += found
+        documents += [document] if document else []
+    if not parts:
+        problems.append(Problem(1, 1, "$", f"the file is empty; a {KIND} is expected", "EmptyDocument"))
+    if any(not problem.warning for problem in problems):
+        raise SpecInvalid(problems, file)
+    return documents
+
+
+def _other_kind(part: Text) -> bool:
+    return isinstance(part.data, dict) and part.data.get("kind") not in (None, KIND)
+
+
+def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Document | None, list[Problem]]:
+    if not isinstance(part.data, dict):
+        line, column = part.where(())
+        return None, [
+            Problem(line, column, "$", f"a {KIND} is expected, found {part.data!r:.40}", "InvalidValue")
+        ]
+    part = replace(part, data={key: value for key, value in part.data.items() if key != "status"})
+    written, problems = shape_problems(part)
+    if written is None:
+        return None, problems
+    pipeline, found = substitute(written, part, overrides)
+    if pipeline is None:
+        return None, found
+    warnings = check(pipeline, part)
+    return Document(written, pipeline, tuple(p for p in warnings if p.warning), file), warnings

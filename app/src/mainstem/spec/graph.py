@@ -1,0 +1,93 @@
+"""Which relation reads which: the graph that rules, the build and the status share."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from mainstem.spec.pipeline import PipelineSpec, StreamingPipeline
+from mainstem.spec.queries import View
+from mainstem.spec.sources import Source
+from mainstem.spec.sql import Facts, aggregates, read
+
+
+class Graph:
+    """Sources, dead-letter relations and views of one pipeline, by name.
+
+    Where a view's SQL cannot be read without Spark, it counts as reading every relation whose name stands in it.
+    """
+
+    def __init__(self, pipeline: StreamingPipeline) -> None:
+        self.spec: PipelineSpec = pipeline.spec
+        self.sources: dict[str, Source] = {source.name: source for source in self.spec.sources}
+        self.dead_letters: dict[str, Source] = {
+            source.dead_letters: source for source in self.spec.sources if source.dead_letters
+        }
+        self.views: dict[str, View] = {view.name: view for view in self.spec.views}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Every relation that SQL and queries can read."""
+        return [*self.sources, *self.dead_letters, *self.views]
+
+    @cached_property
+    def facts(self) -> dict[str, Facts]:
+        """View -> what is certain of its SQL."""
+        return {name: read(view.sql) for name, view in self.views.items()}
+
+    def reads(self, relation: str) -> list[str]:
+        """Known relations that a relation reads directly, one entry for each occurrence, in the order of the text."""
+        if relation not in self.views:
+            return []
+        references = self.facts[relation].references
+        if references is None:
+            return [
+                name for name in self.names if name != relation and name in self.views[relation].sql.lower()
+            ]
+        return [reference.name for reference in references if reference.name in self.names]
+
+    def closure(self, relation: str) -> list[str]:
+        """The relation and all that it reads, directly or not, each once."""
+        seen: dict[str, None] = {}
+        todo = [relation]
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen[name] = None
+                todo += self.reads(name)
+        return list(seen)
+
+    def streams(self, relation: str) -> bool:
+        """True where a streaming source is among what the relation reads."""
+        return any(source.streaming for source in self.sources_of(relation))
+
+    def sources_of(self, relation: str) -> Iterator[Source]:
+        """The sources behind a relation, those of dead letters included."""
+        for name in self.closure(relation):
+            if found := self.sources.get(name) or self.dead_letters.get(name):
+                yield found
+
+    def aggregated(self, relation: str) -> bool | None:
+        """Whether the relation aggregates a stream: yes, no, or unknown. Not to be asked of a cycle."""
+        if relation not in self.views:
+            return False
+        below = {name: self.aggregated(name) for name in set(self.reads(relation))}
+        streaming = {name: self.streams(name) for name in below}
+        return aggregates(self.facts[relation], streaming, below)
+
+    def cycle(self) -> list[str] | None:
+        """A chain of views that leads back to its start, if there is one."""
+        done: set[str] = set()
+        for start in self.views:
+            if found := self._cycle_from(start, [], done):
+                return found
+        return None
+
+    def _cycle_from(self, name: str, chain: list[str], done: set[str]) -> list[str] | None:
+        if name in chain:
+            return [*chain[chain.index(name) :], name]
+        if name in done or name not in self.views:
+            return None
+        for below in self.reads(name):
+            if found := self._cycle_from(below, [*chain, name], done):
+                return found
+        done.add(name)
+        return None

@@ -1,0 +1,118 @@
+"""The document itself."""
+
+from typing import Annotated, Literal
+
+from mainstem.spec.base import LIST_MAP, MAX_ITEMS, Duration, Model, Options, ParameterName, Text, TimeZone
+from mainstem.spec.connections import Connection
+from mainstem.spec.queries import Query, View
+from mainstem.spec.sources import Source
+from pydantic import ConfigDict, Field, StringConstraints
+
+
+API_VERSION = "mainstem.dev/v1alpha1"
+KIND = "StreamingPipeline"
+
+PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,43}[a-z0-9])?$", max_length=45)]
+
+
+class Parameter(Model):
+    """A value that strings of the document refer to as `${name}`."""
+
+    name: ParameterName
+    """Name, as in `${name}`."""
+    value: Annotated[str, StringConstraints(max_length=4096)]
+    """Default; `mainstem run --set name=value` overrides it. Taken literally."""
+
+
+class Checkpoints(Model):
+    """Where checkpoints are kept."""
+
+    location: Text
+    """Folder, `s3a://bucket/prefix` or a local path. Each query has `<location>/<query>/<generation>`."""
+
+
+class SparkSettings(Model):
+    """Spark, as far as Mainstem does not own it."""
+
+    conf: Options = Field(default_factory=dict)
+    """Spark properties; those that Mainstem owns are refused by name."""
+
+
+class Restart(Model):
+    """What happens when a query fails."""
+
+    policy: Literal["OnFailure", "Never"] = "OnFailure"
+    """`OnFailure` starts the query again, within the living driver; the others go on."""
+    max_retries: Annotated[int, Field(ge=0, le=1000)] = 5
+    """Restarts in a row before the query is given up."""
+    backoff: Duration = "5 seconds"
+    """Wait before the first restart; doubled for each further one."""
+    max_backoff: Duration = "5 minutes"
+    """The longest wait."""
+    reset_after: Duration = "10 minutes"
+    """A query that ran for so long has its budget back."""
+
+
+class Drain(Model):
+    """How a pipeline stops."""
+
+    timeout: Duration = "60 seconds"
+    """Running batches are given so long to end; what has not ended by then is cut, and runs again at the next start."""
+
+
+class PipelineSpec(Model):
+    """What is read, how it is transformed, where it goes, and how it runs."""
+
+    parameters: Annotated[tuple[Parameter, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
+    """Values for `${name}` in strings of this document."""
+    connections: Annotated[
+        tuple[Connection, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
+    ] = ()
+    """Kafka clusters and S3 stores."""
+    sources: Annotated[
+        tuple[Source, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
+    ]
+    """What is read."""
+    views: Annotated[tuple[View, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
+    """Transformations in SQL."""
+    queries: Annotated[
+        tuple[Query, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
+    ]
+    """What is written; every query has its own checkpoint and its own scheduler pool."""
+    checkpoints: Checkpoints
+    """Where checkpoints are kept."""
+    time_zone: TimeZone = "UTC"
+    """Zone in which SQL reads and shows timestamps. Part of every checkpoint's identity."""
+    spark: SparkSettings = Field(default_factory=SparkSettings)
+    """Spark properties."""
+    restart: Restart = Field(default_factory=Restart)
+    """What happens when a query fails."""
+    drain: Drain = Field(default_factory=Drain)
+    """How the pipeline stops."""
+
+
+class Metadata(Model):
+    """Kubernetes' own metadata; only the name matters here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: PipelineName
+    """Name of the pipeline: a DNS label of at most 45 characters."""
+
+
+class StreamingPipeline(Model):
+    """A streaming pipeline: sources, views, queries."""
+
+    api_version: Literal["mainstem.dev/v1alpha1"]
+    """Version of the document's language."""
+    kind: Literal["StreamingPipeline"]
+    """Kind of the document."""
+    metadata: Metadata
+    """Name of the pipeline."""
+    spec: PipelineSpec
+    """What is wanted."""
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`."""
+        return self.metadata.name

@@ -1,0 +1,52 @@
+"""The rules that need no Spark. Each yields problems; only a certain no refuses."""
+
+from collections.abc import Callable, Iterator
+
+from mainstem.errors import Problem
+from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.rules import modes, owned, places, references, relations
+from mainstem.spec.rules.context import Context
+from mainstem.spec.yamltext import Text
+
+
+Rule = Callable[[Context], Iterator[Problem]]
+
+NAMING: tuple[Rule, ...] = (
+    references.duplicate_names,
+    references.relation_names,
+    references.connections,
+    references.query_relations,
+    references.one_query_each,
+    references.sql_relations,
+    references.cycles,
+    owned.options,
+    owned.spark_conf,
+    owned.secrets,
+    places.locations,
+)
+"""Rules that hold for any document; the others make sense only once these pass."""
+
+MEANING: tuple[Rule, ...] = (
+    relations.decoding,
+    relations.files,
+    relations.watermarks,
+    relations.occurrences,
+    relations.dead_letters,
+    relations.something_streams,
+    relations.unread,
+    modes.sinks,
+    modes.aggregation,
+    modes.sorting,
+    places.checkpoints,
+    places.sinks,
+    places.buckets,
+)
+
+
+def check(pipeline: StreamingPipeline, part: Text) -> list[Problem]:
+    """Every problem of a well-shaped document, refusals and warnings, in the order of the file."""
+    context = Context(pipeline, part)
+    problems = [problem for rule in NAMING for problem in rule(context)]
+    if not any(not problem.warning for problem in problems):
+        problems += [problem for rule in MEANING for problem in rule(context)]
+    return sorted(problems)

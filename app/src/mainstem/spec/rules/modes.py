@@ -1,0 +1,69 @@
+"""Output modes against sinks and plans, as Spark's UnsupportedOperationChecker and its sinks have it."""
+
+from collections.abc import Iterator
+
+from mainstem.errors import Problem
+from mainstem.spec.rules.context import Context
+
+
+def sinks(context: Context) -> Iterator[Problem]:
+    """What a sink can write: Parquet appends; Delta appends, replaces, or merges; Kafka and console take all."""
+    for index, query in enumerate(context.spec.queries):
+        mode, sink, path = query.output_mode, query.sink, ("queries", index, "outputMode")
+        if sink.parquet and mode != "append":
+            message = f"a Parquet folder can only be appended to, not written in {mode} mode; use delta"
+            yield context.problem(path, message, "OutputModeNotAllowed")
+        elif sink.delta and mode == "update" and sink.delta.merge is None:
+            message = "Delta has no update mode; give the sink merge: {keys: [...]} to upsert"
+            yield context.problem(path, message, "MergeNeeded")
+        elif sink.delta and sink.delta.merge and mode != "update":
+            message = f"merge upserts the rows that changed: outputMode: update, not {mode}"
+            yield context.problem(
+                ("queries", index, "to", 0, "delta", "merge"), message, "OutputModeNotAllowed"
+            )
+        elif sink.delta and sink.delta.merge and sink.delta.options:
+            message = "options go to Delta's streaming writer, which a merge does not use"
+            yield context.problem(
+                ("queries", index, "to", 0, "delta", "options"), message, "OptionsNotAllowed"
+            )
+
+
+def aggregation(context: Context) -> Iterator[Problem]:
+    """`complete` needs an aggregation; `append` of an aggregation needs a watermark."""
+    for index, query in enumerate(context.spec.queries):
+        aggregated = context.graph.aggregated(query.from_)
+        path = ("queries", index, "outputMode")
+        if query.output_mode == "complete" and aggregated is False:
+            message = f"complete mode writes the whole result of an aggregation, and {query.from_!r} has none; use append"
+            yield context.problem(path, message, "AggregationNeeded")
+        if query.output_mode == "append" and aggregated and not _has_watermark(context, query.from_):
+            message = (
+                f"{query.from_!r} aggregates a stream without a watermark, so no row would ever be final; "
+                "give the source a watermark, or use update or complete"
+            )
+            yield context.problem(path, message, "WatermarkNeeded")
+
+
+def sorting(context: Context) -> Iterator[Problem]:
+    """A stream is never sorted as a whole, but for the complete result of an aggregation."""
+    for index, view in enumerate(context.spec.views):
+        if not context.graph.streams(view.name) or not _sorts(context, view.name):
+            continue
+        modes = [
+            (query.output_mode, context.graph.aggregated(query.from_))
+            for query in context.spec.queries
+            if view.name in context.graph.closure(query.from_)
+        ]
+        if any(mode != "complete" or aggregated is False for mode, aggregated in modes):
+            message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
+            yield context.problem(("views", index, "sql"), message, "SortNotAllowed")
+
+
+def _sorts(context: Context, view: str) -> bool:
+    from mainstem.spec.sql import orders
+
+    return orders(context.graph.facts[view]) is True
+
+
+def _has_watermark(context: Context, relation: str) -> bool:
+    return any(source.watermark is not None for source in context.graph.sources_of(relation))

@@ -1,0 +1,157 @@
+"""Options and properties that Mainstem sets itself, and secrets, which no document holds."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.spec.queries import Sink
+from mainstem.spec.rules.context import Context
+from mainstem.spec.sources import Source
+from mainstem.spec.yamltext import Path
+
+
+Given = tuple[Path, Mapping[str, str], Mapping[str, str]]
+"""Where a map of options stands, what it holds, and what is owned there (option -> what to use instead)."""
+
+_KAFKA_SOURCE: Final = {
+    "subscribe": "subscribe",
+    "subscribepattern": "subscribePattern",
+    "assign": "assign",
+    "startingoffsets": "startingOffsets",
+    "maxoffsetspertrigger": "maxOffsetsPerTrigger",
+    "minpartitions": "minPartitions",
+    "failondataloss": "failOnDataLoss",
+    "includeheaders": "includeHeaders",
+    "kafka.bootstrap.servers": "the connection's bootstrapServers",
+    "kafka.group.id": "",
+}
+_KAFKA_SINK: Final = {"topic": "topic", "kafka.bootstrap.servers": "the connection's bootstrapServers", "checkpointlocation": "checkpoints"}  # fmt: skip
+_FILES: Final = {
+    "path": "path",
+    "maxfilespertrigger": "maxFilesPerTrigger",
+    "latestfirst": "latestFirst",
+    "pathglobfilter": "pathGlobFilter",
+    "header": "header",
+}
+_WRITER: Final = {
+    "path": "path",
+    "checkpointlocation": "checkpoints",
+    "txnappid": "",
+    "txnversion": "",
+    "partitionby": "partitionBy",
+}
+_JSON: Final = {"mode": "onBadRecord", "columnnameofcorruptrecord": "onBadRecord"}
+_KAFKA_CLIENT: Final = {"bootstrap.servers": "bootstrapServers", "group.id": "", "key.deserializer": "", "value.deserializer": "", "key.serializer": "", "value.serializer": "", "enable.auto.commit": ""}  # fmt: skip
+
+OWNED_CONF: Final = {
+    "spark.master": "`mainstem run --cores`, or the executors of the cluster",
+    "spark.app.name": "metadata.name",
+    "spark.submit.deployMode": "",
+    "spark.jars": "",
+    "spark.jars.packages": "",
+    "spark.jars.ivy": "",
+    "spark.scheduler.mode": "queries[].pool",
+    "spark.scheduler.allocation.file": "queries[].pool",
+    "spark.sql.session.timeZone": "timeZone",
+    "spark.sql.shuffle.partitions": "queries[].state.partitions",
+    "spark.sql.variable.substitute": "parameters",
+    "spark.sql.extensions": "",
+    "spark.sql.catalog.spark_catalog": "",
+    "spark.sql.streaming.checkpointLocation": "checkpoints.location",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "",
+    "spark.sql.streaming.offsetLog.formatVersion": "",
+    "spark.sql.streaming.stateStore.providerClass": "",
+    "spark.sql.streaming.stopActiveRunOnRestart": "",
+}
+OWNED_PREFIXES: Final = {
+    "spark.kubernetes.": "",
+    "spark.driver.": "`mainstem run --heap`",
+    "spark.authenticate": "",
+    "spark.hadoop.fs.s3a.": "connections[].s3",
+    "fs.s3a.": "connections[].s3",
+}
+_SECRET_KEY: Final = re.compile(
+    r"password|passwd|secret|sasl\.jaas|access[._-]?key|session[._-]?token|credential", re.IGNORECASE
+)
+_USER_INFO: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
+
+
+def options(context: Context) -> Iterator[Problem]:
+    """An option that the document has a field for, or that Mainstem sets itself, does not stand under `options`."""
+    for path, given, owned in _maps(context):
+        for key in given:
+            if key.lower() in owned:
+                yield context.problem((*path, key), _owned(key, owned[key.lower()]), "OwnedOption", key=True)
+
+
+def spark_conf(context: Context) -> Iterator[Problem]:
+    """`spark.conf` holds Spark properties, none that Mainstem owns."""
+    for key in context.spec.spark.conf:
+        path: Path = ("spark", "conf", key)
+        prefix = next((prefix for prefix in OWNED_PREFIXES if key.startswith(prefix)), None)
+        if key in OWNED_CONF:
+            yield context.problem(path, _owned(key, OWNED_CONF[key]), "OwnedConf", key=True)
+        elif prefix is not None:
+            yield context.problem(path, _owned(key, OWNED_PREFIXES[prefix]), "OwnedConf", key=True)
+        elif not key.startswith("spark."):
+            message = f"{key!r} is not a Spark property: they start with spark."
+            yield context.problem(path, message, "InvalidConf", key=True)
+
+
+def secrets(context: Context) -> Iterator[Problem]:
+    """A document holds no credential: it names a Secret."""
+    conf: list[tuple[Path, Mapping[str, str]]] = [(("spark", "conf"), context.spec.spark.conf)]
+    for path, given in conf + [(path, given) for path, given, _ in _maps(context)]:
+        for key, value in given.items():
+            if _SECRET_KEY.search(key) and value:
+                message = f"{key} is a credential; it comes from a secret or the environment, never from the document"
+                yield context.problem((*path, key), message, "SecretInDocument", key=True)
+    for path, text in _urls(context):
+        if _USER_INFO.search(text):
+            message = "the address holds a user name and password; credentials never stand in a document"
+            yield context.problem(path, message, "SecretInDocument")
+
+
+def _owned(key: str, instead: str) -> str:
+    return f"{key} is set by Mainstem" + (f"; use {instead}" if instead else " and cannot be changed")
+
+
+def _maps(context: Context) -> Iterator[Given]:
+    """Every map of pass-through options: where, what is given, what is owned there."""
+    for index, connection in enumerate(context.spec.connections):
+        if connection.kafka:
+            yield ("connections", index, "kafka", "properties"), connection.kafka.properties, _KAFKA_CLIENT
+    for index, source in enumerate(context.spec.sources):
+        yield from _source_maps(("sources", index), source)
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            yield from _sink_maps(("queries", index, "to", place), sink)
+
+
+def _source_maps(at: Path, source: Source) -> Iterator[Given]:
+    if source.kafka:
+        yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE
+    if source.files:
+        yield (*at, "files", "options"), source.files.options, _FILES
+    if source.decode and source.decode.json_:
+        yield (*at, "decode", "json", "options"), source.decode.json_.options, _JSON
+    if source.static and source.static.delta is None:
+        kind = source.static.choice()
+        yield (*at, "static", kind, "options"), source.static.member(kind).options, _FILES
+
+
+def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
+    if sink.kafka:
+        yield (*at, "kafka", "options"), sink.kafka.options, _KAFKA_SINK
+    if sink.delta:
+        yield (*at, "delta", "options"), sink.delta.options, _WRITER
+    if sink.parquet:
+        yield (*at, "parquet", "options"), sink.parquet.options, _WRITER
+
+
+def _urls(context: Context) -> Iterator[tuple[Path, str]]:
+    yield ("checkpoints", "location"), context.spec.checkpoints.location
+    for index, connection in enumerate(context.spec.connections):
+        if connection.s3 and connection.s3.endpoint:
+            yield ("connections", index, "s3", "endpoint"), connection.s3.endpoint

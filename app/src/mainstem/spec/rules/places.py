@@ -1,0 +1,105 @@
+"""Paths: checkpoints are never shared, a folder has one writer, and buckets are written as Spark reads them."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.spec.rules.context import Context
+from mainstem.spec.yamltext import Path
+
+
+_SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):/")
+_KNOWN: Final = ("s3a", "file")
+
+
+def locations(context: Context) -> Iterator[Problem]:
+    """A path is local, `file:` or `s3a:`; `s3:` is not a scheme of Spark's."""
+    for path, place in _paths(context):
+        match = _SCHEME.match(place)
+        if match and match[1] not in _KNOWN:
+            hint = "; did you mean s3a://?" if match[1] in ("s3", "s3n") else "; use s3a:// or a local path"
+            yield context.problem(path, f"{place!r}: unknown scheme {match[1]}:{hint}", "UnknownScheme")
+        elif match and match[1] == "s3a" and not re.match(r"^s3a://[^/]+", place):
+            yield context.problem(path, f"{place!r} names no bucket: s3a://bucket/path", "BucketMissing")
+
+
+def checkpoints(context: Context) -> Iterator[Problem]:
+    """Two queries never share a checkpoint."""
+    seen: dict[str, str] = {}
+    for index, query in enumerate(context.spec.queries):
+        other = seen.setdefault(query.checkpoint_path, query.name)
+        if other != query.name:
+            message = f"shares the checkpoint {query.checkpoint_path!r} with the query {other!r}; give it its own id"
+            yield context.problem(("queries", index, "checkpoint", "id"), message, "CheckpointShared")
+
+
+def sinks(context: Context) -> Iterator[Problem]:
+    """A Parquet folder has one writing query, and no query writes into what it reads, or into checkpoints."""
+    folders: dict[str, str] = {}
+    checkpoint = _normal(context.spec.checkpoints.location)
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            target = sink.parquet or sink.delta
+            if target is None:
+                continue
+            path: Path = ("queries", index, "to", place, "parquet" if sink.parquet else "delta", "path")
+            folder = _normal(target.path)
+            other = folders.setdefault(folder, query.name)
+            if other != query.name and (sink.parquet or _writes_parquet(context, other)):
+                message = f"the query {other!r} writes this folder already; a Parquet folder has one writer"
+                yield context.problem(path, message, "FolderShared")
+            if folder == checkpoint or folder.startswith(checkpoint + "/"):
+                yield context.problem(
+                    path, "lies within checkpoints.location; keep them apart", "FolderInCheckpoints"
+                )
+            if any(folder == _normal(read) for read in _folders_read(context, query.from_)):
+                yield context.problem(
+                    path, "the query reads this folder; it would read its own output", "SinkIsSource"
+                )
+
+
+def buckets(context: Context) -> Iterator[Problem]:
+    """A bucket is reached through one connection; a lint where the document has S3 connections, but not for it."""
+    owner: dict[str, str] = {}
+    for index, connection in enumerate(context.spec.connections):
+        for place, bucket in enumerate(connection.s3.buckets if connection.s3 else ()):
+            if owner.setdefault(bucket, connection.name) != connection.name:
+                message = f"the bucket {bucket!r} belongs to the connection {owner[bucket]!r} already"
+                path: Path = ("connections", index, "s3", "buckets", place)
+                yield context.problem(path, message, "BucketShared")
+    for path, place_text in _paths(context):
+        match = re.match(r"^s3a://([^/]+)", place_text)
+        if match and owner and match[1] not in owner:
+            message = f"no S3 connection lists the bucket {match[1]!r}; AWS's own endpoint and credentials will be used"
+            yield context.problem(path, message, "BucketUnlisted", warning=True)
+
+
+def _writes_parquet(context: Context, query: str) -> bool:
+    return any(other.name == query and other.sink.parquet is not None for other in context.spec.queries)
+
+
+def _folders_read(context: Context, relation: str) -> Iterator[str]:
+    for source in context.graph.sources_of(relation):
+        if source.files:
+            yield source.files.path
+
+
+def _paths(context: Context) -> Iterator[tuple[Path, str]]:
+    yield ("checkpoints", "location"), context.spec.checkpoints.location
+    for index, source in enumerate(context.spec.sources):
+        if source.files:
+            yield ("sources", index, "files", "path"), source.files.path
+        if source.static:
+            kind = source.static.choice()
+            table = source.static.member(kind)
+            yield ("sources", index, "static", kind, "path"), table.path
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            target = sink.parquet or sink.delta
+            if target:
+                yield ("queries", index, "to", place, sink.choice(), "path"), target.path
+
+
+def _normal(path: str) -> str:
+    return re.sub(r"/+$", "", re.sub(r"^file:/+", "/", path)).replace("/./", "/").removeprefix("./")

@@ -1,0 +1,110 @@
+"""Names: each stands for one thing, and what is referred to exists."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mainstem.errors import Problem
+from mainstem.spec.messages import did_you_mean
+from mainstem.spec.rules.context import Context
+from mainstem.spec.yamltext import Path
+
+
+def duplicate_names(context: Context) -> Iterator[Problem]:
+    """Names are unique within their list; the API server enforces the same for list maps."""
+    spec = context.spec
+    lists: list[tuple[Path, Sequence[Any]]] = [
+        (("parameters",), spec.parameters),
+        (("connections",), spec.connections),
+        (("sources",), spec.sources),
+        (("views",), spec.views),
+        (("queries",), spec.queries),
+    ]
+    for path, items in lists:
+        seen: set[str] = set()
+        for index, item in enumerate(items):
+            if item.name in seen:
+                message = f"the name {item.name!r} is taken by an earlier entry of {path[-1]}"
+                yield context.problem((*path, index, "name"), message, "DuplicateName")
+            seen.add(item.name)
+
+
+def relation_names(context: Context) -> Iterator[Problem]:
+    """Sources, views and dead-letter relations share one namespace: that of SQL."""
+    graph = context.graph
+    for index, view in enumerate(context.spec.views):
+        if view.name in graph.sources:
+            message = f"a source is called {view.name!r} already; SQL could not tell them apart"
+            yield context.problem(("views", index, "name"), message, "DuplicateRelation")
+    for index, source in enumerate(context.spec.sources):
+        if (source.dead_letters or "") in (*graph.sources, *graph.views):
+            message = f"{source.dead_letters!r} is the relation of this source's dead letters, and the name is taken"
+            yield context.problem(("sources", index, "name"), message, "DuplicateRelation")
+
+
+def connections(context: Context) -> Iterator[Problem]:
+    """A Kafka source or sink names a Kafka connection."""
+    kinds = {connection.name: connection.choice() for connection in context.spec.connections}
+    uses: list[tuple[Path, str]] = [
+        (("sources", index, "kafka", "connection"), source.kafka.connection)
+        for index, source in enumerate(context.spec.sources)
+        if source.kafka
+    ] + [
+        (("queries", index, "to", at, "kafka", "connection"), sink.kafka.connection)
+        for index, query in enumerate(context.spec.queries)
+        for at, sink in enumerate(query.to)
+        if sink.kafka
+    ]
+    for path, name in uses:
+        if name not in kinds:
+            message = f"no connection is called {name!r}{did_you_mean(name, list(kinds))}"
+            yield context.problem(path, message, "UnknownConnection")
+        elif kinds[name] != "kafka":
+            message = f"the connection {name!r} is of kind {kinds[name]}, a kafka connection is needed"
+            yield context.problem(path, message, "WrongConnection")
+
+
+def query_relations(context: Context) -> Iterator[Problem]:
+    """A query reads a source, a view, or a source's dead letters."""
+    for index, query in enumerate(context.spec.queries):
+        if query.from_ not in context.graph.names:
+            yield context.problem(
+                ("queries", index, "from"), _unknown(context, query.from_), "UnknownRelation"
+            )
+
+
+def one_query_each(context: Context) -> Iterator[Problem]:
+    """A view is exactly one query, and calls nothing that reaches into the JVM."""
+    for index, view in enumerate(context.spec.views):
+        for refusal in context.graph.facts[view.name].refusals:
+            path: Path = ("views", index, "sql")
+            yield context.problem(path, refusal.message, refusal.reason, offset=refusal.offset)
+
+
+def sql_relations(context: Context) -> Iterator[Problem]:
+    """Every unqualified relation in SQL is a source, a view, or a source's dead letters."""
+    for index, view in enumerate(context.spec.views):
+        for reference in context.graph.facts[view.name].references or ():
+            if reference.name not in context.graph.names:
+                message = _unknown(context, reference.name)
+                yield context.problem(
+                    ("views", index, "sql"), message, "UnknownRelation", offset=reference.start
+                )
+
+
+def cycles(context: Context) -> Iterator[Problem]:
+    """Views do not read themselves, directly or through others."""
+    if chain := context.graph.cycle():
+        index = next(index for index, view in enumerate(context.spec.views) if view.name == chain[0])
+        yield context.problem(
+            ("views", index, "sql"), f"views read each other: {' -> '.join(chain)}", "CyclicViews"
+        )
+
+
+def _unknown(context: Context, name: str) -> str:
+    source = context.graph.sources.get(name.removesuffix("_dead_letters"))
+    if source is not None and source.dead_letters != name:
+        return (
+            f"no relation {name!r}: the source {source.name!r} offers it with decode.onBadRecord: deadLetter"
+        )
+    hint = did_you_mean(name, context.graph.names) or f"; there are {', '.join(sorted(context.graph.names))}"
+    return f"no source or view is called {name!r}{hint}"

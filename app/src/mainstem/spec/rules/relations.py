@@ -1,0 +1,112 @@
+"""Sources and what may be said of them: decoding, watermarks, dead letters, occurrences."""
+
+from collections.abc import Iterator
+
+from mainstem.errors import Problem
+from mainstem.spec.ddl import column_names
+from mainstem.spec.messages import did_you_mean
+from mainstem.spec.names import occurrence_names
+from mainstem.spec.rules.context import Context
+from mainstem.spec.yamltext import Path
+
+
+def decoding(context: Context) -> Iterator[Problem]:
+    """Decoding needs records: Kafka's, or the lines of text files."""
+    for index, source in enumerate(context.spec.sources):
+        if source.decode is None:
+            continue
+        path: Path = ("sources", index, "decode")
+        if source.kafka is None and source.files is None:
+            message = f"a {source.choice()} source has columns already; decode is for kafka and files"
+            yield context.problem(path, message, "DecodeNotAllowed")
+        elif source.files and source.files.format != "text":
+            message = f"files of format {source.files.format} have columns already; decode reads lines: format: text"
+            yield context.problem(path, message, "DecodeNotAllowed")
+        elif source.files and source.decode.keep:
+            yield context.problem(
+                (*path, "keep"), "only Kafka records have these columns", "DecodeNotAllowed"
+            )
+
+
+def files(context: Context) -> Iterator[Problem]:
+    """A stream of structured files needs its schema written down, text has none."""
+    for index, source in enumerate(context.spec.sources):
+        if source.files is None:
+            continue
+        path: Path = ("sources", index, "files")
+        if source.files.format == "text" and source.files.schema_ is not None:
+            message = "text files have the one column value; a schema goes with decode, or another format"
+            yield context.problem((*path, "schema"), message, "SchemaNotAllowed")
+        elif source.files.format != "text" and source.files.schema_ is None:
+            message = f"a stream of {source.files.format} files needs its schema, such as 'carrier STRING, delay INT'"
+            yield context.problem(path, message, "SchemaNeeded")
+
+
+def watermarks(context: Context) -> Iterator[Problem]:
+    """A watermark stands on a column of a stream."""
+    for index, source in enumerate(context.spec.sources):
+        if source.watermark is None:
+            continue
+        path: Path = ("sources", index, "watermark")
+        if not source.streaming:
+            yield context.problem(path, "a static source has no watermark", "WatermarkNotAllowed")
+            continue
+        known = column_names(source)
+        if known is not None and source.watermark.column.lower() not in {name.lower() for name in known}:
+            name = source.watermark.column
+            hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+            message = f"the source has no column {name!r}{hint}"
+            yield context.problem((*path, "column"), message, "UnknownColumn")
+
+
+def occurrences(context: Context) -> Iterator[Problem]:
+    """A source that a query reads twice is `<name>_2` the second time; the name must be free."""
+    taken = set(context.graph.names)
+    for index, query in enumerate(context.spec.queries):
+        for name, source in occurrence_names(context.graph, query.from_):
+            if name != source and name in taken:
+                message = (
+                    f"the query reads {source!r} more than once, so one occurrence is called {name!r}, "
+                    "but a relation of the document has that name; rename it"
+                )
+                yield context.problem(("queries", index, "from"), message, "OccurrenceName")
+
+
+def dead_letters(context: Context) -> Iterator[Problem]:
+    """Exactly one query reads a source's dead letters, so that each bad record is written once."""
+    for index, source in enumerate(context.spec.sources):
+        if source.dead_letters is None:
+            continue
+        readers = [
+            query.name
+            for query in context.spec.queries
+            if source.dead_letters in context.graph.closure(query.from_)
+        ]
+        path: Path = ("sources", index, "decode", "onBadRecord")
+        if not readers:
+            message = (
+                f"no query reads {source.dead_letters!r}, so bad records would vanish; add one, or use drop"
+            )
+            yield context.problem(path, message, "DeadLettersUnread")
+        elif len(readers) > 1:
+            message = f"{source.dead_letters!r} is read by {' and '.join(readers)}; exactly one query may"
+            yield context.problem(path, message, "DeadLettersReadTwice")
+
+
+def something_streams(context: Context) -> Iterator[Problem]:
+    """A query reads at least one stream."""
+    for index, query in enumerate(context.spec.queries):
+        if not context.graph.streams(query.from_):
+            message = f"{query.from_!r} reads static sources only; a query needs a stream"
+            yield context.problem(("queries", index, "from"), message, "NothingStreams")
+
+
+def unread(context: Context) -> Iterator[Problem]:
+    """A lint: sources and views that no query reads."""
+    used = {name for query in context.spec.queries for name in context.graph.closure(query.from_)}
+    used |= {source.name for name, source in context.graph.dead_letters.items() if name in used}
+    sources = [("sources", index, source.name) for index, source in enumerate(context.spec.sources)]
+    views = [("views", index, view.name) for index, view in enumerate(context.spec.views)]
+    for kind, index, name in sources + views:
+        if name not in used:
+            yield context.problem((kind, index, "name"), f"no query reads {name!r}", "Unread", warning=True)

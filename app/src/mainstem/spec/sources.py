@@ -1,0 +1,203 @@
+"""What is read: streams of Kafka, files and rate, and static side inputs; and how bytes become columns."""
+
+from typing import Annotated, ClassVar, Literal
+
+from mainstem.spec.base import (
+    LIST_SET,
+    MAX_ITEMS,
+    Column,
+    Ddl,
+    Duration,
+    Identifier,
+    Model,
+    Options,
+    Text,
+)
+from pydantic import Field
+
+
+PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
+FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
+KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
+Partitions = Annotated[
+    tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...], Field(min_length=1, max_length=1024)
+]
+
+
+class KafkaSource(Model):
+    """Records of Kafka topics; one of `subscribe`, `subscribePattern`, `assign` says which."""
+
+    one_of: ClassVar = ("subscribe", "subscribePattern", "assign")
+
+    connection: Identifier
+    """Name of the Kafka connection."""
+    subscribe: (
+        Annotated[tuple[Text, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET)]
+        | None
+    ) = None
+    """Topics by name."""
+    subscribe_pattern: Text | None = None
+    """Topics by a Java regular expression."""
+    assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
+    """Exact partitions: topic -> partition numbers."""
+    starting_offsets: Text = "latest"
+    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; heeded by a fresh checkpoint only."""
+    max_offsets_per_trigger: PositiveInt | None = None
+    """At most so many records in one batch, over all partitions."""
+    min_partitions: PositiveInt | None = None
+    """At least so many Spark partitions, by splitting Kafka's."""
+    fail_on_data_loss: bool = True
+    """Fail when offsets have expired, rather than go on behind a gap."""
+    include_headers: bool = False
+    """Add the column `headers`."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's Kafka source; those that this document has a field for are refused."""
+
+
+class FilesSource(Model):
+    """Files that appear in a folder, each read once."""
+
+    path: Text
+    """Folder, or a glob of folders."""
+    format: FileFormat = "text"
+    """`text` gives one row a line, in the column `value`, ready for `decode`."""
+    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
+    """Columns as DDL: `carrier STRING, delay INT`. Needed for csv, json, orc and parquet."""
+    max_files_per_trigger: PositiveInt | None = None
+    """At most so many new files in one batch."""
+    latest_first: bool = False
+    """Read the newest files first."""
+    path_glob_filter: Text | None = None
+    """Only files whose name matches this glob."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's file source."""
+
+
+class RateSource(Model):
+    """Made-up rows (`timestamp`, `value`) at a steady rate; for demos and tests, not fault-tolerant."""
+
+    rows_per_second: PositiveInt = 1
+    """Rows made each second."""
+
+
+class CsvTable(Model):
+    """A CSV file or folder."""
+
+    path: Text
+    """File or folder."""
+    header: bool = False
+    """The first line of each file names the columns."""
+    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
+    """Columns as DDL; without it every column is a STRING."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's CSV reader."""
+
+
+class JsonTable(Model):
+    """A file or folder of JSON lines."""
+
+    path: Text
+    """File or folder."""
+    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
+    """Columns as DDL; without it Spark infers them at each start."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's JSON reader."""
+
+
+class ColumnarTable(Model):
+    """A Parquet or ORC file or folder; it brings its own schema."""
+
+    path: Text
+    """File or folder."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's reader."""
+
+
+class DeltaTable(Model):
+    """A Delta table."""
+
+    path: Text
+    """Folder of the table."""
+    version: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    """This version of the table; without it the newest at the time of each batch."""
+
+
+class StaticSource(Model):
+    """A side input that does not stream: one of `csv`, `json`, `orc`, `parquet`, `delta`."""
+
+    one_of: ClassVar = ("csv", "json", "orc", "parquet", "delta")
+
+    csv: CsvTable | None = None
+    """CSV files."""
+    json_: Annotated[JsonTable | None, Field(alias="json")] = None
+    """JSON lines."""
+    orc: ColumnarTable | None = None
+    """ORC files."""
+    parquet: ColumnarTable | None = None
+    """Parquet files."""
+    delta: DeltaTable | None = None
+    """A Delta table."""
+
+
+class JsonDecode(Model):
+    """JSON objects, one a record."""
+
+    schema_: Annotated[Ddl, Field(alias="schema")]
+    """Columns as DDL: `carrier STRING, delay INT`. Fields that it does not name are left out."""
+    options: Options = Field(default_factory=dict)
+    """Options of Spark's JSON reader, such as `timestampFormat`."""
+
+
+class Decode(Model):
+    """How the bytes of a record become columns: one of `json`."""
+
+    one_of: ClassVar = ("json",)
+
+    json_: Annotated[JsonDecode | None, Field(alias="json")] = None
+    """JSON objects."""
+    on_bad_record: Literal["fail", "drop", "deadLetter"] = "fail"
+    """What becomes of a record that does not parse. `deadLetter` offers it as relation `<source>_dead_letters`."""
+    keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET)] = ()
+    """Columns of the Kafka record to keep beside the decoded ones."""
+
+
+class Watermark(Model):
+    """How late a row may be, by its event time."""
+
+    column: Column
+    """Event-time column, of type TIMESTAMP."""
+    delay: Duration
+    """Rows older than the newest event time less this delay may be dropped by stateful operators."""
+
+
+class Source(Model):
+    """A named relation that is read: one of `kafka`, `files`, `rate`, `static`."""
+
+    one_of: ClassVar = ("kafka", "files", "rate", "static")
+
+    name: Identifier
+    """Name under which SQL reads it."""
+    kafka: KafkaSource | None = None
+    """Records of Kafka topics, as a stream."""
+    files: FilesSource | None = None
+    """Files as they appear, as a stream."""
+    rate: RateSource | None = None
+    """Made-up rows, as a stream."""
+    static: StaticSource | None = None
+    """A table that does not stream."""
+    decode: Decode | None = None
+    """How the record's bytes become columns; without it the source's own columns are the relation."""
+    watermark: Watermark | None = None
+    """Event time and how late a row may be."""
+
+    @property
+    def streaming(self) -> bool:
+        """True unless the source is a static side input."""
+        return self.static is None
+
+    @property
+    def dead_letters(self) -> str | None:
+        """Name of the relation of records that did not parse, where the source offers one."""
+        if self.decode is None or self.decode.on_bad_record != "deadLetter":
+            return None
+        return f"{self.name}_dead_letters"
