@@ -2,6 +2,9 @@ module harness/kubernetes
 
 go 1.26
 
+// What Kubernetes' own build says: its behaviour is tested with this default.
+godebug default=go1.24
+
 require (
 	cel.dev/expr v0.24.0 // indirect
 	github.com/Azure/go-ansiterm v0.0.0-20230124172434-306776ec8161 // indirect

@@ -1,0 +1,34 @@
+"""The servers as pytest fixtures of the session: each starts when the first test asks for it, none is ever skipped.
+
+Tests share them, so they take names of their own for topics, buckets and objects. A test that fells a server starts
+one for itself: `with Broker() as broker: ...`.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harness.apiserver import ControlPlane
+from harness.kafka import Broker
+from harness.s3 import S3Server
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Broker]:
+    """A running Kafka broker."""
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """A running S3 server without buckets."""
+    with S3Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A running Kubernetes API server."""
+    with ControlPlane() as plane:
+        yield plane

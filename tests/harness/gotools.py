@@ -1,0 +1,110 @@
+"""Servers that are built from Go modules: each folder under `go/` pins one, with every dependency, by go.mod and go.sum."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from harness.cache import Built, build_once, cache_root, content_hash
+from harness.errors import HarnessError
+
+
+_MODULES = Path(__file__).parent / "go"
+_GO_MIN = (1, 26)
+
+
+@dataclass(frozen=True)
+class GoTool:
+    """Commands of one Go module, built together with the same flags into one folder of the cache.
+
+    `module` is the folder under `go/`, `requires` the module path whose version go.mod pins, `packages` what to build.
+    """
+
+    module: str
+    requires: str
+    packages: tuple[str, ...]
+    version_variable: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the module's go.mod."""
+        return _MODULES / self.module
+
+    @property
+    def version(self) -> str:
+        """The version that go.mod requires, like `v1.8.0`."""
+        text = (self.folder / "go.mod").read_text()
+        found = re.search(rf"^(?:require)?\s+{re.escape(self.requires)} (v\S+)", text, re.MULTILINE)
+        if found is None:
+            raise HarnessError(f"go/{self.module}/go.mod does not require {self.requires}")
+        return found[1]
+
+    @property
+    def ldflags(self) -> str:
+        """Linker flags: no symbol tables, and the version for servers that report theirs."""
+        return "-s -w" + (f" -X {self.version_variable}={self.version}" if self.version_variable else "")
+
+    def build(self) -> Built:
+        """Return the folder of the executables, named after their packages; build it unless it is cached.
+
+        :raises HarnessError: when there is no Go toolchain, or when the build fails.
+        """
+        sources = sorted(
+            p for p in self.folder.iterdir() if p.name in {"go.mod", "go.sum"} or p.suffix == ".go"
+        )
+        content = content_hash(platform.machine(), self.ldflags, *self.packages, *sources)
+        return build_once(self.module, f"{self.version}-{content}", self._compile)
+
+    def _compile(self, target: Path, log: IO[str]) -> None:
+        argv = [
+            str(find_go()),
+            "build",
+            "-trimpath",
+            "-ldflags",
+            self.ldflags,
+            "-o",
+            f"{target}/",
+            *self.packages,
+        ]
+        env = os.environ | {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+        subprocess.run(argv, cwd=self.folder, env=env, stdout=log, stderr=log, check=True)
+
+
+VERSITYGW = GoTool(
+    "versitygw", "github.com/versity/versitygw", ("github.com/versity/versitygw/cmd/versitygw",)
+)
+ETCD = GoTool("etcd", "go.etcd.io/etcd/server/v3", (".",))
+
+
+def kubernetes(commands: Sequence[str] = ("kube-apiserver",)) -> GoTool:
+    """Return the tool that holds the given commands of Kubernetes: names under `k8s.io/kubernetes/cmd`."""
+    packages = tuple(f"k8s.io/kubernetes/cmd/{command}" for command in sorted(commands))
+    return GoTool("kubernetes", "k8s.io/kubernetes", packages, "k8s.io/component-base/version.gitVersion")
+
+
+def find_go() -> Path:
+    """Return a Go toolchain of at least 1.26: from PATH, else from the cache, where bootstrap.sh puts one.
+
+    :raises HarnessError: when neither has one.
+    """
+    on_path = shutil.which("go")
+    candidates = [Path(on_path)] if on_path else []
+    candidates.append(cache_root() / "bin" / "go")
+    for go in candidates:
+        if go.is_file() and _go_version(go) >= _GO_MIN:
+            return go
+    wanted = ".".join(map(str, _GO_MIN))
+    raise HarnessError(f"Go {wanted} or newer is needed, on PATH or as {candidates[-1]}: run bootstrap.sh")
+
+
+def _go_version(go: Path) -> tuple[int, int]:
+    # GOTOOLCHAIN=local: asked otherwise, Go may fetch and name another toolchain than itself.
+    env = os.environ | {"GOTOOLCHAIN": "local"}
+    text = subprocess.run([go, "version"], env=env, capture_output=True, text=True, check=False).stdout
+    found = re.search(r"go(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2])) if found else (0, 0)

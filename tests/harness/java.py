@@ -1,0 +1,37 @@
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.errors import HarnessError
+
+
+_VERSION = "17"
+
+
+def find_java() -> Path:
+    """Return a `java` of version 17: from /usr/lib/jvm, for the default may be newer, else JAVA_HOME, else PATH.
+
+    :raises HarnessError: when none of them has one.
+    """
+    for java in _candidates():
+        if java.is_file() and _is_wanted(java):
+            return java
+    raise HarnessError(
+        f"Java {_VERSION} is needed, in /usr/lib/jvm, JAVA_HOME or PATH: openjdk-17-jre-headless on Debian"
+    )
+
+
+def _candidates() -> Iterator[Path]:
+    yield from sorted(Path("/usr/lib/jvm").glob(f"*{_VERSION}*/bin/java"))
+    home, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
+    if home:
+        yield Path(home) / "bin" / "java"
+    if on_path:
+        yield Path(on_path)
+
+
+def _is_wanted(java: Path) -> bool:
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    return f'version "{_VERSION}' in answer.stderr

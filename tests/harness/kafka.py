@@ -1,0 +1,109 @@
+import base64
+import secrets
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import kafkajars, records
+from harness.cache import tail
+from harness.errors import HarnessError
+from harness.java import find_java
+from harness.process import Process, free_port
+from harness.records import Record
+from harness.server import Server
+
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient
+
+_PROPERTIES = Path(__file__).parent / "kafka" / "server.properties"
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+
+
+class Broker(Server):
+    """A real Kafka broker: KRaft, one process that is controller too, one replica of everything, no automatic topics.
+
+    Retention and compaction are looked at every second instead of every few minutes, so that tests can wait for them.
+    """
+
+    def __init__(self) -> None:
+        self._java: list[str | Path] = [find_java(), *_JVM, "-cp", kafkajars.build().path / "*"]
+        super().__init__("kafka")
+        port = free_port()
+        self.bootstrap_servers = f"127.0.0.1:{port}"
+        self._data = self.folder / "data"
+        self._config = self.folder / "server.properties"
+        template = _PROPERTIES.read_text()
+        self._config.write_text(template.format(port=port, controller_port=free_port(), data=self._data))
+        self.process = Process([*self._java, "kafka.Kafka", self._config], self.folder / "kafka.log")
+
+    def start(self) -> None:
+        """Start the broker and wait until it leads all its partitions."""
+        if not self._data.exists():
+            self._format()
+        super().start()
+
+    @property
+    def client(self) -> dict[str, object]:
+        """librdkafka properties that reach this broker and stay quiet while it is down."""
+        return {"bootstrap.servers": self.bootstrap_servers, "log_level": 0, "reconnect.backoff.max.ms": 500}
+
+    def admin(self) -> "AdminClient":
+        """Return a new administration client, for what the helpers here do not cover."""
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient(self.client)
+
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
+        """Create a topic; `configs` are its settings, like `{"cleanup.policy": "compact"}`.
+
+        :raises confluent_kafka.KafkaException: when the broker refuses, as it does if the topic exists.
+        """
+        from confluent_kafka.admin import NewTopic
+
+        topic = NewTopic(name, partitions, 1, config=dict(configs or {}))
+        admin = self.admin()  # held until the answer is there: without its client a request is dropped
+        admin.create_topics([topic])[name].result(timeout=30)
+
+    def partitions(self, topic: str) -> list[int]:
+        """Return the partitions of a topic; none means that there is no such topic."""
+        return sorted(self.admin().list_topics(topic, timeout=10).topics[topic].partitions)
+
+    def produce(self, topic: str, batch: Iterable[Record]) -> int:
+        """Write the records, in their order per partition, and return how many when the broker has them all.
+
+        :raises HarnessError: when one of them could not be written within a minute.
+        """
+        return records.produce(self._producer, topic, batch)
+
+    def consume_all(self, topic: str) -> list[Record]:
+        """Return every committed record that the topic holds now, in offset order within each partition.
+
+        :raises HarnessError: when the broker falls silent for 30 s before the end.
+        """
+        return list(records.consume(self.client, topic, self.partitions(topic)))
+
+    @cached_property
+    def _producer(self) -> "Producer":
+        return records.new_producer(self.client)
+
+    def _format(self) -> None:
+        cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+        argv = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", self._config]
+        with self.process.log.open("w") as log:
+            done = subprocess.run(argv, stdout=log, stderr=log, check=False)
+        if done.returncode:
+            raise HarnessError(f"cannot format the broker's storage:\n{tail(self.process.log)}")
+
+    def _ready(self) -> bool:
+        from confluent_kafka import KafkaException
+
+        try:
+            metadata = self.admin().list_topics(timeout=1)
+        except KafkaException:
+            return False
+        led = all(p.leader >= 0 for topic in metadata.topics.values() for p in topic.partitions.values())
+        return bool(metadata.brokers) and led

@@ -1,0 +1,31 @@
+"""The Kafka broker's jars: what kafka/pom.xml names and all that it needs, resolved by Maven into the cache."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import IO
+
+from harness.cache import Built, build_once, content_hash
+from harness.errors import HarnessError
+
+
+_POM = Path(__file__).parent / "kafka" / "pom.xml"
+
+
+def build() -> Built:
+    """Return the folder of the jars; resolve it unless it is cached.
+
+    :raises HarnessError: when there is no Maven, or when it cannot resolve them.
+    """
+    found = re.search(r"<kafka\.version>(.+)</kafka\.version>", _POM.read_text())
+    assert found, "kafka/pom.xml names the version as kafka.version"
+    return build_once("kafka", f"{found[1]}-{content_hash(_POM)}", _resolve)
+
+
+def _resolve(target: Path, log: IO[str]) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise HarnessError("Maven is needed on PATH: maven on Debian")
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
+    subprocess.run([maven, "-B", "-ntp", "-f", _POM, *goal], stdout=log, stderr=log, check=True)

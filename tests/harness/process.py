@@ -1,0 +1,136 @@
+"""Child processes that get ready, or say why not, and never outlive the tests."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import SystemRandom
+
+from harness.cache import tail
+from harness.errors import HarnessError
+
+
+# A child's "die with your parent" is bound to the thread that forked it, so one thread that lives to the end forks them all.
+_FORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="harness-forker")
+
+
+class Process:
+    """A server as a child process, started and ended any number of times with the same command line.
+
+    It logs to `log` (appended), has its own session, so that Ctrl-C reaches the tests and not it, and on Linux is
+    killed by the kernel when this process dies in whatever way.
+    """
+
+    def __init__(self, argv: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None) -> None:
+        self.argv = [str(part) for part in argv]
+        self.log = log
+        self._env = os.environ | (env or {})
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the executable."""
+        return Path(self.argv[0]).name
+
+    @property
+    def pid(self) -> int:
+        """The running child's process id.
+
+        :raises HarnessError: when it was not started, or was stopped.
+        """
+        if self._child is None:
+            raise HarnessError(f"{self.name} is not running")
+        return self._child.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the child is running."""
+        return self._child is not None and self._child.poll() is None
+
+    def start(self, ready: Callable[[], bool], within: float = 60.0) -> None:
+        """Start the child and wait until `ready()` is true, at most `within` seconds.
+
+        :raises HarnessError: when it dies first or is not ready in time (it is killed then), with the end of its log.
+        """
+        if self.alive:
+            raise HarnessError(f"{self.name} is running already")
+        self._child = _FORKER.submit(self._spawn).result()
+        deadline = time.monotonic() + within
+        while not ready():
+            if not self.alive:
+                raise self._error(f"{self.name} died with exit code {self._child.returncode}")
+            if time.monotonic() > deadline:
+                self.kill()
+                raise self._error(f"{self.name} was not ready within {within:g} s")
+            time.sleep(0.05)
+
+    def stop(self, grace: float = 15.0) -> None:
+        """End the child with SIGTERM, and with SIGKILL after `grace` seconds; do nothing if it does not run."""
+        if self._child is not None and self.alive:
+            self._child.terminate()
+            try:
+                self._child.wait(grace)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+        self._reap()
+
+    def kill(self) -> None:
+        """End the child with SIGKILL, as `kill -9` does; do nothing if it does not run."""
+        if self._child is not None:
+            self._child.kill()
+        self._reap()
+
+    def send(self, sig: signal.Signals) -> None:
+        """Send the running child a signal: SIGSTOP and SIGCONT make a server that hangs."""
+        os.kill(self.pid, sig)
+
+    def _reap(self) -> None:
+        if self._child is not None:
+            self._child.wait()
+        self._child = None
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as out:
+            return subprocess.Popen(
+                [*_die_with_parent(), *self.argv],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=self._env,
+                cwd=self.log.parent,
+                start_new_session=True,
+            )
+
+    def _error(self, what: str) -> HarnessError:
+        return HarnessError(f"{what}\n--- the end of {self.log}\n{tail(self.log)}")
+
+
+def _die_with_parent() -> list[str]:
+    # setpriv (util-linux) sets PR_SET_PDEATHSIG and execs: the process id stays the child's, no Python runs after fork.
+    # The shell, before it execs in turn, looks whether the parent died even before that.
+    setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
+    check = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+    return [setpriv, "--pdeathsig", "KILL", "--", *check] if setpriv else []
+
+
+def free_port() -> int:
+    """Return a loopback TCP port that nothing listens on.
+
+    It lies below the range from which outgoing connections get theirs: while a server is down between two starts, a
+    client that keeps knocking at its port could else be given that very port, connect to itself and so take it away.
+    """
+    for _ in range(100):
+        port = SystemRandom().randrange(20000, 30000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise HarnessError("no free port on 127.0.0.1 between 20000 and 30000")

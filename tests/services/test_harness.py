@@ -1,0 +1,172 @@
+"""The test bed's own promises, on which every test of a restart, a race or a fault relies."""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from harness.apiserver import ControlPlane
+from harness.cache import build_once
+from harness.errors import HarnessError
+from harness.kafka import Broker
+from harness.process import Process
+from harness.records import Record
+from harness.s3 import S3Server
+from kubernetes.dynamic.exceptions import ConflictError
+from pyarrow.fs import S3FileSystem
+
+
+def test_broker_keeps_its_records_through_kill_9() -> None:
+    written = [Record(b"%d" % n, b"value %d" % n, [("n", b"%d" % n)]) for n in range(10_000)]
+    with Broker() as broker:
+        broker.create_topic("numbers", partitions=3)
+        assert broker.produce("numbers", written) == len(written)
+        broker.kill()
+        broker.start()
+        read = broker.consume_all("numbers")
+    assert sorted(record[:3] for record in read) == sorted(record[:3] for record in written)
+    assert {record.partition for record in read} == {0, 1, 2}
+
+
+def test_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
+    kafka.create_topic("harness-short", configs={"retention.ms": "1", "segment.ms": "100"})
+    kafka.produce("harness-short", [Record(None, b"gone", timestamp_ms=1)])
+    deadline = time.monotonic() + 30
+    while kafka.consume_all("harness-short"):
+        assert time.monotonic() < deadline, "the expired record is still there"
+
+
+def file_system(server: S3Server) -> S3FileSystem:
+    return S3FileSystem(
+        access_key=server.access_key,
+        secret_key=server.secret_key,
+        endpoint_override=server.endpoint,
+        region=server.region,
+    )
+
+
+def s3_client(server: S3Server) -> Any:
+    return boto3.client(
+        "s3",
+        endpoint_url=server.endpoint,
+        aws_access_key_id=server.access_key,
+        aws_secret_access_key=server.secret_key,
+        region_name=server.region,
+    )
+
+
+def test_s3_gives_a_multipart_upload_back_even_after_kill_9() -> None:
+    data = os.urandom(20 << 20)
+    with S3Server() as server:
+        server.make_bucket("harness")
+        files = file_system(server)
+        with files.open_output_stream("harness/deep/large.bin") as out:
+            out.write(data)
+        server.kill()
+        server.start()
+        with files.open_input_stream("harness/deep/large.bin") as stored:
+            assert stored.read() == data
+
+
+def test_s3_conditional_put_has_exactly_one_winner(s3: S3Server) -> None:
+    s3.make_bucket("harness-race")
+    client = s3_client(s3)
+
+    def put(writer: int) -> str:
+        try:
+            client.put_object(Bucket="harness-race", Key="epoch/1", Body=b"%d" % writer, IfNoneMatch="*")
+        except ClientError as error:
+            return str(error.response["Error"]["Code"])
+        return "won"
+
+    with ThreadPoolExecutor(8) as writers:
+        outcomes = Counter(writers.map(put, range(8)))
+    assert outcomes == {"won": 1, "PreconditionFailed": 7}
+
+
+def test_s3_that_is_readonly_serves_and_refuses(s3: S3Server) -> None:
+    s3.make_bucket("harness-readonly")
+    (s3.root / "harness-readonly" / "note").write_text("hello")
+    with S3Server(s3.root, readonly=True) as server:
+        files = file_system(server)
+        with files.open_input_stream("harness-readonly/note") as note:
+            assert note.read() == b"hello"
+        with (
+            pytest.raises(OSError, match="ACCESS_DENIED"),
+            files.open_output_stream("harness-readonly/x") as out,
+        ):
+            out.write(b"no")
+    assert (s3.root / "harness-readonly" / "note").exists()
+
+
+def test_api_server_refuses_what_already_exists(control_plane: ControlPlane) -> None:
+    config_maps = control_plane.dynamic_client().resources.get(api_version="v1", kind="ConfigMap")
+    body = {"metadata": {"name": "harness"}, "data": {"a": "b"}}
+    assert config_maps.create(body=body, namespace="default").data.a == "b"
+    with pytest.raises(ConflictError, match="already exists"):
+        config_maps.create(body=body, namespace="default")
+
+
+def test_a_server_that_dies_early_says_why(tmp_path: Path) -> None:
+    process = Process(["sh", "-c", "echo the port is taken; exit 3"], tmp_path / "log")
+    with pytest.raises(HarnessError, match=r"(?s)exit code 3.*the port is taken"):
+        process.start(lambda: False)
+
+
+def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
+    process = Process(["sleep", "60"], tmp_path / "log")
+    with pytest.raises(HarnessError, match=r"not ready within 0\.2 s"):
+        process.start(lambda: False, within=0.2)
+    assert not process.alive
+
+
+def test_a_server_dies_with_the_tests_that_started_it(tmp_path: Path) -> None:
+    script = (
+        "import pathlib, sys, time; from harness.process import Process; "
+        f"p = Process(['sleep', '60'], pathlib.Path({str(tmp_path / 'log')!r})); p.start(lambda: True); "
+        "print(p.pid, flush=True); time.sleep(60)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    argv = [sys.executable, "-c", script]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) as tests:
+        assert tests.stdout
+        server = int(tests.stdout.readline())
+        tests.kill()
+    deadline = time.monotonic() + 10
+    while _runs(server):
+        assert time.monotonic() < deadline, "the server outlives its tests"
+        time.sleep(0.05)
+
+
+def _runs(pid: int) -> bool:
+    # Where no init reaps orphans, what was killed stays a zombie: its command line is empty then.
+    try:
+        return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
+def test_a_failed_build_shows_its_log_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def build(target: Path, log: Any) -> None:
+        (target / "half").touch()
+        log.write("undefined: x\n")
+        raise RuntimeError("exit status 1")
+
+    with pytest.raises(HarnessError, match=r"(?s)cannot build tool: exit status 1.*undefined: x"):
+        build_once("tool", "v1", build)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_dir()] == ["mainstem", "tool"]
+    assert not build_once("tool", "v1", lambda target, _log: (target / "whole").touch()).cached
+    again = build_once("tool", "v1", build)
+    assert again.cached
+    assert [path.name for path in again.path.iterdir()] == ["whole"]
