@@ -1,0 +1,19 @@
+"""`python -m mainstem.schema [ROOT]` writes the generated files below ROOT, the current directory by default."""
+
+import sys
+from pathlib import Path
+
+from mainstem.schema import files
+
+
+def main(root: Path) -> None:
+    """Write what has changed; files that are as they should be keep their time of modification."""
+    for name, text in files().items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))

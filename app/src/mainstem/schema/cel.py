@@ -1,0 +1,144 @@
+"""Rules between fields that the API server can check alone, in CEL.
+
+Each is the counterpart of a rule in `mainstem.spec.rules`, and only those stand here that are certain without reading
+SQL or filling in parameters, which never stand in names. The bounds of lists and names keep them within the server's
+cost budget.
+"""
+
+from typing import Final, NamedTuple
+
+from mainstem.spec.base import Model
+from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
+from mainstem.spec.queries import Query
+from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
+from mainstem.spec.sources import FilesSource, Source
+
+
+class Rule(NamedTuple):
+    """One rule: what must hold of `self`, what to say where it does not, and the field below `self` to blame."""
+
+    rule: str
+    message: str
+    field: str = ""
+
+    def render(self) -> dict[str, str]:
+        """The rule as an entry of `x-kubernetes-validations`."""
+        blamed = {"fieldPath": self.field} if self.field else {}
+        return {"rule": self.rule, "message": self.message, **blamed}
+
+
+def exactly_one(keys: list[str]) -> Rule:
+    """A union: exactly one of the keys is given."""
+    if len(keys) == 1:
+        return Rule(f"has(self.{keys[0]})", f"exactly one of {keys[0]} must be given")
+    given = ", ".join(f"has(self.{key})" for key in keys)
+    return Rule(f"[{given}].filter(x, x).size() == 1", f"exactly one of {', '.join(keys)} must be given")
+
+
+_NAME: Final = PipelineName.__metadata__[0]  # type: ignore[attr-defined]
+_DEAD: Final = "has(s.decode) && s.decode.onBadRecord == 'deadLetter'"
+_CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
+_SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && q.checkpoint.generation == o.checkpoint.generation"
+_MERGE: Final = "t, has(t.delta) && has(t.delta.merge)"
+
+
+RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
+    StreamingPipeline: (
+        Rule(
+            f"self.metadata.name.size() <= {_NAME.max_length} && self.metadata.name.matches('{_NAME.pattern}')",
+            f"metadata.name must be a DNS label of at most {_NAME.max_length} characters, a letter first",
+        ),
+    ),
+    PipelineSpec: (
+        Rule(
+            "self.queries.all(q, self.sources.exists(s, s.name == q.from) || self.views.exists(v, v.name == q.from) || "
+            f"self.sources.exists(s, {_DEAD} && s.name + '_dead_letters' == q.from))",
+            "each `from` names a source, a view, or the dead letters of a source with onBadRecord: deadLetter",
+            ".queries",
+        ),
+        Rule(
+            "self.sources.all(s, !has(s.kafka) || "
+            "self.connections.exists(c, c.name == s.kafka.connection && has(c.kafka)))",
+            "each Kafka source names a Kafka connection",
+            ".sources",
+        ),
+        Rule(
+            "self.queries.all(q, q.to.all(t, !has(t.kafka) || "
+            "self.connections.exists(c, c.name == t.kafka.connection && has(c.kafka))))",
+            "each Kafka sink names a Kafka connection",
+            ".queries",
+        ),
+        Rule(
+            "self.views.all(v, !self.sources.exists(s, s.name == v.name))",
+            "a view and a source have the same name; SQL could not tell them apart",
+            ".views",
+        ),
+        Rule(
+            f"self.sources.all(s, !({_DEAD}) || (!self.sources.exists(o, o.name == s.name + '_dead_letters') && "
+            "!self.views.exists(v, v.name == s.name + '_dead_letters')))",
+            "<source>_dead_letters is the relation of a source's dead letters, and the name is taken",
+            ".sources",
+        ),
+        Rule(
+            f"self.queries.all(q, self.queries.exists_one(o, {_SAME_CHECKPOINT}))",
+            "two queries share a checkpoint; give each its own checkpoint.id",
+            ".queries",
+        ),
+    ),
+    Source: (
+        Rule(
+            "!has(self.decode) || has(self.kafka) || has(self.files)",
+            "decode is for kafka and files; other sources have columns already",
+            ".decode",
+        ),
+        Rule(
+            "!has(self.decode) || !has(self.files) || self.files.format == 'text'",
+            "decode reads lines: format: text; files of another format have columns already",
+            ".decode",
+        ),
+        Rule(
+            "!has(self.decode) || !has(self.files) || self.decode.keep.size() == 0",
+            "only Kafka records have the columns of decode.keep",
+            ".decode.keep",
+        ),
+        Rule("!has(self.watermark) || !has(self.static)", "a static source has no watermark", ".watermark"),
+    ),
+    FilesSource: (
+        Rule(
+            "(self.format == 'text') != has(self.schema)",
+            "csv, json, orc and parquet need a schema; text has the one column value and takes none",
+            ".schema",
+        ),
+    ),
+    Query: (
+        Rule(
+            "self.outputMode == 'append' || !self.to.exists(t, has(t.parquet))",
+            "a Parquet folder can only be appended to; use delta",
+            ".outputMode",
+        ),
+        Rule(
+            f"self.outputMode != 'update' || self.to.all(t, !has(t.delta)) || self.to.exists({_MERGE})",
+            "Delta has no update mode; give the sink merge: {keys: [...]} to upsert",
+            ".outputMode",
+        ),
+        Rule(
+            f"self.outputMode == 'update' || !self.to.exists({_MERGE})",
+            "merge upserts the rows that changed: outputMode: update",
+            ".outputMode",
+        ),
+        Rule(
+            f"!self.to.exists({_MERGE} && t.delta.options.size() > 0)",
+            "options go to Delta's streaming writer, which a merge does not use",
+            ".to",
+        ),
+    ),
+    SparkSettings: (
+        Rule("self.conf.all(k, k.startsWith('spark.'))", "Spark properties start with spark.", ".conf"),
+        Rule(
+            f"!self.conf.exists(k, k in {sorted(OWNED_CONF)} || {sorted(OWNED_PREFIXES)}.exists(p, k.startsWith(p)))",
+            "a property that Mainstem owns cannot be set here",
+            ".conf",
+        ),
+    ),
+}
+"""Model -> the rules that the server checks on each object of it."""

@@ -1,0 +1,96 @@
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from harness.apiserver import ControlPlane
+from kubernetes.client import ApiException, ApiextensionsV1Api, CoreV1Api, CustomObjectsApi
+from mainstem.schema import crd
+
+
+class Pipelines:
+    """The pipelines of one fresh namespace, as an administrator sees them."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.client = plane.api_client()
+        self.namespace = f"schema-{secrets.token_hex(4)}"
+        CoreV1Api(self.client).create_namespace({"metadata": {"name": self.namespace}})
+        self._objects = CustomObjectsApi(self.client)
+        self._at = ("mainstem.dev", "v1alpha1", self.namespace, "streamingpipelines")
+
+    def create(self, document: dict[str, Any], *, dry_run: bool = True) -> dict[str, Any]:
+        """The object as the server would store it, or does; unknown fields are refused, as kubectl has it."""
+        only = {"dry_run": "All"} if dry_run else {}
+        return self._objects.create_namespaced_custom_object(
+            *self._at, document, field_validation="Strict", **only
+        )
+
+    def apply(self, document: dict[str, Any], manager: str, *, status: bool = False) -> dict[str, Any]:
+        """Server-side apply of a part of an object, as a field manager, without force."""
+        patch: Callable[..., dict[str, Any]] = (
+            self._objects.patch_namespaced_custom_object_status
+            if status
+            else self._objects.patch_namespaced_custom_object
+        )
+        return patch(
+            *self._at,
+            document["metadata"]["name"],
+            document,
+            field_manager=manager,
+            _content_type="application/apply-patch+yaml",
+        )
+
+    def table(self) -> dict[str, Any]:
+        """What `kubectl get` is given to print."""
+        path = f"/apis/mainstem.dev/v1alpha1/namespaces/{self.namespace}/streamingpipelines"
+        answer = self.client.call_api(
+            "GET",
+            self.client.configuration.host + path,
+            {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"},
+        )
+        answer.read()
+        return self.client.deserialize(answer.data.decode(), "object", "application/json")
+
+
+@pytest.fixture(scope="session")
+def crd_installed(control_plane: ControlPlane) -> None:
+    """The API server takes pipelines."""
+    api = ApiextensionsV1Api(control_plane.api_client())
+    body = crd()
+    api.create_custom_resource_definition(body)
+    _within(30, lambda: _established(api, body["metadata"]["name"]))
+    objects = CustomObjectsApi(api.api_client)
+    _within(30, lambda: _answers(objects))
+
+
+@pytest.fixture
+def pipelines(control_plane: ControlPlane, crd_installed: None) -> Iterator[Pipelines]:
+    """A namespace of the test's own, without pipelines."""
+    found = Pipelines(control_plane)
+    yield found
+    found.client.rest_client.pool_manager.clear()
+
+
+def _established(api: ApiextensionsV1Api, name: str) -> bool:
+    conditions = api.read_custom_resource_definition(name).status.conditions or []
+    return any(condition.type == "Established" and condition.status == "True" for condition in conditions)
+
+
+def _answers(objects: CustomObjectsApi) -> bool:
+    """Whether the new resource is served; at first it is not found, or "storage is (re)initializing"."""
+    try:
+        objects.list_cluster_custom_object("mainstem.dev", "v1alpha1", "streamingpipelines")
+    except ApiException as error:
+        if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.TOO_MANY_REQUESTS):
+            return False
+        raise
+    return True
+
+
+def _within(seconds: float, holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.1)

@@ -1,0 +1,151 @@
+"""Small documents that every judge of a document is tried on: our own reader, the API server, the JSON Schema.
+
+`VALID` are files, so that they can be read and applied by hand. `INVALID` are each one edit away from a valid one and
+refused by both our reader and the API server; `OURS_ONLY` likewise, but the server cannot know what is wrong.
+"""
+
+import copy
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mainstem.spec.yamltext import parse
+
+
+VALID: Final = {
+    path.stem: path.read_text(encoding="utf-8")
+    for path in sorted((Path(__file__).parent / "valid").iterdir())
+}
+DROP: Final = object()
+"""An edit to this takes the field away."""
+
+
+class Edit(NamedTuple):
+    """A document made invalid.
+
+    Attributes:
+        base: name of a valid document.
+        path: where it is edited, below `spec` unless it starts with `metadata`.
+        value: what is put there.
+        reason: ours for refusing it.
+        server: part of what the API server says.
+    """
+
+    base: str
+    path: str
+    value: Any
+    reason: str
+    server: str = ""
+
+    @property
+    def id(self) -> str:
+        """A name for the test's report."""
+        value = "dropped" if self.value is DROP else str(self.value)[:24]
+        return f"{self.base}:{self.path}:{value}"
+
+    def document(self) -> dict[str, Any]:
+        """The edited document."""
+        data = document(self.base)
+        *above, last = [int(piece) if piece.isdigit() else piece for piece in self.path.split("/")]
+        place: Any = data if above[:1] == ["metadata"] else data["spec"]
+        for piece in above:
+            place = place[piece]
+        if self.value is DROP:
+            del place[last]
+        elif isinstance(place, list) and last == len(place):
+            place.append(self.value)
+        else:
+            place[last] = self.value
+        return data
+
+
+def document(name: str) -> dict[str, Any]:
+    """A valid document as data."""
+    data: dict[str, Any] = copy.deepcopy(parse(VALID[name])[0].data)
+    return data
+
+
+_KAFKA = {"bootstrapServers": "b:9092"}
+_ONE_OF = "exactly one of"
+
+INVALID: Final = [
+    Edit("smallest", "sources/0/rate", DROP, "NotExactlyOne", f"{_ONE_OF} kafka, files, rate, static"),
+    Edit("smallest", "queries/0/to/0/delta", {"path": "/x"}, "NotExactlyOne", f"{_ONE_OF} kafka, delta, parquet, console"),
+    Edit("s3-of-the-cloud", "connections/0/kafka", _KAFKA, "NotExactlyOne", f"{_ONE_OF} kafka, s3"),
+    Edit("kafka-to-parquet", "sources/0/kafka/subscribePattern", "d.*", "NotExactlyOne", f"{_ONE_OF} subscribe, "),
+    Edit("static-csv", "sources/1/static/csv", DROP, "NotExactlyOne", f"{_ONE_OF} csv, json, orc, parquet, delta"),
+    Edit("files-decoded", "sources/0/decode/json", DROP, "NotExactlyOne", f"{_ONE_OF} json"),
+    Edit("kafka-to-kafka", "queries/0/trigger", {}, "NotExactlyOne", f"{_ONE_OF} processingTime, availableNow"),
+    Edit("smallest", "sources/0/rate/rows", 5, "UnknownField", 'unknown field "spec.sources[0].rate.rows"'),
+    Edit("smallest", "checkpoints", DROP, "MissingField", "spec.checkpoints: Required value"),
+    Edit("kafka-to-kafka", "queries/0/to/0/kafka/topic", DROP, "MissingField", "to[0].kafka.topic: Required value"),
+    Edit("smallest", "sources/0/rate/rowsPerSecond", "5", "InvalidType", "must be of type integer"),
+    Edit("kafka-assign", "queries/0/to/0/console/truncate", "no", "InvalidType", "must be of type boolean"),
+    Edit("runtime", "spark/conf/spark.locality.wait", 3, "InvalidType", "must be of type string"),
+    Edit("smallest", "sources/0/name", "${x}", "InvalidName", "sources[0].name in body should match"),
+    Edit("smallest", "queries/0/name", "Show_it", "InvalidName", "queries[0].name in body should match"),
+    Edit("checkpoints", "queries/0/checkpoint/id", "a" * 64, "OutOfRange", "Too long: may not be more than 63"),
+    Edit("s3-of-the-cloud", "connections/0/s3/buckets/0", "s3a://lake", "InvalidName", "buckets[0] in body should match"),
+    Edit("pools", "queries/1/pool/weight", 0, "OutOfRange", "should be greater than or equal to 1"),
+    Edit("kafka-assign", "sources/0/kafka/assign/flights/0", -1, "OutOfRange", "should be greater than or equal to 0"),
+    Edit("restart-never", "restart/maxRetries", 1001, "OutOfRange", "should be less than or equal to 1000"),
+    Edit("complete", "queries/0/outputMode", "replace", "InvalidValue", 'Unsupported value: "replace"'),
+    Edit("files-csv", "queries/0/trigger/availableNow", False, "InvalidValue", "Unsupported value: false"),
+    Edit("runtime", "drain/timeout", "soon", "InvalidDuration", "drain.timeout in body should match"),
+    Edit("smallest", "queries/0/to/1", {"name": "two", "console": {}}, "OutOfRange", "must have at most 1 item"),
+    Edit("smallest", "sources", [], "OutOfRange", "spec.sources in body should have at least 1 items"),
+    Edit("smallest", "checkpoints/location", "", "OutOfRange", "should be at least 1 chars long"),
+    Edit("runtime", "spark/conf", {f"spark.a{n}": "" for n in range(65)}, "OutOfRange", "must have at most 64 item"),
+    Edit("complete", "views/0/sql", "SELECT 1" + " " * 16384, "OutOfRange", "may not be more than 16384"),
+    Edit("pools", "queries/1/name", "light", "DuplicateName", "spec.queries[1]: Duplicate value"),
+    Edit("smallest", "queries/0/from", "tick", "UnknownRelation", "each `from` names a source, a view"),
+    Edit("dead-letters", "sources/0/decode/onBadRecord", "fail", "UnknownRelation", "each `from` names a source, a view"),
+    Edit("kafka-to-parquet", "sources/0/kafka/connection", "event", "UnknownConnection", "each Kafka source names"),
+    Edit("kafka-to-parquet", "connections/0", {"name": "events", "s3": {"buckets": ["lake"]}}, "WrongConnection", "each Kafka source names"),
+    Edit("kafka-to-kafka", "queries/0/to/0/kafka/connection", "afar", "UnknownConnection", "each Kafka sink names"),
+    Edit("static-csv", "views/0/name", "airports", "DuplicateRelation", "a view and a source have the same name"),
+    Edit("dead-letters", "views", [{"name": "departures_dead_letters", "sql": "SELECT 1"}], "DuplicateRelation", "the name is taken"),
+    Edit("checkpoints", "queries/2/checkpoint/generation", 2, "CheckpointShared", "two queries share a checkpoint"),
+    Edit("smallest", "sources/0/decode", {"json": {"schema": "a INT"}}, "DecodeNotAllowed", "decode is for kafka and files"),
+    Edit("files-csv", "sources/0/decode", {"json": {"schema": "a INT"}}, "DecodeNotAllowed", "decode reads lines"),
+    Edit("files-decoded", "sources/0/decode/keep", ["topic"], "DecodeNotAllowed", "only Kafka records have"),
+    Edit("static-csv", "sources/1/watermark", {"column": "faa", "delay": "1s"}, "WatermarkNotAllowed", "a static source has no watermark"),
+    Edit("files-csv", "sources/0/files/schema", DROP, "SchemaNeeded", "csv, json, orc and parquet need a schema"),
+    Edit("complete", "sources/0/files/schema", "a INT", "SchemaNotAllowed", "text has the one column value"),
+    Edit("files-csv", "queries/0/outputMode", "update", "OutputModeNotAllowed", "can only be appended to"),
+    Edit("merge-by-key", "queries/0/to/0/delta/merge", DROP, "MergeNeeded", "Delta has no update mode"),
+    Edit("merge-by-key", "queries/0/outputMode", "append", "OutputModeNotAllowed", "merge upserts the rows that changed"),
+    Edit("merge-by-key", "queries/0/to/0/delta/options", {"a": "b"}, "OptionsNotAllowed", "which a merge does not use"),
+    Edit("runtime", "spark/conf/sql.ansi.enabled", "true", "InvalidConf", "Spark properties start with spark."),
+    Edit("runtime", "spark/conf/spark.scheduler.mode", "FIFO", "OwnedConf", "a property that Mainstem owns"),
+    Edit("runtime", "spark/conf/spark.hadoop.fs.s3a.endpoint", "x", "OwnedConf", "a property that Mainstem owns"),
+    Edit("smallest", "metadata/name", "a" * 46, "OutOfRange", "metadata.name must be a DNS label of at most 45"),
+    Edit("smallest", "metadata/name", "a.b", "InvalidName", "metadata.name must be a DNS label of at most 45"),
+]  # fmt: skip
+
+_STATIC = {"name": "t", "static": {"parquet": {"path": "/t"}}}
+OURS_ONLY: Final = [
+    Edit("complete", "views/1/sql", "SELECT word, count(*) AS n FROM word GROUP BY word", "UnknownRelation"),
+    Edit("complete", "views/0/sql", "SELECT word FROM counts", "CyclicViews"),
+    Edit("complete", "views/0/sql", "DROP TABLE lines", "NotAQuery"),
+    Edit("complete", "views/0/sql", "SELECT java_method('java.lang.System', 'exit') FROM lines", "ForbiddenFunction"),
+    Edit("complete", "queries/1/outputMode", "append", "WatermarkNeeded"),
+    Edit("complete", "queries/0/from", "lines", "AggregationNeeded"),
+    Edit("complete", "views/1/sql", "SELECT word, count(*) AS n FROM words GROUP BY word ORDER BY n", "SortNotAllowed"),
+    Edit("runtime", "timeZone", "Europe/Zuerich", "UnknownTimeZone"),
+    Edit("static-csv", "checkpoints/location", "${store}/checkpoints", "UnknownParameter"),
+    Edit("static-csv", "checkpoints/location", "${EMPTY}", "OutOfRange"),
+    Edit("kafka-properties", "sources/0/kafka/options/includeHeaders", "true", "OwnedOption"),
+    Edit("kafka-properties", "connections/0/kafka/properties/ssl.key.password", "x", "SecretInDocument"),
+    Edit("s3-own-endpoint", "connections/0/s3/endpoint", "http://me:secret@s3:7070", "SecretInDocument"),
+    Edit("s3-of-the-cloud", "checkpoints/location", "s3://lake.example/c", "UnknownScheme"),
+    Edit("s3-of-the-cloud", "checkpoints/location", "s3a:///c", "BucketMissing"),
+    Edit("s3-own-endpoint", "connections/1", {"name": "b", "s3": {"buckets": ["lake"]}}, "BucketShared"),
+    Edit("files-decoded", "sources/0/watermark/column", "time", "UnknownColumn"),
+    Edit("dead-letters", "queries/1/from", "departures", "DeadLettersUnread"),
+    Edit("dead-letters", "queries/0/from", "departures_dead_letters", "DeadLettersReadTwice"),
+    Edit("smallest", "sources/0", _STATIC | {"name": "ticks"}, "NothingStreams"),
+    Edit("kafka-to-parquet", "queries/1", {"name": "b", "from": "departures", "to": [{"name": "f", "parquet": {"path": "s3a://lake/archive/"}}]}, "FolderShared"),
+    Edit("files-csv", "queries/0/to/0/parquet/path", "/ckpt/weather/out", "FolderInCheckpoints"),
+    Edit("files-csv", "queries/0/to/0/parquet/path", "/data/weather", "SinkIsSource"),
+    Edit("runtime", "drain", None, "InvalidType"),
+]  # fmt: skip

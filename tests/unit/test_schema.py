@@ -1,0 +1,159 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import INVALID, OURS_ONLY, VALID, Edit, document
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from mainstem.errors import SpecInvalid
+from mainstem.schema import crd, crd_text, files, json_schema, reference
+from mainstem.schema.__main__ import main
+from mainstem.schema.models import definitions, referred
+from mainstem.spec.document import read_text
+from mainstem.spec.messages import shape_problems
+from mainstem.spec.yamltext import Text
+
+
+ROOT = Path(__file__).parents[2]
+EDITORS = Draft202012Validator(json_schema())
+
+
+def test_generated_files_are_those_of_the_models() -> None:
+    stale = [name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text]
+    assert not stale, f"{', '.join(stale)}: differs from the models; run make generate"
+
+
+def test_files_are_written_once(tmp_path: Path) -> None:
+    main(tmp_path)
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
+    main(tmp_path)
+    assert {str(path.relative_to(tmp_path)) for path in written} == set(files())
+    assert written == {path: path.stat().st_mtime_ns for path in written}
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_valid_documents_are_read(name: str) -> None:
+    [read] = read_text(VALID[name])
+    assert not read.warnings
+    EDITORS.validate(document(name))
+
+
+@pytest.mark.parametrize("edit", INVALID + OURS_ONLY, ids=lambda edit: edit.id)
+def test_invalid_documents_are_refused(edit: Edit) -> None:
+    with pytest.raises(SpecInvalid) as refused:
+        read_text(json.dumps(edit.document()))
+    assert edit.reason in {problem.reason for problem in refused.value.problems}
+
+
+def test_valid_documents_cover_every_field() -> None:
+    found = definitions()
+    every = {(model, name) for model, schema in found.items() for name in schema["properties"]}
+    used = {field for name in VALID for field in _fields("StreamingPipeline", document(name), found)}
+    assert every - used == set()
+
+
+def test_crd_is_small_enough_for_apply_and_for_etcd() -> None:
+    assert len(crd_text()) < 200_000
+
+
+def test_crd_is_structural_and_bounded() -> None:
+    faults = [fault for path, node in _nodes(_root(), "") for fault in _faults(path, node)]
+    assert faults == []
+
+
+def test_crd_writes_defaults_of_nested_objects() -> None:
+    query = _root()["properties"]["spec"]["properties"]["queries"]["items"]["properties"]
+    assert query["pool"]["default"] == {"weight": 1, "minShare": 0}
+    assert query["checkpoint"]["default"] == {"generation": 1}
+    assert "default" not in query["trigger"]
+
+
+def test_every_union_has_its_rule() -> None:
+    unions = {name for name, schema in definitions().items() if "x-one-of" in schema}
+    rules = [rule for _, node in _nodes(_root(), "") for rule in node.get("x-kubernetes-validations", ())]
+    assert len({rule["rule"] for rule in rules if rule["message"].startswith("exactly one of")}) == len(
+        unions
+    )
+    assert all(len(rule["message"]) < 120 for rule in rules)
+
+
+def test_reference_has_a_section_for_every_object() -> None:
+    page = reference()
+    assert [name for name in definitions() if f"\n## {name}\n" not in page] == []
+    assert page.index("\n## Source\n") < page.index("\n## View\n") < page.index("\n## Query\n")
+    assert "| `weight` | integer (1 to 1000) | `1` | Share relative to the other queries' weights. |" in page
+
+
+SCALARS = st.sampled_from([0, 1, -1, 2**60, 1.5, True, False, "", "a", "A b", "${x}", "30 seconds", "x" * 64])
+VALUES = (
+    SCALARS
+    | st.lists(SCALARS, max_size=2)
+    | st.dictionaries(st.sampled_from(["name", "path", "a", ""]), SCALARS)
+)
+# Not zones, which are looked up; and not null, which editors should mark although it means "absent".
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(VALID)), st.data())
+def test_editors_and_models_agree_on_the_shape(name: str, data: st.DataObject) -> None:
+    mutated = document(name)
+    mutated.pop("status", None)  # the reader passes it over before it looks at the shape
+    places = [(above, key) for above, key in _places(mutated) if key != "timeZone"]
+    above, key = data.draw(st.sampled_from(places))
+    other = data.draw(st.sampled_from([key for _, key in places if isinstance(key, str)]))
+    at = other if isinstance(above, dict) and data.draw(st.booleans()) else key
+    above[at] = data.draw(VALUES)
+    accepted = shape_problems(Text(mutated))[0] is not None
+    assert EDITORS.is_valid(mutated) == accepted
+
+
+def _fields(model: str, value: dict[str, Any], found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every (model, field) that a valid document gives."""
+    for name, node in found[model]["properties"].items():
+        if name in value:
+            yield model, name
+            target = referred(node.get("items", node))
+            for below in value[name] if "items" in node and target else [value[name]]:
+                yield from _fields(target, below, found) if target else ()
+
+
+def _root() -> dict[str, Any]:
+    [version] = crd()["spec"]["versions"]
+    return version["schema"]["openAPIV3Schema"]
+
+
+def _nodes(node: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield path, node
+    for name, below in node.get("properties", {}).items():
+        yield from _nodes(below, f"{path}.{name}")
+    for key in ("items", "additionalProperties"):
+        if key in node:
+            yield from _nodes(node[key], f"{path}[]")
+
+
+def _faults(path: str, node: dict[str, Any]) -> Iterator[str]:
+    if node.keys() & {"$ref", "title", "const", "anyOf", "oneOf", "propertyNames", "prefixItems", "nullable"}:
+        yield f"{path}: not structural: {sorted(node)}"
+    if foreign := [key for key in node if key.startswith("x-") and not key.startswith("x-kubernetes-")]:
+        yield f"{path}: {foreign}"
+    if not path.endswith("[]") and path not in ("", ".metadata") and not node.get("description"):
+        yield f"{path}: no description"
+    if path in (".apiVersion", ".kind"):
+        return
+    if node["type"] == "string" and not node.keys() & {"maxLength", "enum", "format"}:
+        yield f"{path}: no maxLength"
+    if node["type"] == "array" and "maxItems" not in node:
+        yield f"{path}: no maxItems"
+    if "additionalProperties" in node and not ("maxProperties" in node and node["additionalProperties"]):
+        yield f"{path}: no maxProperties"
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of a document, as the thing that holds it and the key or index in it."""
+    for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+        yield value, key
+        if isinstance(below, dict | list):
+            yield from _places(below)
