@@ -4,18 +4,18 @@
 reader looks up. `files()` names the file of each; `python -m mainstem.schema` writes them. All of it is pure.
 """
 
-from mainstem.schema.crd import crd, crd_text
+from mainstem.schema.crd import crd, crd_yaml
 from mainstem.schema.editors import json_schema, json_schema_text
 from mainstem.schema.reference import reference
 
 
-__all__ = ["crd", "crd_text", "files", "json_schema", "json_schema_text", "reference"]
+__all__ = ["crd", "crd_yaml", "files", "json_schema", "json_schema_text", "reference"]
 
 
 def files() -> dict[str, str]:
     """Path below the repository's root -> text, for every file that is generated from the models."""
     return {
-        "k8s/crd/streamingpipelines.yaml": crd_text(),
+        "k8s/crd/streamingpipelines.yaml": crd_yaml(),
         "k8s/crd/streamingpipeline.schema.json": json_schema_text(),
         "docs/reference.md": reference(),
     }

@@ -59,7 +59,7 @@ def crd() -> Schema:
     }
 
 
-def crd_text() -> str:
+def crd_yaml() -> str:
     """The definition as YAML."""
     return HEADER + yaml.dump(crd(), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
