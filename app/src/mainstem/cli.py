@@ -1,5 +1,165 @@
-"""The command line: `mainstem run`, `validate`, `crd`."""
+"""The command line: `mainstem run`, `validate`, `crd`.
+
+Imports are late: `validate` must not wait for Spark, nor any command for another's libraries.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from mainstem import __version__
+from mainstem.errors import Exit, MainstemError, SpecInvalid
 
 
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="mainstem")
 def main() -> None:
-    """Entry point of the command `mainstem`."""
+    """Streaming pipelines as one document.
+
+    Exit codes: 0 completed or drained; 2 wrong usage; 3 the document is refused; 4 a query failed for good; 5 something
+    that the pipeline needs is missing or unreachable; 6 the drain's deadline cut a batch; 1 a fault of Mainstem.
+    """
+
+
+def _parameters(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [item.partition("=") for item in given]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise click.BadParameter(f"{name!r} is not NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def _duration(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    from mainstem.spec.base import seconds
+
+    try:
+        return None if given is None else seconds(given)
+    except (ValueError, KeyError):
+        raise click.BadParameter(f"{given!r} is not a duration such as '30 seconds' or '30s'") from None
+
+
+_set = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_parameters,
+    help="Value of a parameter.",
+)
+_verbose = click.option("--verbose", "-v", is_flag=True, help="Spark's INFO lines, and stack traces.")
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@_set
+@click.option("--cores", type=click.IntRange(min=1), help="Threads for tasks. Default: the machine's cores.")
+@click.option("--heap", default="2g", show_default=True, metavar="SIZE", help="Java heap of the driver.")
+@click.option(
+    "--stop-when-idle",
+    callback=_duration,
+    metavar="DURATION",
+    help="Drain once no query had data for so long.",
+)
+@click.option(
+    "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the final status here, as JSON."
+)
+@click.option(
+    "--log-format", type=click.Choice(["console", "json"]), help="Default: console on a terminal, else json."
+)
+@_verbose
+def run(
+    file: str,
+    overrides: dict[str, str],
+    cores: int | None,
+    heap: str,
+    stop_when_idle: float | None,
+    report: Path | None,
+    log_format: Any,
+    verbose: bool,
+) -> None:
+    """Run the pipeline of FILE on this machine, until it is done or told to stop.
+
+    Ctrl-C or SIGTERM drains: running batches end and are committed. A second signal cuts them.
+    """
+    from mainstem import logs
+
+    logs.configure(log_format or ("console" if sys.stderr.isatty() else "json"), verbose=verbose)
+    try:
+        from mainstem.spec.document import read
+
+        document = read(file, overrides)
+        for warning in document.warnings:
+            logs.get("mainstem").warning(warning.render(file))
+        from mainstem.run.runner import Options, run
+
+        options = Options(cores=cores, heap=heap, idle=stop_when_idle, report=report, verbose=verbose)
+        run(document.pipeline, options)
+    except MainstemError as error:
+        _fail(error, file, verbose=verbose)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in (
+            "pyspark",
+            "py4j",
+            "delta",
+            "pandas",
+            "pyarrow",
+            "rich",
+        ):
+            raise
+        click.echo(
+            f"error: {error.name} is missing: pip install 'mainstem[spark]' [SparkNotInstalled]", err=True
+        )
+        sys.exit(Exit.NOT_READY)
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@_set
+def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
+    """Check documents by every rule that needs no Spark; needs no Java."""
+    from mainstem.spec.document import read_all
+
+    code = Exit.OK
+    for file in files:
+        try:
+            documents = read_all(file, overrides)
+        except MainstemError as error:
+            _tell(error, file)
+            code = max(code, error.exit_code)
+            continue
+        for document in documents:
+            for warning in document.warnings:
+                click.echo(warning.render(file), err=True)
+            spec = document.pipeline.spec
+            counts = f"{len(spec.sources)} sources, {len(spec.views)} views, {len(spec.queries)} queries"
+            click.echo(f"{file}: {document.pipeline.name}: ok ({counts})")
+    sys.exit(code)
+
+
+@main.command()
+def crd() -> None:
+    """Print the CustomResourceDefinition of StreamingPipeline, for `kubectl apply -f -`."""
+    from mainstem.schema import crd_yaml
+
+    click.echo(crd_yaml(), nl=False)
+
+
+def _fail(error: MainstemError, file: str, *, verbose: bool) -> NoReturn:
+    _tell(error, file)
+    if verbose:
+        import traceback
+
+        traceback.print_exception(error)
+    sys.exit(error.exit_code)
+
+
+def _tell(error: MainstemError, file: str) -> None:
+    from mainstem.logs import redact
+
+    if isinstance(error, SpecInvalid):
+        for problem in error.problems:
+            click.echo(redact(problem.render(error.file or file)), err=True)
+    else:
+        click.echo(redact(f"error: {error}"), err=True)

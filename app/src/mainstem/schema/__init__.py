@@ -16,6 +16,6 @@ def files() -> dict[str, str]:
     """Path below the repository's root -> text, for every file that is generated from the models."""
     return {
         "k8s/crd/streamingpipelines.yaml": crd_yaml(),
-        "k8s/crd/streamingpipeline.schema.json": json_schema_text(),
+        "k8s/streamingpipeline.schema.json": json_schema_text(),
         "docs/reference.md": reference(),
     }

@@ -1,0 +1,38 @@
+"""One query of the document, built and started."""
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mainstem.build.sinks import writer
+from mainstem.build.views import Builder
+from mainstem.spec.graph import Graph
+from mainstem.spec.queries import Query
+
+
+def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter:
+    """The query's writer, with its DataFrames built anew in the given session.
+
+    Built anew for every start, because file listings and Delta schemas are frozen in a DataFrame.
+
+    Raises:
+        AnalysisException: Spark refuses the SQL or a path.
+    """
+    session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
+    frame = Builder(session, graph).relation(query.from_)
+    connections = {c.name: c.kafka for c in graph.spec.connections if c.kafka}
+    return writer(frame, query, checkpoint(graph, query), connections)
+
+
+def start(session: SparkSession, writer: DataStreamWriter, query: Query) -> StreamingQuery:
+    """Start a built query in its own scheduler pool; the pool is a property of the starting thread."""
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
+    try:
+        return writer.start()
+    finally:
+        session.sparkContext.setLocalProperty("spark.scheduler.pool", None)
+
+
+def checkpoint(graph: Graph, query: Query) -> str:
+    """Full path of the query's checkpoint: `<location>/<id>/<generation>`."""
+    return f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}"

@@ -1,0 +1,119 @@
+"""Sinks of the document as started writers."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mainstem.spec.base import interval
+from mainstem.spec.connections import KafkaConnection
+from mainstem.spec.queries import DeltaSink, KafkaSink, Query, Trigger
+
+
+# max.block covers the first metadata fetch; delivery must exceed request + linger.
+PRODUCER_PATIENCE = {
+    "kafka.max.block.ms": "20000",
+    "kafka.request.timeout.ms": "15000",
+    "kafka.delivery.timeout.ms": "25000",
+}
+
+
+def writer(
+    frame: DataFrame, query: Query, checkpoint: str, connections: dict[str, KafkaConnection]
+) -> DataStreamWriter:
+    """The writer of a query, ready to start.
+
+    Args:
+        frame: the query's relation.
+        query: the query.
+        checkpoint: full path of its checkpoint.
+        connections: Kafka connections by name.
+    """
+    sink = query.sink
+    if sink.kafka:
+        frame = _records(frame, sink.kafka)
+    result = frame.writeStream.queryName(query.name).outputMode(query.output_mode)
+    result = _triggered(result, query.trigger).option("checkpointLocation", checkpoint)
+    if sink.kafka:
+        return result.format("kafka").options(**kafka_options(sink.kafka, connections[sink.kafka.connection]))
+    if sink.delta and sink.delta.merge:
+        return result.foreachBatch(merger(sink.delta, f"{query.name}/{sink.name}"))
+    if target := sink.delta or sink.parquet:
+        result = result.format("delta" if sink.delta else "parquet").option("path", target.path)
+        result = result.options(**target.options)
+        return result.partitionBy(*target.partition_by) if target.partition_by else result
+    console = sink.console
+    if console is None:
+        raise ValueError(f"{query.name} has no sink")
+    return result.format("console").option("numRows", console.num_rows).option("truncate", console.truncate)
+
+
+def kafka_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]:
+    """The options of Spark's Kafka sink; pure."""
+    options = PRODUCER_PATIENCE | {f"kafka.{key}": value for key, value in connection.properties.items()}
+    return (
+        options
+        | dict(sink.options)
+        | {
+            "kafka.bootstrap.servers": connection.bootstrap_servers,
+            "topic": sink.topic,
+        }
+    )
+
+
+def _records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
+    value = F.to_json(F.struct(*(sink.value or frame.columns))).alias("value")
+    if sink.key is None:
+        return frame.select(value)
+    return frame.select(F.to_json(F.struct(*sink.key)).alias("key"), value)
+
+
+def _triggered(writer: DataStreamWriter, trigger: Trigger | None) -> DataStreamWriter:
+    if trigger is None:
+        return writer
+    if trigger.processing_time is not None:
+        return writer.trigger(processingTime=interval(trigger.processing_time))
+    return writer.trigger(availableNow=True)
+
+
+def merger(sink: DeltaSink, name: str) -> Callable[[DataFrame, int], None]:
+    """Upsert of one batch by the sink's keys, at most once per batch.
+
+    Delta skips a transaction whose version it has seen for the same application id. The id is that of the checkpoint
+    (Spark's query id), the query and the sink, so a new checkpoint never has its first batches skipped.
+    """
+
+    def merge(batch: DataFrame, batch_id: int) -> None:
+        session = batch.sparkSession
+        checkpoint = session.sparkContext.getLocalProperty("sql.streaming.queryId")
+        batch.persist()  # a merge reads its source twice; state and counts are to be touched once
+        try:
+            _ensure_table(session, sink, batch)
+            session.conf.set("spark.databricks.delta.write.txnAppId", f"{checkpoint}/{name}")
+            session.conf.set("spark.databricks.delta.write.txnVersion", str(batch_id))
+            _merge(session, sink, batch)
+        finally:
+            session.conf.unset("spark.databricks.delta.write.txnAppId")
+            session.conf.unset("spark.databricks.delta.write.txnVersion")
+            batch.unpersist()
+
+    return merge
+
+
+def _ensure_table(session: SparkSession, sink: DeltaSink, batch: DataFrame) -> None:
+    from delta.tables import DeltaTable
+
+    if not DeltaTable.isDeltaTable(session, sink.path):
+        table = DeltaTable.createIfNotExists(session).location(sink.path).addColumns(batch.schema)
+        (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
+
+
+def _merge(session: SparkSession, sink: DeltaSink, batch: DataFrame) -> None:
+    from delta.tables import DeltaTable
+
+    keys: Any = sink.merge.keys if sink.merge else ()
+    same = " AND ".join(f"target.`{key}` <=> source.`{key}`" for key in keys)
+    table = DeltaTable.forPath(session, sink.path).alias("target")
+    table.merge(batch.alias("source"), same).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()

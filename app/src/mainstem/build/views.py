@@ -1,0 +1,79 @@
+"""Views of the document, built anew for each occurrence.
+
+Spark's source evolution wants a name for every occurrence of a stream in a plan, so a view that is read twice is two
+DataFrames over two named readers. The text of the SQL stays what the user wrote, but where it reads one relation
+twice.
+"""
+
+from collections import Counter
+
+from pyspark.sql import DataFrame, SparkSession
+
+from mainstem.build import sources
+from mainstem.spec.graph import Graph
+from mainstem.spec.names import next_name
+from mainstem.spec.sql import Reference
+
+
+class Builder:
+    """Builds the relation of one query, in a session of the query's own: temporary views are private to it."""
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._session = session
+        self._graph = graph
+        self._counts: Counter[str] = Counter()
+        self._connections = {c.name: c.kafka for c in graph.spec.connections if c.kafka}
+
+    def relation(self, name: str) -> DataFrame:
+        """A fresh occurrence of a source, of a source's dead letters, or of a view.
+
+        Raises:
+            AnalysisException: Spark refuses a view's SQL.
+        """
+        if name in self._graph.views:
+            return self._view(name)
+        if source := self._graph.dead_letters.get(name):
+            return sources.dead_letters(
+                self._session, source, next_name(self._counts, name), self._connections
+            )
+        source = self._graph.sources[name]
+        occurrence = next_name(self._counts, name) if source.streaming else name
+        return sources.relation(self._session, source, occurrence, self._connections)
+
+    def _view(self, name: str) -> DataFrame:
+        sql = self._graph.views[name].sql
+        references = self._graph.facts[name].references
+        if references is None:
+            frames = [(below, self.relation(below)) for below in self._graph.reads(name)]
+        else:
+            known = [reference for reference in references if reference.name in self._graph.names]
+            sql, names = distinct(sql, known)
+            frames = [(alias, self.relation(ref.name)) for alias, ref in zip(names, known, strict=True)]
+        # Registered only now: building a relation registers names of its own.
+        for alias, frame in frames:
+            frame.createOrReplaceTempView(alias)
+        return self._query(sql)
+
+    def _query(self, sql: str) -> DataFrame:
+        # session.sql() would run a command; the parser's own entry for queries takes nothing else.
+        self._session._jsparkSession.sessionState().sqlParser().parseQuery(sql)  # noqa: SLF001
+        return self._session.sql(sql)
+
+
+def distinct(sql: str, references: list[Reference]) -> tuple[str, list[str]]:
+    """The text with every further occurrence of a relation under a name of its own, and all names in order.
+
+    >>> distinct("SELECT * FROM a JOIN a AS b", [Reference("a", 14, 15, False), Reference("a", 21, 22, True)])
+    ('SELECT * FROM a JOIN a__2 AS b', ['a', 'a__2'])
+    """
+    counts: Counter[str] = Counter()
+    names = []
+    for reference in references:
+        counts[reference.name] += 1
+        count = counts[reference.name]
+        names.append(reference.name if count == 1 else f"{reference.name}__{count}")
+    for reference, name in reversed(list(zip(references, names, strict=True))):
+        if name != reference.name:
+            alias = "" if reference.aliased else f" AS {reference.name}"
+            sql = f"{sql[: reference.start]}{name}{alias}{sql[reference.end :]}"
+    return sql, names

@@ -1,0 +1,117 @@
+"""The document's Spark properties; pure.
+
+Each value that differs from Spark's default says why. Measured costs stand in docs/architecture.md.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import quoteattr
+
+from mainstem.spec.connections import S3Connection
+from mainstem.spec.pipeline import StreamingPipeline
+
+
+ABORTABLE: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
+PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
+JAVA_OPTIONS: Final = (
+    # A Turkish locale lower-cases I to a letter of its own; a POSIX one reads files as ASCII.
+    "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8 -Duser.timezone=UTC"
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the driver runs on.
+
+    Attributes:
+        cores: threads for tasks.
+        heap: Java heap, in the JVM's words (`2g`).
+        jars: the class path besides Spark's own, in its order.
+        log4j: the log4j2 configuration.
+        pools: the FAIR allocation file.
+        profiles: AWS profile file, where the document names S3 secrets.
+        scratch: Spark's local directory.
+    """
+
+    cores: int
+    heap: str
+    jars: tuple[Path, ...]
+    log4j: Path
+    pools: Path
+    profiles: Path | None
+    scratch: Path
+
+
+def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
+    """Every Spark property of a local run, the document's own last."""
+    spec = pipeline.spec
+    conf = {
+        "spark.app.name": pipeline.name,
+        # Plain local[n] never retries a task: one S3 503 would end a query.
+        "spark.master": f"local[{machine.cores}, 4]",
+        "spark.driver.memory": machine.heap,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraClassPath": ":".join(map(str, machine.jars)),
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{machine.log4j}",
+        "spark.local.dir": str(machine.scratch),
+        "spark.sql.warehouse.dir": str(machine.scratch / "warehouse"),
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": f"file:{machine.pools}",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": spec.time_zone,
+        # Otherwise SELECT '${env:SECRET}' prints the secret.
+        "spark.sql.variable.substitute": "false",
+        # Named sources and offset log v2: sources can be added, removed and reordered on the same checkpoint.
+        "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+        "spark.sql.streaming.offsetLog.formatVersion": "2",
+        "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # A second start on a running checkpoint is an error of ours, never a silent stop of the first.
+        "spark.sql.streaming.stopActiveRunOnRestart": "false",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # Delta rebuilds its snapshot in every batch; 50 tasks for it cost four times as much as a few.
+        "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),
+        "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
+    }
+    if spec.checkpoints.location.startswith("s3a://"):
+        # One PUT in place of a write and a rename, which S3 does not have.
+        conf["spark.sql.streaming.checkpointFileManagerClass"] = ABORTABLE
+    for connection in spec.connections:
+        if connection.s3:
+            for bucket in connection.s3.buckets:
+                conf |= _bucket(bucket, connection.s3, connection.name, machine.profiles)
+    return conf | _S3_PATIENCE | dict(spec.spark.conf)
+
+
+# Hadoop's defaults keep trying an unreachable store for minutes.
+_S3_PATIENCE: Final = {
+    "spark.hadoop.fs.s3a.attempts.maximum": "4",
+    "spark.hadoop.fs.s3a.retry.limit": "4",
+    "spark.hadoop.fs.s3a.retry.interval": "250ms",
+    "spark.hadoop.fs.s3a.change.detection.mode": "warn",
+}
+
+
+def _bucket(bucket: str, s3: S3Connection, connection: str, profiles: Path | None) -> dict[str, str]:
+    settings = {"endpoint.region": s3.region, "path.style.access": str(s3.path_style).lower()}
+    if s3.endpoint:
+        settings["endpoint"] = s3.endpoint
+        settings["connection.ssl.enabled"] = str(s3.endpoint.startswith("https://")).lower()
+    if s3.secret_ref and profiles:
+        settings["aws.credentials.provider"] = PROFILES
+        settings["auth.profile.file"] = str(profiles)
+        settings["auth.profile.name"] = connection
+    return {f"spark.hadoop.fs.s3a.bucket.{bucket}.{key}": value for key, value in settings.items()}
+
+
+def pools_xml(pipeline: StreamingPipeline) -> str:
+    """The FAIR allocation file: one pool per query, called as the query is."""
+    pools = "".join(
+        f"  <pool name={quoteattr(query.name)}><schedulingMode>FIFO</schedulingMode>"
+        f"<weight>{query.pool.weight}</weight><minShare>{query.pool.min_share}</minShare></pool>\n"
+        for query in pipeline.spec.queries
+    )
+    return f'<?xml version="1.0"?>\n<allocations>\n{pools}</allocations>\n'

@@ -1,0 +1,103 @@
+"""Stopping a query at a batch boundary, which Spark has no call for: `stop()` cancels the running batch.
+
+A micro-batch stream plans a batch and commits it under one fair lock (`awaitProgressLock`), and runs it without. So
+whoever holds the lock between a commit and the next plan has the stream at a boundary:
+
+1. Take the lock. If the newest planned batch is committed, this is the boundary.
+2. If not, a batch is running. Wait until its thread queues for the lock, at its end, then let it through and queue
+   behind it: the lock is fair, so the next turn is ours, before the stream can plan another batch.
+3. At the boundary stop the query, and give the lock back only once Spark has marked it stopped.
+
+Source: MicroBatchExecution and StreamExecution of Spark 4.2 (constructNextBatch, markMicroBatchEnd, stop).
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark import SparkContext
+from pyspark.sql.streaming import StreamingQuery
+
+
+POLL: Final = 0.01
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a query was stopped.
+
+    Attributes:
+        clean: no batch was interrupted once its sink could have begun to write.
+        committed: the last committed batch, None before the first.
+        pending: a batch that is planned and will run at the next start, None where there is none.
+        seconds: how long it took.
+    """
+
+    clean: bool
+    committed: int | None
+    pending: int | None
+    seconds: float
+
+
+def drain(query: StreamingQuery, deadline: float, hurry: threading.Event) -> Outcome:
+    """Stop one query at the end of its running batch, or cut it at the deadline.
+
+    Args:
+        query: a running query; one that has ended already is a clean outcome.
+        deadline: `time.monotonic()` at which the batch is cut.
+        hurry: set to cut at once.
+    """
+    begun = time.monotonic()
+    stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
+    lock = stream.awaitProgressLock()
+    boundary = False
+    while query.isActive and not boundary and time.monotonic() < deadline and not hurry.is_set():
+        if _try(lock, 0.2):
+            try:
+                boundary = _planned(stream) == _committed(stream)
+                if boundary:
+                    _stop_holding_the_lock(query, stream)
+                else:
+                    _await_batch_end(query, lock, deadline, hurry)
+            finally:
+                lock.unlock()
+    clean = boundary or not query.isActive
+    query.stop()
+    planned, committed = _planned(stream), _committed(stream)
+    pending = planned if planned != committed else None
+    return Outcome(clean, committed, pending, time.monotonic() - begun)
+
+
+def _try(lock: Any, seconds: float) -> bool:
+    # The timed form waits its turn; the untimed one barges past the stream's own thread.
+    jvm: Any = SparkContext._jvm  # noqa: SLF001
+    return bool(lock.tryLock(int(seconds * 1000), jvm.java.util.concurrent.TimeUnit.MILLISECONDS))
+
+
+def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, hurry: threading.Event) -> None:
+    while (
+        query.isActive and not lock.hasQueuedThreads() and time.monotonic() < deadline and not hurry.is_set()
+    ):
+        time.sleep(POLL)
+
+
+def _stop_holding_the_lock(query: StreamingQuery, stream: Any) -> None:
+    # stop() waits for the stream's thread, which may wait for our lock: another thread calls it.
+    stopper = threading.Thread(target=query.stop, name="drain-stop", daemon=True)
+    stopper.start()
+    while stream.isActive() and stopper.is_alive():
+        time.sleep(POLL / 2)
+
+
+def _planned(stream: Any) -> int | None:
+    return _latest(stream.offsetLog())
+
+
+def _committed(stream: Any) -> int | None:
+    return _latest(stream.commitLog())
+
+
+def _latest(log: Any) -> int | None:
+    batch = log.getLatestBatchId()
+    return int(batch.get()) if batch.isDefined() else None

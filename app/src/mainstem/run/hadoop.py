@@ -1,0 +1,62 @@
+"""Files wherever Spark's are: local folders and S3, through Hadoop's FileSystem in the JVM."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """A file: full URI and the time of its last change, in milliseconds since 1970."""
+
+    path: str
+    modified: int
+
+
+class Folder:
+    """A folder of any file system that Hadoop knows. Errors are py4j's, with the Java cause within."""
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        jvm: Any = session._jvm  # noqa: SLF001
+        self._session = session
+        self._path = jvm.org.apache.hadoop.fs.Path(path)
+        self._conf = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+        self._system = self._path.getFileSystem(self._conf)
+        self.path = path
+
+    def __truediv__(self, name: str) -> "Folder":
+        return Folder(self._session, f"{self.path.rstrip('/')}/{name}")
+
+    def exists(self) -> bool:
+        """True where something is there."""
+        return bool(self._system.exists(self._path))
+
+    def matches(self) -> bool:
+        """True where at least one thing matches the path, taken as a glob."""
+        found = self._system.globStatus(self._path)
+        return found is not None and len(found) > 0
+
+    def modified(self) -> int:
+        """Time of the last change in milliseconds."""
+        return int(self._system.getFileStatus(self._path).getModificationTime())
+
+    def files(self) -> Iterator[FileInfo]:
+        """All files below, at any depth."""
+        found = self._system.listFiles(self._path, True)
+        while found.hasNext():
+            status = found.next()
+            yield FileInfo(str(status.getPath().toUri()), int(status.getModificationTime()))
+
+    def delete(self) -> None:
+        """Remove the file."""
+        self._system.delete(self._path, False)
+
+    def make(self) -> None:
+        """Make the folder and its parents."""
+        self._system.mkdirs(self._path)
+
+    def touch(self) -> None:
+        """Write an empty file, in place of one that is there."""
+        self._system.create(self._path, True).close()

@@ -1,0 +1,120 @@
+"""Spark's JVM as a child: in a session of its own, its output read line by line."""
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import IO, Any
+
+from pyspark import SparkConf
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+
+from mainstem import logs
+from mainstem.errors import NotReady
+from mainstem.run import java
+
+
+_LEVELS = {"FATAL": "error", "ERROR": "error", "WARN": "warning", "INFO": "info"}
+
+
+def launch(conf: dict[str, str], output: Callable[[str], None], *, verbose: bool) -> Any:
+    """Start the JVM and return its gateway.
+
+    The JVM leads a session of its own, because signals for this process's group (a closed terminal, `timeout`) would
+    otherwise end it in the middle of a batch; it still ends with this process, whose pipe it reads.
+
+    Args:
+        conf: Spark properties.
+        output: called with each line of the JVM's standard output: the rows of console sinks.
+        verbose: let Spark's INFO lines through.
+
+    Raises:
+        NotReady: `JvmNotStarted`, with the last lines that the JVM said.
+    """
+    os.environ["JAVA_HOME"] = java.home()
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", _this_python())
+    options = conf["spark.driver.extraJavaOptions"]
+    conf = conf | {
+        "spark.driver.extraJavaOptions": f"{options} -Dmainstem.spark.level={'info' if verbose else 'warn'}"
+    }
+    pump = _Pump(output)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
+    settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+    try:
+        with pump.attached():
+            gateway = launch_gateway(settings, pipes)
+    except PySparkRuntimeError:
+        raise NotReady(
+            f"Spark's JVM did not start: {' | '.join(pump.tail) or 'it said nothing'}", reason="JvmNotStarted"
+        ) from None
+    return gateway
+
+
+def _this_python() -> str:
+    import sys
+
+    return sys.executable
+
+
+class _Pump:
+    """Reads both pipes of the JVM from the moment it is started, so that it never waits for a reader."""
+
+    def __init__(self, output: Callable[[str], None]) -> None:
+        self._output = output
+        self._log = logs.get("spark")
+        self.tail: list[str] = []
+
+    def attached(self) -> Any:
+        """While this context is open, the next process that py4j starts gets its pipes read."""
+        return _popen_hook(self._start)
+
+    def _start(self, process: subprocess.Popen[bytes]) -> None:
+        for pipe, take in ((process.stdout, self._output), (process.stderr, self._log_line)):
+            if pipe is not None:
+                threading.Thread(target=_read, args=(pipe, take), daemon=True, name="spark-output").start()
+
+    def _log_line(self, line: str) -> None:
+        try:
+            record = json.loads(line)
+            level, text = _LEVELS.get(record["l"], "debug"), str(record["m"])
+        except (ValueError, KeyError, TypeError):
+            self.tail = [*self.tail[-4:], line]
+            self._log.debug(line)
+            return
+        fields = {"spark_logger": record.get("c", "").rpartition(".")[2]}
+        if record.get("x"):
+            fields["error"] = str(record["x"]).splitlines()[0]
+        getattr(self._log, level)(text.splitlines()[0] if text else "", **fields)
+        if record.get("t"):
+            self._log.debug(str(record["t"]))
+
+
+def _read(pipe: IO[bytes], take: Callable[[str], None]) -> None:
+    with pipe:
+        for line in pipe:
+            take(line.decode("utf-8", errors="replace").rstrip("\n"))
+
+
+class _popen_hook:  # noqa: N801 - reads as the context manager it is
+    """pyspark keeps the process to itself until the gateway is up; its pipes must be read before that."""
+
+    def __init__(self, started: Callable[[subprocess.Popen[bytes]], None]) -> None:
+        self._started = started
+
+    def __enter__(self) -> None:
+        from pyspark import java_gateway
+
+        def popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(*args, **kwargs)
+            self._started(process)
+            return process
+
+        java_gateway.Popen = popen
+
+    def __exit__(self, *_exc: object) -> None:
+        from pyspark import java_gateway
+
+        java_gateway.Popen = subprocess.Popen

@@ -1,0 +1,48 @@
+"""Spark's streaming events, put into a queue and nothing else: a listener that works slows the queries down."""
+
+import queue
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One progress event, as Spark's own JSON text."""
+
+    text: str
+
+
+class Listener:
+    """The JVM calls these methods; pyspark's own listener would copy every field over the wire, one call each."""
+
+    def __init__(self, events: "queue.Queue[Progress]") -> None:
+        self._events = events
+
+    def attach(self, session: SparkSession) -> None:
+        """Listen to the queries of one session; Spark's manager of queries is per session."""
+        context = session.sparkContext
+        gateway: Any = context._gateway  # noqa: SLF001
+        ensure_callback_server_started(gateway)
+        wrapper = gateway.jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper
+        session.streams._jsqm.addListener(wrapper(self))  # noqa: SLF001
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """Nothing: Spark waits for this call within start()."""
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        """Enqueue the event's JSON."""
+        self._events.put(Progress(event.progress().json()))
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """Nothing: the supervisor asks for the query's status itself."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """Nothing: the supervisor sees that the query is no longer active."""
+
+    class Java:
+        """py4j reads here which interface this is."""
+
+        implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)

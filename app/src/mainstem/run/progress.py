@@ -1,0 +1,203 @@
+"""Spark's progress events to the status of a query; pure.
+
+Field meanings and their traps (strings for numbers, sources without names, counters per batch) are Spark's:
+StreamingQueryProgress.json of 4.2.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+
+METRIC = "mainstem."
+
+
+class State(StrEnum):
+    """What a query is doing."""
+
+    STARTING = "Starting"
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    FAILED = "Failed"
+    COMPLETED = "Completed"
+    DRAINED = "Drained"
+    CUT = "Cut"
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """One occurrence of a source in a query.
+
+    Attributes:
+        name: the occurrence: the source's name, or `<name>_2` for a second one.
+        partitions: number of Kafka partitions, 0 for other sources.
+        lag: records behind the newest, over all partitions; None where Spark does not tell.
+        max_lag: the same for the worst partition.
+        good: records that parsed, since the driver started.
+        bad: records that did not.
+        end_offset: where the last batch ended, as Spark has it.
+    """
+
+    name: str
+    partitions: int = 0
+    lag: int | None = None
+    max_lag: int | None = None
+    good: int = 0
+    bad: int = 0
+    end_offset: Any = None
+
+
+@dataclass(frozen=True)
+class QueryStatus:
+    """All that is known of a query. Sums count since the driver started; `batch` is the checkpoint's.
+
+    Attributes:
+        id: Spark's id of the checkpoint, the same across restarts.
+        run_id: Spark's id of this start.
+        batch: the last committed batch; None before the first.
+        batches: batches with data, committed since the driver started.
+        rows_per_second: input rows per second of the last batch with data.
+        batch_ms: how long it took.
+        watermark: event time up to which state is final, ISO 8601.
+        state_rows: rows in state stores.
+        dropped_by_watermark: late rows that stateful operators dropped, as Spark counts them: an aggregation counts
+            after its partial aggregation, one for each group and partition.
+        last_progress: when Spark last reported, ISO 8601.
+        restarts: restarts in a row.
+        reason: why it failed last, None when it has been well since.
+    """
+
+    name: str
+    state: State = State.STARTING
+    pool: str = ""
+    checkpoint: str = ""
+    id: str | None = None
+    run_id: str | None = None
+    batch: int | None = None
+    batches: int = 0
+    input_rows: int = 0
+    rows_per_second: float = 0.0
+    batch_ms: int | None = None
+    watermark: str | None = None
+    state_rows: int = 0
+    state_bytes: int = 0
+    dropped_by_watermark: int = 0
+    sources: tuple[SourceStatus, ...] = ()
+    last_progress: str | None = None
+    restarts: int = 0
+    reason: str | None = None
+    message: str | None = None
+
+    @property
+    def lag(self) -> int | None:
+        """Records behind, over all sources that tell; None where none does."""
+        known = [source.lag for source in self.sources if source.lag is not None]
+        return sum(known) if known else None
+
+
+def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Sequence[str]) -> QueryStatus:
+    """The status after one progress event.
+
+    Args:
+        status: before.
+        progress: Spark's JSON, parsed.
+        occurrences: names of the sources, in the order of the plan's leaves; Spark's JSON has none.
+    """
+    rows = int(progress.get("numInputRows") or 0)
+    operators = progress.get("stateOperators") or []
+    durations = progress.get("durationMs") or {}
+    ran = "addBatch" in durations
+    watermark = (progress.get("eventTime") or {}).get("watermark")
+    return replace(
+        status,
+        state=State.RUNNING if status.state in (State.STARTING, State.RESTARTING) else status.state,
+        id=progress.get("id"),
+        run_id=progress.get("runId"),
+        batch=int(progress["batchId"]) if ran else status.batch,
+        batches=status.batches + (1 if ran and rows else 0),
+        input_rows=status.input_rows + rows,
+        rows_per_second=_number(progress.get("processedRowsPerSecond")) if rows else 0.0,
+        batch_ms=int(progress.get("batchDuration") or 0) if ran else status.batch_ms,
+        watermark=watermark
+        if watermark and not watermark.startswith("1970-01-01T00:00:00")
+        else status.watermark,
+        state_rows=sum(int(op.get("numRowsTotal") or 0) for op in operators)
+        if operators
+        else status.state_rows,
+        state_bytes=sum(int(op.get("memoryUsedBytes") or 0) for op in operators)
+        if operators
+        else status.state_bytes,
+        dropped_by_watermark=status.dropped_by_watermark
+        + sum(int(op.get("numRowsDroppedByWatermark") or 0) for op in operators),
+        sources=_sources(status.sources, progress, occurrences),
+        last_progress=progress.get("timestamp"),
+    )
+
+
+def as_json(status: QueryStatus, *, offsets: bool = False) -> dict[str, Any]:
+    """A status as JSON, keys in camelCase, without what is unknown."""
+    plain = asdict(status)
+    for source in plain["sources"]:
+        if not offsets:
+            source.pop("end_offset")
+    result = {_camel(key): value for key, value in plain.items() if value is not None}
+    result["sources"] = [
+        {_camel(key): value for key, value in source.items() if value is not None}
+        for source in plain["sources"]
+    ]
+    if status.lag is not None:
+        result["lag"] = status.lag
+    return result
+
+
+def _sources(
+    before: Sequence[SourceStatus], progress: Mapping[str, Any], occurrences: Sequence[str]
+) -> tuple[SourceStatus, ...]:
+    known = {source.name: source for source in before}
+    reported = progress.get("sources") or []
+    metrics = progress.get("observedMetrics") or {}
+    result = []
+    for index, name in enumerate(occurrences):
+        source = known.get(name, SourceStatus(name))
+        if index < len(reported):
+            source = _lagging(source, reported[index])
+        counts = metrics.get(METRIC + name) or {}
+        good, bad = int(counts.get("good") or 0), int(counts.get("bad") or 0)
+        result.append(replace(source, good=source.good + good, bad=source.bad + bad))
+    return tuple(result)
+
+
+def _lagging(source: SourceStatus, reported: Mapping[str, Any]) -> SourceStatus:
+    end: Any = reported.get("endOffset")
+    latest: Any = reported.get("latestOffset")
+    if not _per_partition(end) or not _per_partition(latest):
+        return replace(source, end_offset=end)
+    behind = [
+        max(0, int(newest) - int((end.get(topic) or {}).get(partition, 0)))
+        for topic, partitions in latest.items()
+        for partition, newest in partitions.items()
+    ]
+    return replace(
+        source, end_offset=end, partitions=len(behind), lag=sum(behind), max_lag=max(behind, default=0)
+    )
+
+
+def _per_partition(offset: Any) -> bool:
+    """True for Kafka's offsets: topic -> partition -> number."""
+    return (
+        isinstance(offset, dict)
+        and bool(offset)
+        and all(isinstance(value, dict) for value in offset.values())
+    )
+
+
+def _number(value: Any) -> float:
+    number = float(value or 0.0)
+    return round(number, 1) if math.isfinite(number) else 0.0
+
+
+def _camel(key: str) -> str:
+    head, *tail = key.split("_")
+    return head + "".join(word.capitalize() for word in tail)

@@ -1,0 +1,34 @@
+"""The restart budget of one query: exponential backoff, given back after a time of health."""
+
+from dataclasses import dataclass, field
+
+from mainstem.spec.base import seconds
+from mainstem.spec.pipeline import Restart
+
+
+@dataclass
+class Restarts:
+    """Counts restarts in a row.
+
+    Attributes:
+        settings: the document's `restart`.
+        count: restarts in a row so far.
+    """
+
+    settings: Restart
+    count: int = 0
+    _since: float = field(default=0.0, repr=False)
+
+    def started(self, now: float) -> None:
+        """The query runs again, at `now` (monotonic seconds)."""
+        self._since = now
+
+    def next(self, now: float) -> float | None:
+        """Seconds to wait before the next start, or None where the budget is spent."""
+        if self.count and now - self._since >= seconds(self.settings.reset_after):
+            self.count = 0
+        if self.settings.policy == "Never" or self.count >= self.settings.max_retries:
+            return None
+        wait = seconds(self.settings.backoff) * 2.0**self.count
+        self.count += 1
+        return float(min(wait, seconds(self.settings.max_backoff)))

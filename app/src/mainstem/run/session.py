@@ -1,0 +1,69 @@
+"""The Spark session of one pipeline: scratch folder, properties, JVM."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from mainstem.errors import NotReady
+from mainstem.run import secrets
+from mainstem.run.conf import Machine, pools_xml, spark_conf
+from mainstem.run.jvm import launch
+from mainstem.spec.pipeline import StreamingPipeline
+
+
+@contextmanager
+def opened(
+    pipeline: StreamingPipeline, *, cores: int | None, heap: str, output: Callable[[str], None], verbose: bool
+) -> Iterator[SparkSession]:
+    """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
+
+    Raises:
+        NotReady: Java, the jars or a secret are missing, or the JVM does not start.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="mainstem-"))
+    try:
+        conf = spark_conf(pipeline, _machine(pipeline, scratch, cores or os.cpu_count() or 1, heap))
+        gateway = launch(conf, output, verbose=verbose)
+        settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+        context = SparkContext(gateway=gateway, conf=settings)
+        session = SparkSession(context)
+        try:
+            yield session
+        finally:
+            session.stop()
+            gateway.shutdown()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _machine(pipeline: StreamingPipeline, scratch: Path, cores: int, heap: str) -> Machine:
+    pools = scratch / "pools.xml"
+    pools.write_text(pools_xml(pipeline), encoding="utf-8")
+    return Machine(
+        cores=cores,
+        heap=heap,
+        jars=_jars(),
+        log4j=Path(__file__).with_name("log4j2.properties"),
+        pools=pools,
+        profiles=secrets.write_profiles(pipeline, scratch),
+        scratch=scratch,
+    )
+
+
+def _jars() -> tuple[Path, ...]:
+    try:
+        import mainstem_jars
+
+        return tuple(mainstem_jars.paths())
+    except (ImportError, FileNotFoundError) as error:
+        raise NotReady(
+            f"the JVM dependencies are missing: {error}",
+            reason="JarsNotFound",
+            remedy="pip install 'mainstem[spark]', or `make setup` in a checkout",
+        ) from None

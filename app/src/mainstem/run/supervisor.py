@@ -1,0 +1,273 @@
+"""Starts every query in its own session and pool, restarts what fails, and drains all at the end.
+
+One failed query does not end the others: it is built anew and started again after a pause, within the living driver.
+Its budget (`restart`) spent, it stays failed, the others go on, and the run ends with its failure.
+"""
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from mainstem import logs
+from mainstem.build import query as build
+from mainstem.errors import MainstemError, NotReady, Problem, SpecInvalid
+from mainstem.run import sweep
+from mainstem.run.drain import Outcome, drain
+from mainstem.run.failures import Failure, classify
+from mainstem.run.listener import Listener, Progress
+from mainstem.run.progress import QueryStatus, State, updated
+from mainstem.run.restarts import Restarts
+from mainstem.spec.base import seconds
+from mainstem.spec.graph import Graph
+from mainstem.spec.names import occurrence_names
+from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.queries import Query
+
+
+TURN: Final = 0.2
+
+
+@dataclass
+class _Run:
+    """One query under supervision; the only mutable state there is."""
+
+    query: Query
+    session: SparkSession
+    occurrences: list[str]
+    restarts: Restarts
+    status: QueryStatus
+    handle: StreamingQuery | None = None
+    due: float | None = None
+    busy: float = 0.0
+
+
+class Supervisor:
+    """Runs the queries of one pipeline.
+
+    Args:
+        session: the application's session.
+        pipeline: the checked document, parameters filled in.
+        changed: called with all statuses after every change.
+    """
+
+    def __init__(
+        self, session: SparkSession, pipeline: StreamingPipeline, changed: Callable[[list[QueryStatus]], None]
+    ) -> None:
+        self._pipeline = pipeline
+        self._graph = Graph(pipeline)
+        self._changed = changed
+        self._events: queue.Queue[Progress] = queue.Queue()
+        self._listener = Listener(self._events)
+        self._log = logs.get("mainstem")
+        self._runs = [self._new_run(session, query) for query in pipeline.spec.queries]
+
+    @property
+    def statuses(self) -> list[QueryStatus]:
+        """The queries in the order of the document."""
+        return [run.status for run in self._runs]
+
+    @property
+    def failures(self) -> list[QueryStatus]:
+        """Queries that are failed for good."""
+        return [run.status for run in self._runs if run.status.state is State.FAILED]
+
+    def start(self) -> None:
+        """Build all queries, then start them; if Spark refuses one, none runs.
+
+        Raises:
+            SpecInvalid: Spark's analysis refuses a query; with Spark's own condition as reason.
+            NotReady: a sink's folder is another's.
+        """
+        writers = [
+            self._analysed(run, partial(build.build, run.session, self._graph, run.query))
+            for run in self._runs
+        ]
+        try:
+            for run, writer in zip(self._runs, writers, strict=True):
+                self._prepare(run)
+                run.handle = self._analysed(run, partial(build.start, run.session, writer, run.query))
+                run.busy = time.monotonic()
+                self._log.info(
+                    "query started", query=run.query.name, id=run.handle.id if run.handle else None
+                )
+        except BaseException:
+            self.drain(0.0, threading.Event())
+            raise
+
+    def turn(self) -> bool:
+        """Take events, see to ended and waiting queries; False once nothing is left to run."""
+        self._take_events()
+        now = time.monotonic()
+        for run in self._runs:
+            if run.handle is not None and not run.handle.isActive:
+                self._ended(run, now)
+            elif run.due is not None and now >= run.due:
+                self._restart(run)
+        self._changed(self.statuses)
+        return any(run.handle is not None or run.due is not None for run in self._runs)
+
+    def idle_seconds(self) -> float:
+        """Time since any query last had data, or waited for a restart."""
+        now = time.monotonic()
+        for run in self._runs:
+            waiting = run.due is not None
+            if waiting or (run.handle is not None and run.handle.status["isDataAvailable"]):
+                run.busy = now
+        return now - max(run.busy for run in self._runs)
+
+    def drain(self, timeout: float, hurry: threading.Event) -> bool:
+        """Stop every query at its batch's end, all at once; True where none was cut.
+
+        Args:
+            timeout: seconds until running batches are cut.
+            hurry: set to cut at once.
+        """
+        deadline = time.monotonic() + timeout
+        outcomes: dict[str, Outcome] = {}
+        threads = [
+            threading.Thread(
+                target=self._drain_one, args=(run, deadline, hurry, outcomes), name=f"drain-{run.query.name}"
+            )
+            for run in self._runs
+            if run.handle is not None
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self._take_events()
+        for run in self._runs:
+            run.due = None
+            self._drained(run, outcomes.get(run.query.name))
+        self._changed(self.statuses)
+        return all(outcome.clean for outcome in outcomes.values())
+
+    def _new_run(self, session: SparkSession, query: Query) -> _Run:
+        own = session.newSession()
+        self._listener.attach(own)
+        restart = self._pipeline.spec.restart
+        return _Run(
+            query=query,
+            session=own,
+            occurrences=[name for name, _ in occurrence_names(self._graph, query.from_)],
+            restarts=Restarts(restart),
+            status=QueryStatus(query.name, pool=query.name, checkpoint=build.checkpoint(self._graph, query)),
+        )
+
+    def _analysed(self, run: _Run, act: Callable[[], Any]) -> Any:
+        try:
+            return act()
+        except (AnalysisException, ParseException) as error:
+            failure = classify(error)
+            index = self._pipeline.spec.queries.index(run.query)
+            path = f"spec.queries[{index}]"
+            message = f"Spark refuses the query {run.query.name!r}: {failure.message}"
+            raise SpecInvalid([Problem(0, 0, path, message, failure.reason)]) from error
+
+    def _prepare(self, run: _Run) -> None:
+        if run.query.sink.parquet:
+            folder = run.query.sink.parquet.path
+            removed = sweep.prepare(run.session, folder, build.checkpoint(self._graph, run.query))
+            if removed:
+                self._log.info(
+                    "removed files of an unfinished batch", query=run.query.name, files=len(removed)
+                )
+
+    def _take_events(self) -> None:
+        while True:
+            try:
+                event = self._events.get_nowait()
+            except queue.Empty:
+                return
+            progress = json.loads(event.text)
+            run = next(run for run in self._runs if run.query.name == progress["name"])
+            run.status = updated(run.status, progress, run.occurrences)
+            if progress.get("numInputRows"):
+                run.busy = time.monotonic()
+
+    def _ended(self, run: _Run, now: float) -> None:
+        handle = run.handle
+        run.handle = None
+        error: Any = handle._jsq.exception() if handle is not None else None  # noqa: SLF001
+        time.sleep(TURN)  # the last progress event is on its way
+        self._take_events()
+        if error is None or not error.isDefined():
+            run.status = replace(run.status, state=State.COMPLETED, reason=None, message=None)
+            self._log.info("query completed", query=run.query.name, batch=run.status.batch)
+            return
+        self._failed(run, classify(error.get()), now)
+
+    def _failed(self, run: _Run, failure: Failure, now: float) -> None:
+        wait = None if failure.permanent else run.restarts.next(now)
+        state = State.FAILED if wait is None else State.RESTARTING
+        run.due = None if wait is None else now + wait
+        run.status = replace(
+            run.status,
+            state=state,
+            reason=failure.reason,
+            message=failure.message,
+            restarts=run.restarts.count,
+        )
+        told = {"query": run.query.name, "reason": failure.reason, "error": failure.message}
+        if wait is None:
+            self._log.error("query failed", **told)
+        else:
+            self._log.warning("query restarts", **told, seconds=wait, attempt=run.restarts.count)
+
+    def _restart(self, run: _Run) -> None:
+        run.due = None
+        try:
+            self._prepare(run)
+            writer = build.build(run.session, self._graph, run.query)
+            run.handle = build.start(run.session, writer, run.query)
+        except NotReady as error:
+            self._failed(run, Failure(error.reason, error.message), time.monotonic())
+        except (PySparkException, Py4JError) as error:
+            self._failed(run, classify(error), time.monotonic())
+        else:
+            run.restarts.started(time.monotonic())
+            run.busy = time.monotonic()
+
+    def _drain_one(
+        self, run: _Run, deadline: float, hurry: threading.Event, outcomes: dict[str, Outcome]
+    ) -> None:
+        try:
+            if run.handle is not None:
+                outcomes[run.query.name] = drain(run.handle, deadline, hurry)
+        except (PySparkException, Py4JError, MainstemError) as error:
+            self._log.warning("drain failed", query=run.query.name, error=classify(error).message)
+            outcomes[run.query.name] = Outcome(clean=False, committed=None, pending=None, seconds=0.0)
+
+    def _drained(self, run: _Run, outcome: Outcome | None) -> None:
+        if outcome is None:
+            return
+        error: Any = run.handle._jsq.exception() if run.handle is not None else None  # noqa: SLF001
+        run.handle = None
+        if error is not None and error.isDefined() and not outcome.clean:
+            self._log.debug(
+                "the cut batch ended with", query=run.query.name, error=classify(error.get()).message
+            )
+        state = State.DRAINED if outcome.clean else State.CUT
+        run.status = replace(run.status, state=state, batch=outcome.committed)
+        self._log.info(
+            "query drained" if outcome.clean else "query cut",
+            query=run.query.name,
+            committed=outcome.committed,
+            pending=outcome.pending,
+            seconds=round(outcome.seconds, 2),
+        )
+
+
+def drain_seconds(pipeline: StreamingPipeline) -> float:
+    """`drain.timeout` in seconds."""
+    return seconds(pipeline.spec.drain.timeout)

@@ -1,0 +1,92 @@
+"""Files of unfinished batches in a Parquet folder.
+
+Spark's file sink logs a batch's files in `_spark_metadata` once the batch is complete, and Spark's readers go by that
+log. A driver that dies in a batch leaves files that no log names; readers of the bare folder see their rows twice once
+the batch has run again. So before a query starts on its checkpoint again, exactly those files are removed: data files
+of the sink's own naming, in no entry of the log, and not older than the plan of the batch that was never committed.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import unquote
+
+from pyspark.sql import SparkSession
+
+from mainstem.errors import NotReady
+from mainstem.run.hadoop import FileInfo, Folder
+
+
+LOG: Final = "_spark_metadata"
+# ManifestFileCommitProtocol.newTaskTempFile: part-<split>-<uuid>-c<count>.<codec>.parquet
+_DATA_FILE: Final = re.compile(
+    r"/part-\d{5,}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[.-]c\d{3,}[\w.]*\.parquet$"
+)
+_SKEW_MS: Final = 2_000  # file systems that keep whole seconds
+
+
+def prepare(session: SparkSession, folder: str, checkpoint: str) -> list[str]:
+    """Make a Parquet folder fit for its query to start, and return the files that were removed.
+
+    Raises:
+        NotReady: `SinkFolderTaken`: the checkpoint is fresh, or behind the folder's log, and the folder holds data.
+            Spark would take the batches for written already and lose them without a word.
+    """
+    target, offsets = Folder(session, folder), Folder(session, checkpoint) / "offsets"
+    planned = _newest(offsets)
+    logged = _logged(session, target)
+    if planned is None:
+        _refuse_data(target, folder)
+        return []
+    committed = _newest(Folder(session, checkpoint) / "commits")
+    if committed == planned or not target.exists():
+        return []
+    since = (offsets / str(planned)).modified() - _SKEW_MS
+    leftovers = unlogged(target.files(), logged, since)
+    for path in leftovers:
+        Folder(session, path).delete()
+    return leftovers
+
+
+def unlogged(files: Iterable[FileInfo], logged: Iterable[str], since: int) -> list[str]:
+    """The data files that no log entry names and that are not older than `since` (milliseconds); pure."""
+    known = {_plain(path) for path in logged}
+    return sorted(
+        file.path
+        for file in files
+        if file.modified >= since and _DATA_FILE.search(file.path) and _plain(file.path) not in known
+    )
+
+
+def _logged(session: SparkSession, target: Folder) -> list[str]:
+    if not (target / LOG).exists():
+        return []
+    jvm: Any = session._jvm  # noqa: SLF001
+    kind = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog
+    default_retention = getattr(kind, "$lessinit$greater$default$4")()
+    log = kind(1, session._jsparkSession, (target / LOG).path, default_retention)  # noqa: SLF001
+    return [str(status.path()) for status in log.allFiles()]
+
+
+def _refuse_data(target: Folder, folder: str) -> None:
+    if target.exists() and any(
+        file.path.endswith(".parquet") or f"/{LOG}/" in file.path for file in target.files()
+    ):
+        raise NotReady(
+            f"the folder {folder} holds data of another checkpoint or another writer",
+            reason="SinkFolderTaken",
+            remedy="give the sink a new path, or go on from the checkpoint that wrote it",
+        )
+
+
+def _newest(log: Folder) -> int | None:
+    """The newest batch in `offsets` or `commits` of a checkpoint."""
+    if not log.exists():
+        return None
+    batches = [int(name) for file in log.files() if (name := file.path.rpartition("/")[2]).isdigit()]
+    return max(batches, default=None)
+
+
+def _plain(path: str) -> str:
+    """A path without the differences of spelling between Hadoop's URIs and the log's: file:/x, file:///x, %20."""
+    return unquote(re.sub(r"^([a-z0-9]+):/+", r"\1:/", path))
