@@ -2,8 +2,9 @@
 
 from typing import Annotated, ClassVar
 
-from mainstem.spec.base import LIST_SET, MAX_ITEMS, Identifier, Label, Model, Options, Text
 from pydantic import Field, StringConstraints
+
+from mainstem.spec.base import LIST_SET, MAX_ITEMS, Identifier, Label, Model, Options, Text
 
 
 class SecretRef(Model):

@@ -3,9 +3,10 @@
 from typing import Final
 
 import sqlglot
-from mainstem.spec.sources import Source
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+
+from mainstem.spec.sources import Source
 
 
 _KAFKA: Final = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path as File
 
 from mainstem.errors import NotReady, Problem, SpecInvalid
-from mainstem.spec.messages import shape_problems
-from mainstem.spec.parameters import substitute
-from mainstem.spec.pipeline import KIND, StreamingPipeline
+from mainstem.spec.messages import did_you_mean, shape_problems, show
+from mainstem.spec.parameters import substitute, values_of
+from mainstem.spec.pipeline import API_VERSION, KIND, StreamingPipeline
 from mainstem.spec.rules import check
-from mainstem.spec.yamltext import Text, parse
+from mainstem.spec.yamltext import Path, Text, parse, render_path
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,8 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
         parts = parse(text)
     except SpecInvalid as invalid:
         raise SpecInvalid(invalid.problems, file) from None
-    others = [part for part in parts if _other_kind(part)]
-    for part in parts:
-        if part in others and len(others) < len(parts):
-            continue
+    ours = [part for part in parts if not _foreign(part)] or parts
+    for part in ours:
         document, found = _read_part(part, file, overrides or {})
         problems += found
         documents += [document] if document else []
@@ -73,22 +71,28 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
     return documents
 
 
-def _other_kind(part: Text) -> bool:
-    return isinstance(part.data, dict) and part.data.get("kind") not in (None, KIND)
+def _foreign(part: Text) -> bool:
+    """True for a document of somebody else's, which may stand beside a pipeline: a ConfigMap, say."""
+    if not isinstance(part.data, dict) or part.data.get("kind") in (None, KIND):
+        return False
+    return not str(part.data.get("apiVersion")).startswith(API_VERSION.partition("/")[0] + "/")
 
 
 def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Document | None, list[Problem]]:
-    if not isinstance(part.data, dict):
-        line, column = part.where(())
-        return None, [
-            Problem(line, column, "$", f"a {KIND} is expected, found {part.data!r:.40}", "InvalidValue")
-        ]
+    kind = part.data.get("kind", KIND) if isinstance(part.data, dict) else None
+    if kind != KIND:
+        path: Path = ("kind",) if isinstance(part.data, dict) else ()
+        line, column = part.where(path)
+        found = show(kind if path else part.data)
+        hint = did_you_mean(str(kind), [KIND])
+        message = f"a {KIND} is expected, found {found}{hint}"
+        return None, [Problem(line, column, render_path(path), message, "WrongKind")]
     part = replace(part, data={key: value for key, value in part.data.items() if key != "status"})
     written, problems = shape_problems(part)
     if written is None:
         return None, problems
-    pipeline, found = substitute(written, part, overrides)
+    pipeline, problems = substitute(written, part, overrides)
     if pipeline is None:
-        return None, found
-    warnings = check(pipeline, part)
-    return Document(written, pipeline, tuple(p for p in warnings if p.warning), file), warnings
+        return None, problems
+    problems = check(pipeline, part, values_of(written, overrides))
+    return Document(written, pipeline, tuple(p for p in problems if p.warning), file), problems

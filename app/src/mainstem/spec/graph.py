@@ -1,5 +1,6 @@
 """Which relation reads which: the graph that rules, the build and the status share."""
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -7,12 +8,14 @@ from mainstem.spec.pipeline import PipelineSpec, StreamingPipeline
 from mainstem.spec.queries import View
 from mainstem.spec.sources import Source
 from mainstem.spec.sql import Facts, aggregates, read
+from mainstem.spec.sqltext import has_word
 
 
 class Graph:
     """Sources, dead-letter relations and views of one pipeline, by name.
 
-    Where a view's SQL cannot be read without Spark, it counts as reading every relation whose name stands in it.
+    Where a view's SQL cannot be read without Spark, it counts as reading every relation whose name stands in it,
+    unless a rule asks for what is certain.
     """
 
     def __init__(self, pipeline: StreamingPipeline) -> None:
@@ -37,57 +40,79 @@ class Graph:
         """Known relations that a relation reads directly, one entry for each occurrence, in the order of the text."""
         if relation not in self.views:
             return []
-        references = self.facts[relation].references
-        if references is None:
-            return [
-                name for name in self.names if name != relation and name in self.views[relation].sql.lower()
-            ]
-        return [reference.name for reference in references if reference.name in self.names]
+        if (certain := self._certain(relation)) is not None:
+            return certain
+        words = re.findall(r"\w+", self.views[relation].sql.lower())
+        return [name for name in dict.fromkeys(words) if name in self.names and name != relation]
 
-    def closure(self, relation: str) -> list[str]:
-        """The relation and all that it reads, directly or not, each once."""
+    def _certain(self, view: str) -> list[str] | None:
+        references = self.facts[view].references
+        return None if references is None else [ref.name for ref in references if ref.name in self.names]
+
+    def closure(self, relation: str, *, certain: bool = False) -> list[str]:
+        """The relation and all that it reads, directly or not, each once; on demand only what it reads for certain."""
         seen: dict[str, None] = {}
         todo = [relation]
         while todo:
             name = todo.pop()
             if name not in seen:
                 seen[name] = None
-                todo += self.reads(name)
+                todo += (
+                    [] if certain and name in self.views and self._certain(name) is None else self.reads(name)
+                )
         return list(seen)
 
-    def streams(self, relation: str) -> bool:
+    def streams(self, relation: str, *, certain: bool = False) -> bool:
         """True where a streaming source is among what the relation reads."""
-        return any(source.streaming for source in self.sources_of(relation))
+        return any(source.streaming for source in self.sources_of(relation, certain=certain))
 
-    def sources_of(self, relation: str) -> Iterator[Source]:
+    def sources_of(self, relation: str, *, certain: bool = False) -> Iterator[Source]:
         """The sources behind a relation, those of dead letters included."""
-        for name in self.closure(relation):
+        for name in self.closure(relation, certain=certain):
             if found := self.sources.get(name) or self.dead_letters.get(name):
                 yield found
 
-    def aggregated(self, relation: str) -> bool | None:
-        """Whether the relation aggregates a stream: yes, no, or unknown. Not to be asked of a cycle."""
+    def aggregated(self, relation: str, above: tuple[str, ...] = ()) -> bool | None:
+        """Whether the relation aggregates a stream: yes, no, or unknown.
+
+        Args:
+            relation: the relation in question.
+            above: views that are being asked already; among guesses there may be a cycle.
+        """
+        if relation in above:
+            return None
         if relation not in self.views:
             return False
-        below = {name: self.aggregated(name) for name in set(self.reads(relation))}
-        streaming = {name: self.streams(name) for name in below}
+        below = {
+            name: self.aggregated(name, (*above, relation)) for name in dict.fromkeys(self.reads(relation))
+        }
+        streaming = {name: self.streams(name, certain=True) for name in below}
         return aggregates(self.facts[relation], streaming, below)
 
+    def watermarked(self, relation: str) -> bool:
+        """True where a source behind the relation has a watermark, or a text on the way may set one."""
+        if any(source.watermark is not None for source in self.sources_of(relation)):
+            return True
+        return any(
+            name in self.views and has_word(self.views[name].sql, "watermark")
+            for name in self.closure(relation)
+        )
+
     def cycle(self) -> list[str] | None:
-        """A chain of views that leads back to its start, if there is one."""
+        """A chain of views that certainly leads back to its start, if there is one."""
         done: set[str] = set()
         for start in self.views:
-            if found := self._cycle_from(start, [], done):
+            if found := self._cycle_from(start, (), done):
                 return found
         return None
 
-    def _cycle_from(self, name: str, chain: list[str], done: set[str]) -> list[str] | None:
+    def _cycle_from(self, name: str, chain: tuple[str, ...], done: set[str]) -> list[str] | None:
         if name in chain:
             return [*chain[chain.index(name) :], name]
-        if name in done or name not in self.views:
+        if name in done or name not in self.views or name in self.sources:
             return None
-        for below in self.reads(name):
-            if found := self._cycle_from(below, [*chain, name], done):
+        for below in self._certain(name) or ():
+            if found := self._cycle_from(below, (*chain, name), done):
                 return found
         done.add(name)
         return None

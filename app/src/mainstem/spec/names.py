@@ -14,16 +14,17 @@ def occurrence_names(graph: Graph, relation: str) -> list[tuple[str, str]]:
     counts: Counter[str] = Counter()
     found: list[tuple[str, str]] = []
 
-    def walk(name: str) -> None:
+    def walk(name: str, above: tuple[str, ...]) -> None:
         if name in graph.views:
             for below in graph.reads(name):
-                walk(below)
+                if below not in above:  # a guess only: no certain cycle comes so far
+                    walk(below, (*above, name))
             return
         source = graph.sources.get(name) or graph.dead_letters.get(name)
         if source is not None and source.streaming:
             found.append((next_name(counts, name), name))
 
-    walk(relation)
+    walk(relation, ())
     return found
 
 

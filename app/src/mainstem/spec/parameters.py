@@ -11,7 +11,8 @@ from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.yamltext import Path, Text, render_path
 
 
-_PLACE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}")
+_PLACE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}|(\$\{)")
+"""A literal `${`, a parameter, or one whose brace is never closed."""
 
 
 def substitute(
@@ -21,13 +22,28 @@ def substitute(
 
     `$${` is a literal `${`. The shape is checked again afterwards, because a value can be empty or too long.
     """
-    values = {parameter.name: parameter.value for parameter in written.spec.parameters}
-    problems = list(_unknown_overrides(values, overrides, part))
-    values |= overrides
+    problems = list(_unknown_overrides(written, overrides, part))
+    values = values_of(written, overrides)
     data = part.data | {"spec": _fill(part.data["spec"], ("spec",), values, part, problems.append)}
     if problems:
         return None, problems
     return shape_problems(replace(part, data=data))
+
+
+def values_of(written: StreamingPipeline, overrides: Mapping[str, str]) -> dict[str, str]:
+    """Parameter -> its value: the document's, or the one given at start."""
+    return {parameter.name: parameter.value for parameter in written.spec.parameters} | dict(overrides)
+
+
+def written_offset(text: str, values: Mapping[str, str], offset: int) -> int:
+    """The offset in a text as it was written, for one in the same text with its parameters filled in."""
+    grown = 0
+    for match in _PLACE.finditer(text):
+        length = len(_filled(match, values))
+        if offset < match.start() + grown + length:
+            return min(offset - grown, match.start())
+        grown += length - len(match[0])
+    return offset - grown
 
 
 def _fill(
@@ -36,6 +52,9 @@ def _fill(
     if path == ("spec", "parameters"):
         return value
     if isinstance(value, dict):
+        for key in value:
+            if "${" in key:
+                tell(_problem(part, (*path, key), "parameters stand in values, never in keys", key=True))
         return {key: _fill(child, (*path, key), values, part, tell) for key, child in value.items()}
     if isinstance(value, list):
         return [_fill(child, (*path, index), values, part, tell) for index, child in enumerate(value)]
@@ -44,23 +63,37 @@ def _fill(
 
     def one(match: re.Match[str]) -> str:
         name = match[1]
-        if name is None:
-            return "${"
-        if name not in values:
-            line, column = part.where(path)
-            message = f"unknown parameter ${{{name}}}{did_you_mean(name, list(values))}"
-            tell(Problem(line, column, render_path(path), message, "UnknownParameter"))
-        return values.get(name, "")
+        if match[2]:
+            tell(_problem(part, path, "${ is never closed; write $${ for a literal ${", at=match))
+        elif name is not None and name not in values:
+            message = f"unknown parameter ${{{name}}}{did_you_mean(name, list(values)) or _declared(values)}"
+            tell(_problem(part, path, message, at=match))
+        return _filled(match, values)
 
     return _PLACE.sub(one, value)
 
 
+def _filled(match: re.Match[str], values: Mapping[str, str]) -> str:
+    return "${" if match[1] is None else values.get(match[1], "")
+
+
+def _declared(values: Mapping[str, str]) -> str:
+    return f"; there are {', '.join(values)}" if values else "; spec.parameters declares none"
+
+
+def _problem(
+    part: Text, path: Path, message: str, *, key: bool = False, at: re.Match[str] | None = None
+) -> Problem:
+    line, column = part.where_in(path, at.string, at.start()) if at else part.where(path, key=key)
+    return Problem(line, column, render_path(path), message, "UnknownParameter")
+
+
 def _unknown_overrides(
-    values: Mapping[str, str], overrides: Mapping[str, str], part: Text
+    written: StreamingPipeline, overrides: Mapping[str, str], part: Text
 ) -> Iterator[Problem]:
-    path: Path = ("spec", "parameters")
-    line, column = part.where(path)
+    names = values_of(written, {})
     for name in overrides:
-        if name not in values:
-            message = f"--set {name}: the document has no such parameter{did_you_mean(name, list(values))}"
-            yield Problem(line, column, render_path(path), message, "UnknownParameter")
+        if name not in names:
+            hint = did_you_mean(name, list(names)) or _declared(names)
+            message = f"--set {name}: the document has no such parameter{hint}"
+            yield _problem(part, ("spec", "parameters"), message)

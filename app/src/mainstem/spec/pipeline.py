@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
+from pydantic import ConfigDict, Field, StringConstraints
+
 from mainstem.spec.base import LIST_MAP, MAX_ITEMS, Duration, Model, Options, ParameterName, Text, TimeZone
 from mainstem.spec.connections import Connection
 from mainstem.spec.queries import Query, View
 from mainstem.spec.sources import Source
-from pydantic import ConfigDict, Field, StringConstraints
 
 
 API_VERSION = "mainstem.dev/v1alpha1"

@@ -2,8 +2,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from mainstem.spec.base import LIST_MAP, Columns, Duration, Identifier, Label, Model, Options, Sql, Text
 from pydantic import Field
+
+from mainstem.spec.base import LIST_MAP, Columns, Duration, Identifier, Label, Model, Options, Sql, Text
 
 
 class View(Model):

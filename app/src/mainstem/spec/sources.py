@@ -2,6 +2,8 @@
 
 from typing import Annotated, ClassVar, Literal
 
+from pydantic import Field
+
 from mainstem.spec.base import (
     LIST_SET,
     MAX_ITEMS,
@@ -13,7 +15,6 @@ from mainstem.spec.base import (
     Options,
     Text,
 )
-from pydantic import Field
 
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**53)]

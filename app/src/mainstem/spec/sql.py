@@ -5,26 +5,21 @@ what is not certain is `None`, and left to Spark's own analysis at start.
 """
 
 import logging
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+
+from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement
 
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # "unsupported syntax" is an answer to us, not news
 
-FORBIDDEN_FUNCTIONS: Final = frozenset({"java_method", "reflect", "try_reflect"})
-_STATEMENTS: Final = re.compile(
-    r"\s*(set|add|use|insert|update|delete|merge|create|drop|alter|truncate|cache|uncache|clear|refresh|load|msck|"
-    r"declare|explain|describe|desc|show|analyze|execute|call|grant|revoke|begin|reset|repair|comment|list|replace)\b",
-    re.IGNORECASE,
-)
 _QUERIES: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Table)
+_UNREADABLE: Final = ("stream", "table", "watermark")
+"""Words behind which Spark may read a relation that sqlglot does not see."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +40,6 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why a text is certainly not one plain query, at an offset of it."""
-
-    message: str
-    reason: str
-    offset: int = 0
-
-
-@dataclass(frozen=True)
 class Facts:
     """What is certain of one SQL text.
 
@@ -71,26 +57,20 @@ class Facts:
 @lru_cache(maxsize=256)
 def read(sql: str) -> Facts:
     """The facts of one text; never raises."""
-    if match := _STATEMENTS.match(_without_comments(sql)):
-        word = match[1].upper()
-        return Facts(
-            None, (Refusal(f"{word} is a statement; a view is exactly one query", "NotAQuery"),), None
-        )
+    if refusal := statement(sql):
+        return Facts(None, (refusal,), None)
+    refusals = tuple(forbidden_calls(sql))
     try:
         trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
-    except (SqlglotError, RecursionError):
-        return Facts(None, tuple(_forbidden_words(sql)), None)
-    if len(trees) > 1:
-        message = f"holds {len(trees)} statements; a view is exactly one query"
-        return Facts(None, (Refusal(message, "NotAQuery"),), None)
-    if trees and isinstance(trees[0], (exp.DML, exp.DDL, exp.Merge)) and not isinstance(trees[0], _QUERIES):
-        message = f"{type(trees[0]).__name__.upper()} is a statement; a view is exactly one query"
-        return Facts(None, (Refusal(message, "NotAQuery"),), None)
-    if not trees or not isinstance(trees[0], _QUERIES):
-        return Facts(None, tuple(_forbidden_words(sql)), None)
-    tree = trees[0]
-    references = tuple(sorted(_references(tree), key=lambda reference: reference.start))
-    return Facts(references, tuple(_forbidden_words(sql)), tree)
+    except Exception:  # noqa: BLE001 - whatever ails the parser, the text is unknown to us, and left to Spark
+        return Facts(None, refusals, None)
+    tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
+        message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
+        return Facts(None, (Refusal(message, "NotAQuery"), *refusals), None)
+    if not isinstance(tree, _QUERIES) or has_word(sql, *_UNREADABLE):
+        return Facts(None, refusals, None)
+    return Facts(_references(tree), refusals, tree)
 
 
 def aggregates(facts: Facts, streaming: dict[str, bool], aggregated: dict[str, bool | None]) -> bool | None:
@@ -142,48 +122,50 @@ def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bo
     return streaming.get(table.name.lower(), False)
 
 
-def _references(tree: exp.Expr) -> Iterator[Reference]:
+def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:
+    found = []
     for table in tree.find_all(exp.Table):
         name = table.this
-        if not isinstance(name, exp.Identifier) or table.db or "start" not in name.meta:
+        if not isinstance(name, exp.Identifier) or table.find_ancestor(exp.Hint) is not None:
             continue
-        if table.find_ancestor(exp.Hint) is None and not _is_cte(table):
-            yield Reference(name.name.lower(), name.meta["start"], name.meta["end"] + 1, bool(table.alias))
+        if table.db.lower() == "session":  # how Spark qualifies temporary views; the build gives plain names
+            return None
+        if table.db or _is_cte(table):
+            continue
+        if "start" not in name.meta:
+            return None
+        found.append(
+            Reference(name.name.lower(), name.meta["start"], name.meta["end"] + 1, bool(table.alias))
+        )
+    return tuple(sorted(found, key=lambda reference: reference.start))
 
 
 def _is_cte(table: exp.Table) -> bool:
     """True where the name is that of a common table expression in sight, not of a relation."""
-    inside: exp.Expr = table
-    above = table.parent
+    name = table.name.lower()
+    own: exp.Expr | None = None  # the CTE of the WITH clause above in which the table stands
+    within: exp.Expr | None = None
+    above: exp.Expr | None = table
     while above is not None:
-        ctes = above.ctes if isinstance(above, exp.Query) else []
-        if isinstance(inside, exp.With):  # within a CTE's own text only the earlier ones are in sight
-            own = next(
-                (cte for cte in ctes if cte.find(exp.Table) and table in cte.find_all(exp.Table)), None
-            )
-            ctes = ctes[: ctes.index(own)] if own in ctes else ctes
-        if table.name.lower() in {cte.alias.lower() for cte in ctes}:
-            return True
-        inside, above = above, above.parent
+        if isinstance(above, exp.CTE):
+            own = above
+        elif isinstance(above, exp.With):
+            within = above
+        elif isinstance(clause := above.args.get("with_"), exp.With):
+            if name in _in_sight(clause, own if clause is within else None):
+                return True
+            own = within = None
+        above = above.parent
     return False
 
 
-def _forbidden_words(sql: str) -> Iterator[Refusal]:
-    """Functions that reach out of the query into the driver; searched in the text, so that no parser can miss them."""
-    masked = _without_comments(sql, strings=True)
-    for match in re.finditer(r"\b(\w+)`?\s*\(", masked):
-        if match[1].lower() in FORBIDDEN_FUNCTIONS:
-            message = f"the function {match[1].lower()} is refused: it calls into the driver's JVM"
-            yield Refusal(message, "ForbiddenFunction", match.start())
-
-
-def _without_comments(sql: str, *, strings: bool = False) -> str:
-    """The text with comments (and strings, if asked) blanked out, offsets kept."""
-    pattern = r"--[^\n]*|/\*.*?\*/" + (r"|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"" if strings else "")
-    kept = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
-    return re.sub(
-        f"({pattern})|({kept})",
-        lambda match: re.sub(r"[^\n]", " ", match[1]) if match[1] else match[0],
-        sql,
-        flags=re.DOTALL,
-    )
+def _in_sight(clause: exp.With, own: exp.Expr | None) -> set[str]:
+    """Names of a WITH clause that hold in one of its own CTEs, the earlier ones, or else in the query behind it."""
+    names: set[str] = set()
+    for cte in clause.expressions:
+        if cte is own and not clause.args.get("recursive"):
+            break
+        names.add(cte.alias.lower())
+        if cte is own:
+            break
+    return names

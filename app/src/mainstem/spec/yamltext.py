@@ -1,21 +1,24 @@
 """YAML text to plain data that knows, for every value, the line and column it stands at.
 
 Scalars follow the JSON schema of YAML 1.2, as Kubernetes reads them in practice: `true`, `false`, `null` and numbers
-have types, and everything else is a string. So `on`, `no`, `12:30` and dates stay what was written.
+have types, and everything else is a string. So `on`, `no`, `12:30` and dates stay what was written. Anchors, aliases and
+merge keys (`<<`) work as they do in kubectl; of tags only `!!str` has a meaning.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any, Final
 
 import yaml
+
 from mainstem.errors import Problem, SpecInvalid
+from mainstem.spec.textplace import index_of
+from mainstem.spec.yamlguard import guard, marked_problem
 
 
 Path = tuple[str | int, ...]
-_INT: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_FLOAT: Final = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
+_NUMBER: Final = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None, "True": True, "False": False, "TRUE": True, "FALSE": False, "Null": None, "NULL": None}  # fmt: skip
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -28,13 +31,15 @@ class Text:
         data: plain dicts, lists and scalars.
         positions: path -> (line, column), 1-based, of the value; a missing field is looked up at its parent.
         keys: path -> (line, column) of the key, for fields of mappings.
-        blocks: paths whose value is a block scalar (`|`, `>`): its text starts on the line after.
+        spans: path of a string -> where its text begins and ends in the source.
+        source: the text of the file.
     """
 
     data: Any
     positions: dict[Path, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    blocks: frozenset[Path] = frozenset()
+    spans: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    source: str = ""
 
     def where(self, path: Path, *, key: bool = False) -> tuple[int, int]:
         """Line and column of the value (or key) at `path`, or of the nearest thing around it."""
@@ -44,6 +49,14 @@ class Text:
             path = path[:-1]
         return self.positions.get(path, (1, 1))
 
+    def where_in(self, path: Path, value: str, offset: int) -> tuple[int, int]:
+        """Line and column of the character at `offset` of the string `value` that stands at `path`."""
+        if path not in self.spans:
+            return self.where(path)
+        start, end = self.spans[path]
+        at = start + index_of(self.source[start:end], value, offset)
+        return self.source.count("\n", 0, at) + 1, at - self.source.rfind("\n", 0, at)
+
 
 def parse(text: str) -> list[Text]:
     """All documents of a file, empty ones left out.
@@ -51,87 +64,133 @@ def parse(text: str) -> list[Text]:
     Raises:
         SpecInvalid: the text is not YAML, or a mapping names a key twice (kubectl would take the last, silently).
     """
-    loader = _Loader(text)
+    text = text.removeprefix("\ufeff")
+    strings = guard(text, _Loader)
+    loader, readers = _Loader(text), list[_Reader]()
     try:
-        nodes = []
         while loader.check_node():
-            nodes.append(loader.get_node())
+            node = loader.get_node()
+            readers.append(_Reader(text, strings))
+            readers[-1].read(node)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise SpecInvalid([Problem(line, column, "$", f"not YAML: {error.problem}", "InvalidYaml")]) from None
-    except yaml.YAMLError as error:
-        raise SpecInvalid([Problem(1, 1, "$", f"not YAML: {error}", "InvalidYaml")]) from None
+        raise SpecInvalid([marked_problem(text, error)]) from None
     finally:
         loader.dispose()
-    return [document for document in map(_document, nodes) if document.data is not None]
-
-
-def _document(node: yaml.Node) -> Text:
-    reader = _Reader()
-    data = reader.value(node, ())
-    if reader.problems:
-        raise SpecInvalid(reader.problems)
-    return Text(data, reader.positions, reader.keys, frozenset(reader.blocks))
+    if problems := [problem for reader in readers for problem in reader.problems]:
+        raise SpecInvalid(problems)
+    return [reader.text() for reader in readers if reader.data is not None]
 
 
 def render_path(path: Path) -> str:
-    """A path as Kubernetes writes it: `spec.sources[0].kafka`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".") or "$"
+    """A path as Kubernetes writes it: `spec.sources[0].kafka`, `spec.spark.conf[spark.locality.wait]`."""
+    pieces = (f".{part}" if re.fullmatch(r"[A-Za-z_]\w*", str(part)) else f"[{part}]" for part in path)
+    return "".join(pieces).lstrip(".") or "$"
+
+
+class _Flood(Exception):
+    """Aliases make more of a document than any pipeline needs."""
 
 
 class _Reader:
     """Walks the nodes of one document; aliases are followed, a cycle or a flood of them is refused."""
 
-    limit = 100_000
+    limit = 50_000
 
-    def __init__(self) -> None:
-        self.positions: dict[Path, tuple[int, int]] = {}
-        self.keys: dict[Path, tuple[int, int]] = {}
-        self.blocks: set[Path] = set()
+    def __init__(self, source: str, strings: frozenset[int]) -> None:
+        self.data: Any = None
         self.problems: list[Problem] = []
+        self._source = source
+        self._strings = strings
+        self._positions: dict[Path, tuple[int, int]] = {}
+        self._keys: dict[Path, tuple[int, int]] = {}
+        self._spans: dict[Path, tuple[int, int]] = {}
         self._open: set[int] = set()
+        self._merged: dict[int, list[tuple[yaml.ScalarNode, yaml.Node]]] = {}
 
-    def value(self, node: yaml.Node, path: Path) -> Any:
-        self.positions[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
-        if id(node) in self._open or len(self.positions) > self.limit:
-            self._problem(node, path, "aliases that contain themselves, or too many values")
-            return None
+    def read(self, node: yaml.Node) -> None:
+        """Takes one document in."""
+        try:
+            self.data = self._value(node, ())
+        except _Flood:
+            self._problem(node, (), f"aliases make more than {self.limit} values of this document")
+
+    def text(self) -> Text:
+        """The document."""
+        return Text(self.data, self._positions, self._keys, self._spans, self._source)
+
+    def _value(self, node: yaml.Node, path: Path) -> Any:
+        self._positions[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
+        if len(self._positions) > self.limit:
+            raise _Flood
         if isinstance(node, yaml.ScalarNode):
-            if node.style in ("|", ">"):
-                self.blocks.add(path)
-            return _scalar(node)
+            return self._scalar(node, path)
+        if id(node) in self._open:
+            self._problem(node, path, "this value contains itself, through an alias")
+            return None
         self._open.add(id(node))
         try:
             if isinstance(node, yaml.SequenceNode):
-                return [self.value(child, (*path, index)) for index, child in enumerate(node.value)]
-            return dict(self._fields(node, path))
+                return [self._value(child, (*path, index)) for index, child in enumerate(node.value)]
+            return self._mapping(node, path)
         finally:
             self._open.discard(id(node))
 
-    def _fields(self, node: yaml.Node, path: Path) -> Iterator[tuple[str, Any]]:
-        seen: set[str] = set()
+    def _scalar(self, node: yaml.ScalarNode, path: Path) -> Any:
+        text = str(node.value)
+        if not node.style and node.start_mark.index not in self._strings:
+            value = _plain(text)
+            if isinstance(value, float) and isinf(value):
+                self._problem(node, path, f"the number {text:.40} is too large")
+                return None
+        else:  # quoted or block: a string, whatever it looks like
+            value = text
+        if isinstance(value, str):
+            self._spans[path] = (node.start_mark.index, node.end_mark.index)
+        return value
+
+    def _mapping(self, node: yaml.Node, path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, child in self._fields(node, path):
+            name = str(key.value)
+            self._keys[*path, name] = (key.start_mark.line + 1, key.start_mark.column + 1)
+            found[name] = self._value(child, (*path, name))
+        return found
+
+    def _fields(self, node: yaml.Node, path: Path) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+        """A mapping's own fields, then those of its `<<` which it has not: of several bases the first wins."""
+        fields: dict[str, tuple[yaml.ScalarNode, yaml.Node]] = {}
+        bases: list[yaml.Node] = []
         for key, child in node.value:
-            name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
-            at = (*path, name)
-            if name in seen:
-                self._problem(key, at, f"the key {name!r} stands here twice", "DuplicateKey")
+            if not isinstance(key, yaml.ScalarNode):
+                self._problem(key, path, "a key must be a word, not a list or a mapping")
+            elif key.value == "<<" and not key.style:
+                bases += child.value if isinstance(child, yaml.SequenceNode) else [child]
+            elif key.value in fields:
+                message = f"the key {key.value!r} stands here twice"
+                self._problem(key, (*path, str(key.value)), message, "DuplicateKey")
+            else:
+                fields[key.value] = (key, child)
+        for base in bases:
+            if not isinstance(base, yaml.MappingNode) or id(base) in self._open:
+                self._problem(base, path, "<< takes another mapping, or a list of mappings")
                 continue
-            seen.add(name)
-            self.keys[at] = (key.start_mark.line + 1, key.start_mark.column + 1)
-            yield name, self.value(child, at)
+            if id(base) not in self._merged:
+                self._open.add(id(base))
+                self._merged[id(base)] = self._fields(base, path)
+                self._open.discard(id(base))
+            fields = {str(key.value): (key, child) for key, child in self._merged[id(base)]} | fields
+        return list(fields.values())
 
     def _problem(self, node: yaml.Node, path: Path, message: str, reason: str = "InvalidYaml") -> None:
         mark = node.start_mark
         self.problems.append(Problem(mark.line + 1, mark.column + 1, render_path(path), message, reason))
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
-    text = str(node.value)
-    if node.style in ("'", '"', "|", ">"):  # quoted or block: a string, whatever it looks like
-        return text
+def _plain(text: str) -> Any:
+    """What a scalar without quotes means."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INT.fullmatch(text):
-        return int(text)
-    return float(text) if _FLOAT.fullmatch(text) else text
+    if _NUMBER.fullmatch(text) is None:
+        return text
+    number = int(text) if re.fullmatch(r"[-+]?[0-9]{1,40}", text) else float(text)
+    return int(number) if abs(number) < 2**53 and number == int(number) else number

@@ -1,6 +1,6 @@
 """The rules that need no Spark. Each yields problems; only a certain no refuses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from mainstem.errors import Problem
 from mainstem.spec.pipeline import StreamingPipeline
@@ -43,9 +43,15 @@ MEANING: tuple[Rule, ...] = (
 )
 
 
-def check(pipeline: StreamingPipeline, part: Text) -> list[Problem]:
-    """Every problem of a well-shaped document, refusals and warnings, in the order of the file."""
-    context = Context(pipeline, part)
+def check(pipeline: StreamingPipeline, part: Text, values: Mapping[str, str]) -> list[Problem]:
+    """Every problem of a well-shaped document, refusals and warnings, in the order of the file.
+
+    Args:
+        pipeline: the document with its parameters filled in.
+        part: the text it was read from.
+        values: what the parameters were filled with.
+    """
+    context = Context(pipeline, part, values)
     problems = [problem for rule in NAMING for problem in rule(context)]
     if not any(not problem.warning for problem in problems):
         problems += [problem for rule in MEANING for problem in rule(context)]

@@ -1,7 +1,10 @@
 """What every rule is given: the pipeline, its graph, and the text it was read from."""
 
+from collections.abc import Mapping
+
 from mainstem.errors import Problem
 from mainstem.spec.graph import Graph
+from mainstem.spec.parameters import written_offset
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.yamltext import Path, Text, render_path
 
@@ -9,11 +12,12 @@ from mainstem.spec.yamltext import Path, Text, render_path
 class Context:
     """One document under check."""
 
-    def __init__(self, pipeline: StreamingPipeline, part: Text) -> None:
+    def __init__(self, pipeline: StreamingPipeline, part: Text, values: Mapping[str, str]) -> None:
         self.pipeline = pipeline
         self.spec = pipeline.spec
         self.graph = Graph(pipeline)
         self._part = part
+        self._values = values
 
     def problem(
         self,
@@ -28,9 +32,10 @@ class Context:
         """A problem at a path below `spec`; `offset` counts characters into a text that stands there."""
         full: Path = ("spec", *path)
         line, column = self._part.where(full, key=key)
-        if offset is not None and full in self._part.blocks:
-            above = str(self._at(full))[:offset]
-            line, column = line + 1 + above.count("\n"), 1
+        if offset is not None:
+            written = str(self._at(full))
+            offset = written_offset(written, self._values, offset)
+            line, column = self._part.where_in(full, written, offset)
         return Problem(line, column, render_path(full), message, reason, warning)
 
     def _at(self, path: Path) -> object:

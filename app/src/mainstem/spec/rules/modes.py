@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from mainstem.errors import Problem
 from mainstem.spec.rules.context import Context
+from mainstem.spec.sql import orders
+from mainstem.spec.sqltext import order_by
 
 
 def sinks(context: Context) -> Iterator[Problem]:
@@ -36,7 +38,7 @@ def aggregation(context: Context) -> Iterator[Problem]:
         if query.output_mode == "complete" and aggregated is False:
             message = f"complete mode writes the whole result of an aggregation, and {query.from_!r} has none; use append"
             yield context.problem(path, message, "AggregationNeeded")
-        if query.output_mode == "append" and aggregated and not _has_watermark(context, query.from_):
+        if query.output_mode == "append" and aggregated and not context.graph.watermarked(query.from_):
             message = (
                 f"{query.from_!r} aggregates a stream without a watermark, so no row would ever be final; "
                 "give the source a watermark, or use update or complete"
@@ -47,23 +49,19 @@ def aggregation(context: Context) -> Iterator[Problem]:
 def sorting(context: Context) -> Iterator[Problem]:
     """A stream is never sorted as a whole, but for the complete result of an aggregation."""
     for index, view in enumerate(context.spec.views):
-        if not context.graph.streams(view.name) or not _sorts(context, view.name):
+        if not context.graph.streams(view.name, certain=True) or not _sorts(context, view.name):
             continue
         modes = [
             (query.output_mode, context.graph.aggregated(query.from_))
             for query in context.spec.queries
-            if view.name in context.graph.closure(query.from_)
+            if view.name in context.graph.closure(query.from_, certain=True)
         ]
         if any(mode != "complete" or aggregated is False for mode, aggregated in modes):
             message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
-            yield context.problem(("views", index, "sql"), message, "SortNotAllowed")
+            yield context.problem(
+                ("views", index, "sql"), message, "SortNotAllowed", offset=order_by(view.sql)
+            )
 
 
 def _sorts(context: Context, view: str) -> bool:
-    from mainstem.spec.sql import orders
-
     return orders(context.graph.facts[view]) is True
-
-
-def _has_watermark(context: Context, relation: str) -> bool:
-    return any(source.watermark is not None for source in context.graph.sources_of(relation))

@@ -7,6 +7,7 @@ from typing import Final
 from mainstem.errors import Problem
 from mainstem.spec.queries import Sink
 from mainstem.spec.rules.context import Context
+from mainstem.spec.rules.places import paths
 from mainstem.spec.sources import Source
 from mainstem.spec.yamltext import Path
 
@@ -32,8 +33,9 @@ _FILES: Final = {
     "maxfilespertrigger": "maxFilesPerTrigger",
     "latestfirst": "latestFirst",
     "pathglobfilter": "pathGlobFilter",
-    "header": "header",
 }
+_CSV_TABLE: Final = {"path": "path", "header": "header"}
+_TABLE: Final = {"path": "path"}
 _WRITER: Final = {
     "path": "path",
     "checkpointlocation": "checkpoints",
@@ -66,11 +68,12 @@ OWNED_CONF: Final = {
 }
 OWNED_PREFIXES: Final = {
     "spark.kubernetes.": "",
-    "spark.driver.": "`mainstem run --heap`",
+    "spark.driver.": "",
     "spark.authenticate": "",
     "spark.hadoop.fs.s3a.": "connections[].s3",
     "fs.s3a.": "connections[].s3",
 }
+_INSTEAD: Final = {"spark.driver.memory": "`mainstem run --heap`"}
 _SECRET_KEY: Final = re.compile(
     r"password|passwd|secret|sasl\.jaas|access[._-]?key|session[._-]?token|credential", re.IGNORECASE
 )
@@ -89,11 +92,12 @@ def spark_conf(context: Context) -> Iterator[Problem]:
     """`spark.conf` holds Spark properties, none that Mainstem owns."""
     for key in context.spec.spark.conf:
         path: Path = ("spark", "conf", key)
+        instead = _INSTEAD.get(key, "")
         prefix = next((prefix for prefix in OWNED_PREFIXES if key.startswith(prefix)), None)
         if key in OWNED_CONF:
             yield context.problem(path, _owned(key, OWNED_CONF[key]), "OwnedConf", key=True)
         elif prefix is not None:
-            yield context.problem(path, _owned(key, OWNED_PREFIXES[prefix]), "OwnedConf", key=True)
+            yield context.problem(path, _owned(key, instead or OWNED_PREFIXES[prefix]), "OwnedConf", key=True)
         elif not key.startswith("spark."):
             message = f"{key!r} is not a Spark property: they start with spark."
             yield context.problem(path, message, "InvalidConf", key=True)
@@ -114,6 +118,8 @@ def secrets(context: Context) -> Iterator[Problem]:
 
 
 def _owned(key: str, instead: str) -> str:
+    if instead.lower() == key.lower():
+        return f"{key} is a field of its own, one level up; it does not go under options"
     return f"{key} is set by Mainstem" + (f"; use {instead}" if instead else " and cannot be changed")
 
 
@@ -138,7 +144,11 @@ def _source_maps(at: Path, source: Source) -> Iterator[Given]:
         yield (*at, "decode", "json", "options"), source.decode.json_.options, _JSON
     if source.static and source.static.delta is None:
         kind = source.static.choice()
-        yield (*at, "static", kind, "options"), source.static.member(kind).options, _FILES
+        yield (
+            (*at, "static", kind, "options"),
+            source.static.member(kind).options,
+            _CSV_TABLE if kind == "csv" else _TABLE,
+        )
 
 
 def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
@@ -151,7 +161,7 @@ def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
 
 
 def _urls(context: Context) -> Iterator[tuple[Path, str]]:
-    yield ("checkpoints", "location"), context.spec.checkpoints.location
+    yield from paths(context)
     for index, connection in enumerate(context.spec.connections):
         if connection.s3 and connection.s3.endpoint:
             yield ("connections", index, "s3", "endpoint"), connection.s3.endpoint

@@ -15,7 +15,7 @@ _KNOWN: Final = ("s3a", "file")
 
 def locations(context: Context) -> Iterator[Problem]:
     """A path is local, `file:` or `s3a:`; `s3:` is not a scheme of Spark's."""
-    for path, place in _paths(context):
+    for path, place in paths(context):
         match = _SCHEME.match(place)
         if match and match[1] not in _KNOWN:
             hint = "; did you mean s3a://?" if match[1] in ("s3", "s3n") else "; use s3a:// or a local path"
@@ -68,7 +68,7 @@ def buckets(context: Context) -> Iterator[Problem]:
                 message = f"the bucket {bucket!r} belongs to the connection {owner[bucket]!r} already"
                 path: Path = ("connections", index, "s3", "buckets", place)
                 yield context.problem(path, message, "BucketShared")
-    for path, place_text in _paths(context):
+    for path, place_text in paths(context):
         match = re.match(r"^s3a://([^/]+)", place_text)
         if match and owner and match[1] not in owner:
             message = f"no S3 connection lists the bucket {match[1]!r}; AWS's own endpoint and credentials will be used"
@@ -80,12 +80,13 @@ def _writes_parquet(context: Context, query: str) -> bool:
 
 
 def _folders_read(context: Context, relation: str) -> Iterator[str]:
-    for source in context.graph.sources_of(relation):
+    for source in context.graph.sources_of(relation, certain=True):
         if source.files:
             yield source.files.path
 
 
-def _paths(context: Context) -> Iterator[tuple[Path, str]]:
+def paths(context: Context) -> Iterator[tuple[Path, str]]:
+    """Every path of the document: where it stands, and what it says."""
     yield ("checkpoints", "location"), context.spec.checkpoints.location
     for index, source in enumerate(context.spec.sources):
         if source.files:

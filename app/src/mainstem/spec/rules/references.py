@@ -43,7 +43,7 @@ def relation_names(context: Context) -> Iterator[Problem]:
 
 def connections(context: Context) -> Iterator[Problem]:
     """A Kafka source or sink names a Kafka connection."""
-    kinds = {connection.name: connection.choice() for connection in context.spec.connections}
+    kinds = {connection.name: connection.choice() for connection in reversed(context.spec.connections)}
     uses: list[tuple[Path, str]] = [
         (("sources", index, "kafka", "connection"), source.kafka.connection)
         for index, source in enumerate(context.spec.sources)
@@ -95,9 +95,12 @@ def cycles(context: Context) -> Iterator[Problem]:
     """Views do not read themselves, directly or through others."""
     if chain := context.graph.cycle():
         index = next(index for index, view in enumerate(context.spec.views) if view.name == chain[0])
-        yield context.problem(
-            ("views", index, "sql"), f"views read each other: {' -> '.join(chain)}", "CyclicViews"
+        references = context.graph.facts[chain[0]].references or ()
+        offset = next(reference.start for reference in references if reference.name == chain[1])
+        message = (
+            f"views read each other: {' -> '.join(chain)}" if len(chain) > 2 else "the view reads itself"
         )
+        yield context.problem(("views", index, "sql"), message, "CyclicViews", offset=offset)
 
 
 def _unknown(context: Context, name: str) -> str:

@@ -1,0 +1,86 @@
+"""What is refused of a YAML text before it is composed: depth and floods, tags, control characters; and in which words.
+
+Composing is recursive, in C for speed, so a text that is nested without end must never get there.
+"""
+
+import re
+from typing import Any, Final
+
+import yaml
+
+from mainstem.errors import Problem, SpecInvalid
+
+
+MAX_DEPTH: Final = 64
+MAX_VALUES: Final = 50_000
+_STRING_TAGS: Final = ("!", "tag:yaml.org,2002:str")
+_CONTROL: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+_NEEDS_QUOTES: Final = "@`%"
+
+
+def guard(text: str, loader: Any) -> frozenset[int]:
+    """Offsets of the scalars that a tag makes strings.
+
+    Args:
+        text: the YAML.
+        loader: class of the loader to parse it with.
+
+    Raises:
+        SpecInvalid: the text is not YAML, or goes beyond what a document needs of it.
+    """
+    if match := _CONTROL.search(text):
+        message = f"not YAML: the control character U+{ord(match[0]):04X}"
+        raise SpecInvalid([_at(text.count("\n", 0, match.start()), match.start() - text.rfind("\n", 0, match.start()) - 1, message)])  # fmt: skip
+    depth, values, strings = 0, 0, set()
+    try:
+        for event in yaml.parse(text, loader):
+            start: Any = event.start_mark
+            values += isinstance(event, yaml.NodeEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH or values > MAX_VALUES:
+                what = (
+                    f"nested deeper than {MAX_DEPTH} levels"
+                    if depth > MAX_DEPTH
+                    else f"more than {MAX_VALUES} values"
+                )
+                raise SpecInvalid([_at(start.line, start.column, what)])
+            tag = getattr(event, "tag", None)
+            if tag is not None and not (isinstance(event, yaml.ScalarEvent) and tag in _STRING_TAGS):
+                name = tag.replace("tag:yaml.org,2002:", "!!")
+                raise SpecInvalid(
+                    [_at(start.line, start.column, f"the tag {name} has no meaning here; leave it out")]
+                )
+            if tag is not None:
+                strings.add(start.index)
+    except yaml.MarkedYAMLError as error:
+        raise SpecInvalid([marked_problem(text, error)]) from None
+    except yaml.YAMLError as error:
+        raise SpecInvalid([_at(0, 0, f"not YAML: {error}")]) from None
+    return frozenset(strings)
+
+
+def marked_problem(text: str, error: yaml.MarkedYAMLError) -> Problem:
+    """What the YAML parser says, with what it was in the middle of and what may help."""
+    mark, context = error.problem_mark or error.context_mark, error.context_mark
+    line, column = (mark.line, mark.column) if mark else (0, 0)
+    began = f", {error.context} that begins in line {context.line + 1}" if error.context and context and context.line != line else ""  # fmt: skip
+    letter = text.splitlines()[line][column : column + 1] if line < len(text.splitlines()) else ""
+    return _at(line, column, f"not YAML: {error.problem}{began}{_remedy(str(error.problem), letter)}")
+
+
+def _remedy(problem: str, letter: str) -> str:
+    if "cannot start any token" in problem:
+        if letter == "\t":
+            return "; this is a tab, and YAML is indented with spaces"
+        return f"; put a value that starts with {letter} in quotes" if letter in _NEEDS_QUOTES else ""
+    if "mapping values are not allowed" in problem:
+        return "; put a value that holds ': ' in quotes, and check the indentation"
+    if "expected ',' or" in problem:
+        return "; a bracket is not closed, or a value that holds ${, a bracket or a comma needs quotes"
+    return ""
+
+
+def _at(line: int, column: int, message: str) -> Problem:
+    return Problem(line + 1, column + 1, "$", message, "InvalidYaml")

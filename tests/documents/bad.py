@@ -1,0 +1,1281 @@
+"""Documents that are each a small edit away from a sound one, with all that is said of them.
+
+Each expectation is the line that a user reads: `line:column: path: message [Reason]`, behind the name of the file.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Bad(NamedTuple):
+    """A document that is refused.
+
+    Attributes:
+        name: what is wrong with it.
+        edits: pieces of `BASE`, each there exactly once, and what they become.
+        problems: all that is said, in order.
+        text: the whole document, in place of edits.
+    """
+
+    name: str
+    edits: tuple[tuple[str, str], ...]
+    problems: tuple[str, ...]
+    text: str | None = None
+
+    def document(self) -> str:
+        """The text of the edited document."""
+        document = BASE if self.text is None else self.text
+        for old, new in self.edits:
+            assert document.count(old) == 1, f"{old!r} is there {document.count(old)} times"
+            document = document.replace(old, new)
+        return document
+
+
+BASE: Final = """\
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: flights}
+spec:
+  parameters:
+    - {name: lake, value: s3a://lake/flights}
+  connections:
+    - name: events
+      kafka: {bootstrapServers: "kafka:9092", properties: {client.id: flights}}
+    - name: store
+      s3: {buckets: [lake, checkpoints], endpoint: "http://s3:7070"}
+  sources:
+    - name: departures
+      kafka: {connection: events, subscribe: [departures], maxOffsetsPerTrigger: 5000}
+      decode:
+        json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}
+        onBadRecord: deadLetter
+        keep: [offset]
+      watermark: {column: time_hour, delay: 1 day}
+    - name: weather
+      files: {path: /data/weather, format: json, schema: "origin STRING, temp DOUBLE"}
+    - name: ticks
+      rate: {rowsPerSecond: 5}
+    - name: airports
+      static:
+        csv: {path: "${lake}/airports.csv", header: true}
+  views:
+    - name: enriched
+      sql: |
+        -- every departure with its airport
+        SELECT d.*, a.name AS airport
+        FROM departures d
+        LEFT JOIN airports a ON d.dest = a.faa
+    - name: carrier_days
+      sql: >-
+        SELECT window(time_hour, '1 day') AS day, carrier, count(*) AS flights
+        FROM enriched
+        GROUP BY 1, 2
+    - name: parity
+      sql: SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1
+  queries:
+    - name: archive
+      from: enriched
+      to:
+        - name: files
+          parquet: {path: "${lake}/archive", partitionBy: [carrier]}
+      trigger: {processingTime: 30 seconds}
+    - name: carrier-days
+      from: carrier_days
+      outputMode: update
+      to:
+        - name: table
+          delta: {path: "${lake}/carrier_days", merge: {keys: [day, carrier]}}
+    - name: dead-letters
+      from: departures_dead_letters
+      to:
+        - name: topic
+          kafka: {connection: events, topic: dead-letters}
+    - name: temperatures
+      from: weather
+      to:
+        - name: screen
+          console: {}
+    - name: parity
+      from: parity
+      outputMode: complete
+      to:
+        - name: screen
+          console: {truncate: false}
+  checkpoints: {location: s3a://checkpoints/flights}
+  timeZone: UTC
+  spark:
+    conf: {spark.locality.wait: "0"}
+  restart: {maxRetries: 5, backoff: 5 seconds}
+  drain: {timeout: 60 seconds}
+"""
+
+BAD: Final = [
+    Bad(
+        "tab for indentation",
+        (("  checkpoints: {loc", "\tcheckpoints: {loc"),),
+        (
+            "70:1: $: not YAML: found character that cannot start any token; this is a tab, and YAML is indented with spaces [InvalidYaml]",
+        ),
+    ),
+    Bad(
+        "bracket not closed",
+        (("[lake, checkpoints]", "[lake, checkpoints"),),
+        (
+            "11:67: $: not YAML: did not find expected ',' or ']'; a bracket is not closed, or a value that holds ${, a bracket or a comma needs quotes [InvalidYaml]",
+        ),
+    ),
+    Bad(
+        "quote not closed",
+        (('"${lake}/archive"', '"${lake}/archive'),),
+        (
+            "53:26: $: not YAML: did not find expected ',' or '}', while parsing a flow mapping that begins in line 46; a bracket is not closed, or a value that holds ${, a bracket or a comma needs quotes [InvalidYaml]",
+        ),
+    ),
+    Bad(
+        "key twice",
+        (("  timeZone: UTC", "  timeZone: UTC\n  timeZone: UTC"),),
+        ("72:3: spec.timeZone: the key 'timeZone' stands here twice [DuplicateKey]",),
+    ),
+    Bad(
+        "a colon in a plain value",
+        (("value % 2 AS odd", "value % 2 AS odd, 'a: b' AS c"),),
+        (
+            "40:39: $: not YAML: mapping values are not allowed in this context; put a value that holds ': ' in quotes, and check the indentation [InvalidYaml]",
+        ),
+    ),
+    Bad(
+        "parameter in flow style without quotes",
+        (('{path: "${lake}/archive"', "{path: ${lake}/archive"),),
+        (
+            "46:28: $: not YAML: did not find expected ',' or '}'; a bracket is not closed, or a value that holds ${, a bracket or a comma needs quotes [InvalidYaml]",
+        ),
+    ),
+    Bad(
+        "value that starts with a backquote",
+        (("sql: SELECT value % 2", "sql: `value` % 2"),),
+        (
+            "40:12: $: not YAML: found character that cannot start any token; put a value that starts with ` in quotes [InvalidYaml]",
+        ),
+    ),
+    Bad(
+        "alias without anchor",
+        (("timeZone: UTC", "timeZone: *zone"),),
+        ("71:13: $: not YAML: found undefined alias [InvalidYaml]",),
+    ),
+    Bad(
+        "tag",
+        (("timeZone: UTC", "timeZone: !zone UTC"),),
+        ("71:13: $: the tag !zone has no meaning here; leave it out [InvalidYaml]",),
+    ),
+    Bad(
+        "list as a key",
+        (("  timeZone: UTC", "  ? [timeZone]\n  : UTC"),),
+        ("71:5: spec: a key must be a word, not a list or a mapping [InvalidYaml]",),
+    ),
+    Bad(
+        "merge of a word",
+        (("  restart: {maxR", "  restart: {<<: often, maxR"),),
+        ("74:17: spec.restart: << takes another mapping, or a list of mappings [InvalidYaml]",),
+    ),
+    Bad(
+        "number beyond all range",
+        (("rowsPerSecond: 5", "rowsPerSecond: 1e999"),),
+        ("23:29: spec.sources[2].rate.rowsPerSecond: the number 1e999 is too large [InvalidYaml]",),
+    ),
+    Bad(
+        "control character",
+        (("timeZone: UTC", 'timeZone: "UTC\x07"'),),
+        ("71:17: $: not YAML: the control character U+0007 [InvalidYaml]",),
+    ),
+    Bad(
+        "empty file", (), ("1:1: $: the file is empty; a StreamingPipeline is expected [EmptyDocument]",), ""
+    ),
+    Bad(
+        "only a comment",
+        (),
+        ("1:1: $: the file is empty; a StreamingPipeline is expected [EmptyDocument]",),
+        "# to do\n",
+    ),
+    Bad("a word", (), ("1:1: $: a StreamingPipeline is expected, found 'flights' [WrongKind]",), "flights\n"),
+    Bad("a list", (), ("1:1: $: a StreamingPipeline is expected, found a list [WrongKind]",), "- flights\n"),
+    Bad(
+        "another kind",
+        (),
+        ("2:7: kind: a StreamingPipeline is expected, found 'Deployment' [WrongKind]",),
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
+    ),
+    Bad(
+        "kind misspelt",
+        (("kind: StreamingPipeline", "kind: StreamingPipelin"),),
+        (
+            "2:7: kind: a StreamingPipeline is expected, found 'StreamingPipelin'; did you mean 'StreamingPipeline'? [WrongKind]",
+        ),
+    ),
+    Bad(
+        "kind missing",
+        (("kind: StreamingPipeline\n", ""),),
+        ("1:1: kind: the field 'kind' is required [MissingField]",),
+    ),
+    Bad(
+        "another version",
+        (("v1alpha1", "v1"),),
+        (
+            "1:13: apiVersion: 'mainstem.dev/v1' is not allowed here, only mainstem.dev/v1alpha1 [InvalidValue]",
+        ),
+    ),
+    Bad(
+        "name too long",
+        (("{name: flights}", "{name: " + "a" * 46 + "}"),),
+        ("3:18: metadata.name: 46 characters are too long: at most 45 allowed [OutOfRange]",),
+    ),
+    Bad(
+        "name not a label",
+        (("{name: flights}", "{name: my_flights}"),),
+        (
+            "3:18: metadata.name: 'my_flights' is not a DNS label: lower case letters, digits and hyphens, a letter first, at most 45 characters [InvalidName]",
+        ),
+    ),
+    Bad(
+        "name missing",
+        (("{name: flights}", "{labels: {a: b}}"),),
+        ("3:11: metadata.name: the field 'name' is required [MissingField]",),
+    ),
+    Bad(
+        "field missing",
+        (("{connection: events, topic: dead-letters}", "{connection: events}"),),
+        ("58:18: spec.queries[2].to[0].kafka.topic: the field 'topic' is required [MissingField]",),
+    ),
+    Bad(
+        "field missing in a list",
+        (("    - name: ticks\n      rate:", "    - rate:"),),
+        ("22:7: spec.sources[2].name: the field 'name' is required [MissingField]",),
+    ),
+    Bad(
+        "list missing",
+        (("  checkpoints: {location: s3a://checkpoints/flights}\n", ""),),
+        ("5:3: spec.checkpoints: the field 'checkpoints' is required [MissingField]",),
+    ),
+    Bad(
+        "unknown field, near",
+        (("rowsPerSecond: 5", "rowPerSecond: 5"),),
+        (
+            "23:14: spec.sources[2].rate.rowPerSecond: unknown field 'rowPerSecond'; did you mean 'rowsPerSecond'? [UnknownField]",
+        ),
+    ),
+    Bad(
+        "unknown field, snake case",
+        (("rowsPerSecond: 5", "rows_per_second: 5"),),
+        (
+            "23:14: spec.sources[2].rate.rows_per_second: unknown field 'rows_per_second'; did you mean 'rowsPerSecond'? [UnknownField]",
+        ),
+    ),
+    Bad(
+        "unknown field, far",
+        (("rowsPerSecond: 5", "speed: 5"),),
+        (
+            "23:14: spec.sources[2].rate.speed: unknown field 'speed'; known fields are rowsPerSecond [UnknownField]",
+        ),
+    ),
+    Bad(
+        "unknown field of spec",
+        (("  timeZone: UTC", "  zone: UTC"),),
+        ("71:3: spec.zone: unknown field 'zone'; did you mean 'timeZone'? [UnknownField]",),
+    ),
+    Bad(
+        "two kinds of sink",
+        (("console: {}", "console: {}\n          delta: {path: /t}"),),
+        (
+            "62:11: spec.queries[3].to[0]: exactly one of kafka, delta, parquet, console must be given, found delta, console [NotExactlyOne]",
+        ),
+    ),
+    Bad(
+        "no kind of source",
+        (("      rate: {rowsPerSecond: 5}\n", ""),),
+        (
+            "22:7: spec.sources[2]: exactly one of kafka, files, rate, static must be given, found none [NotExactlyOne]",
+        ),
+    ),
+    Bad(
+        "kind of source unknown",
+        (("rate: {rowsPerSecond: 5}", "jdbc: {}"),),
+        (
+            "23:7: spec.sources[2].jdbc: unknown field 'jdbc'; known fields are name, kafka, files, rate, static, decode, watermark [UnknownField]",
+        ),
+    ),
+    Bad(
+        "empty trigger",
+        (("{processingTime: 30 seconds}", "{}"),),
+        (
+            "47:16: spec.queries[0].trigger: exactly one of processingTime, availableNow must be given, found none [NotExactlyOne]",
+        ),
+    ),
+    Bad(
+        "topics and pattern",
+        (("subscribe: [departures]", "subscribe: [departures], subscribePattern: d.*"),),
+        (
+            "14:14: spec.sources[0].kafka: exactly one of subscribe, subscribePattern, assign must be given, found subscribe, subscribePattern [NotExactlyOne]",
+        ),
+    ),
+    Bad(
+        "number in quotes",
+        (("rowsPerSecond: 5", 'rowsPerSecond: "5"'),),
+        (
+            "23:29: spec.sources[2].rate.rowsPerSecond: '5' is not a whole number; leave the quotes out [InvalidType]",
+        ),
+    ),
+    Bad(
+        "fraction",
+        (("rowsPerSecond: 5", "rowsPerSecond: 0.5"),),
+        ("23:29: spec.sources[2].rate.rowsPerSecond: 0.5 is not a whole number [InvalidType]",),
+    ),
+    Bad(
+        "number out of range, low",
+        (("rowsPerSecond: 5", "rowsPerSecond: 0"),),
+        ("23:29: spec.sources[2].rate.rowsPerSecond: 0 is out of range: it must be 1 or more [OutOfRange]",),
+    ),
+    Bad(
+        "number out of range, high",
+        (("maxRetries: 5", "maxRetries: 1001"),),
+        ("74:25: spec.restart.maxRetries: 1001 is out of range: it must be at most 1000 [OutOfRange]",),
+    ),
+    Bad(
+        "number too large for anything",
+        (("maxRetries: 5", "maxRetries: 100000000000000000000000"),),
+        (
+            "74:25: spec.restart.maxRetries: 100000000000000000000000 is out of range: it must be at most 1000 [OutOfRange]",
+        ),
+    ),
+    Bad(
+        "yes for true",
+        (("truncate: false", "truncate: no"),),
+        (
+            "69:31: spec.queries[4].to[0].console.truncate: 'no' is not true or false; write false [InvalidType]",
+        ),
+    ),
+    Bad(
+        "bool as option",
+        (('"0"}', "true}"),),
+        (
+            "73:33: spec.spark.conf[spark.locality.wait]: true is not a string; put it in quotes [InvalidType]",
+        ),
+    ),
+    Bad(
+        "number as string",
+        (("timeZone: UTC", "timeZone: 0"),),
+        ("71:13: spec.timeZone: 0 is not a string; put it in quotes [InvalidType]",),
+    ),
+    Bad(
+        "mapping as string",
+        (("/data/weather,", "{a: b},"),),
+        ("21:21: spec.sources[1].files.path: a mapping is not a string [InvalidType]",),
+    ),
+    Bad(
+        "null",
+        (("console: {truncate: false}", "console: {truncate: null}"),),
+        (
+            "69:31: spec.queries[4].to[0].console.truncate: null is not true or false; leave the field out, or give it a value [InvalidType]",
+        ),
+    ),
+    Bad(
+        "word for a list",
+        (("subscribe: [departures]", "subscribe: departures"),),
+        (
+            "14:46: spec.sources[0].kafka.subscribe: 'departures' is not a list; write [departures] [InvalidType]",
+        ),
+    ),
+    Bad(
+        "list for a mapping",
+        (("rate: {rowsPerSecond: 5}", "rate: [5]"),),
+        ("23:13: spec.sources[2].rate: a list is not a mapping [InvalidType]",),
+    ),
+    Bad(
+        "null for a mapping",
+        (("{timeout: 60 seconds}", ""),),
+        ("75:9: spec.drain: null is not a mapping; leave the field out, or give it a value [InvalidType]",),
+    ),
+    Bad(
+        "empty list",
+        (("subscribe: [departures]", "subscribe: []"),),
+        ("14:46: spec.sources[0].kafka.subscribe: must not be empty [OutOfRange]",),
+    ),
+    Bad(
+        "empty string",
+        (("path: /data/weather", 'path: ""'),),
+        ("21:21: spec.sources[1].files.path: must not be empty [OutOfRange]",),
+    ),
+    Bad(
+        "SQL too long",
+        (("SELECT value % 2", "SELECT " + "1 + " * 4096 + "value % 2"),),
+        ("40:12: spec.views[2].sql: 16444 characters are too long: at most 16384 allowed [OutOfRange]",),
+    ),
+    Bad(
+        "two sinks",
+        (
+            (
+                "          console: {}\n",
+                "          console: {}\n        - name: again\n          console: {}\n",
+            ),
+        ),
+        ("62:9: spec.queries[3].to: 2 entries are too many: at most 1 allowed [OutOfRange]",),
+    ),
+    Bad(
+        "choice, near",
+        (("outputMode: complete", "outputMode: Complete"),),
+        (
+            "66:19: spec.queries[4].outputMode: 'Complete' is not one of append, update, complete; did you mean 'complete'? [InvalidValue]",
+        ),
+    ),
+    Bad(
+        "choice, far",
+        (("format: json", "format: avro"),),
+        (
+            "21:44: spec.sources[1].files.format: 'avro' is not one of csv, json, orc, parquet, text [InvalidValue]",
+        ),
+    ),
+    Bad(
+        "false where only true makes sense",
+        (("{processingTime: 30 seconds}", "{availableNow: false}"),),
+        ("47:31: spec.queries[0].trigger.availableNow: false is not allowed here, only true [InvalidValue]",),
+    ),
+    Bad(
+        "duration without unit",
+        (("timeout: 60 seconds", "timeout: 60"),),
+        ("75:20: spec.drain.timeout: 60 is not a duration such as '30 seconds' or '30s' [InvalidType]",),
+    ),
+    Bad(
+        "duration of two units",
+        (("backoff: 5 seconds", "backoff: 1 minute 5 seconds"),),
+        (
+            "74:37: spec.restart.backoff: '1 minute 5 seconds' is not a duration such as '30 seconds' or '30s' [InvalidDuration]",
+        ),
+    ),
+    Bad(
+        "source name not an identifier",
+        (("- name: ticks", "- name: Ticks"),),
+        (
+            "22:13: spec.sources[2].name: 'Ticks' is not a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters [InvalidName]",
+        ),
+    ),
+    Bad(
+        "query name not a label",
+        (("- name: carrier-days", "- name: carrier_days"),),
+        (
+            "48:13: spec.queries[1].name: 'carrier_days' is not a DNS label: lower case letters, digits and hyphens, a letter first, at most 63 characters [InvalidName]",
+        ),
+    ),
+    Bad(
+        "parameter name",
+        (("- {name: lake,", "- {name: the-lake,"),),
+        (
+            "6:14: spec.parameters[0].name: 'the-lake' is not a name: letters, digits and underscores, at most 63 characters [InvalidName]",
+        ),
+    ),
+    Bad(
+        "bucket with scheme",
+        (("[lake, checkpoints]", "[s3a://lake, checkpoints]"),),
+        (
+            "11:22: spec.connections[1].s3.buckets[0]: 's3a://lake' is not a bucket name, without s3a:// and without a path [InvalidName]",
+        ),
+    ),
+    Bad(
+        "time zone unknown",
+        (("timeZone: UTC", "timeZone: Europe/Zurick"),),
+        (
+            "71:13: spec.timeZone: 'Europe/Zurick' is no such time zone, use a name like UTC or Europe/Zurich; did you mean 'Europe/Zurich'? [UnknownTimeZone]",
+        ),
+    ),
+    Bad(
+        "parameter unknown",
+        (("${lake}/archive", "${lak}/archive"),),
+        (
+            "46:28: spec.queries[0].to[0].parquet.path: unknown parameter ${lak}; did you mean 'lake'? [UnknownParameter]",
+        ),
+    ),
+    Bad(
+        "parameter not closed",
+        (("${lake}/archive", "${lake/archive"),),
+        (
+            "46:28: spec.queries[0].to[0].parquet.path: ${ is never closed; write $${ for a literal ${ [UnknownParameter]",
+        ),
+    ),
+    Bad(
+        "parameter in SQL unknown",
+        (("FROM departures d\n", "FROM departures d -- ${x}\n"),),
+        ("32:30: spec.views[0].sql: unknown parameter ${x}; there are lake [UnknownParameter]",),
+    ),
+    Bad(
+        "parameter in a name",
+        (("- name: ticks", "- name: ${lake}"),),
+        (
+            "22:13: spec.sources[2].name: '${lake}' is not a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters; parameters may not stand here [InvalidName]",
+        ),
+    ),
+    Bad(
+        "parameter in a number",
+        (("rowsPerSecond: 5", 'rowsPerSecond: "${lake}"'),),
+        (
+            "23:29: spec.sources[2].rate.rowsPerSecond: '${lake}' is not a whole number; parameters may not stand here [InvalidType]",
+        ),
+    ),
+    Bad(
+        "parameter in a choice",
+        (("outputMode: complete", "outputMode: ${lake}"),),
+        (
+            "66:19: spec.queries[4].outputMode: '${lake}' is not one of append, update, complete; parameters may not stand here [InvalidValue]",
+        ),
+    ),
+    Bad(
+        "parameter in a duration",
+        (("timeout: 60 seconds", 'timeout: "${lake}"'),),
+        (
+            "75:20: spec.drain.timeout: '${lake}' is not a duration such as '30 seconds' or '30s'; parameters may not stand here [InvalidDuration]",
+        ),
+    ),
+    Bad(
+        "parameter in a time zone",
+        (("timeZone: UTC", "timeZone: ${lake}"),),
+        (
+            "71:13: spec.timeZone: '${lake}' is no such time zone, use a name like UTC or Europe/Zurich; parameters may not stand here [UnknownTimeZone]",
+        ),
+    ),
+    Bad(
+        "parameter in a key",
+        (("{spark.locality.wait:", '{"spark.${lake}":'),),
+        (
+            "73:12: spec.spark.conf[spark.${lake}]: parameters stand in values, never in keys [UnknownParameter]",
+        ),
+    ),
+    Bad(
+        "parameter in the text of a folded block",
+        (("SELECT window(time_hour", "SELECT '${nope}' AS x, window(time_hour"),),
+        ("36:17: spec.views[1].sql: unknown parameter ${nope}; there are lake [UnknownParameter]",),
+    ),
+    Bad(
+        "parameter that fills in nothing",
+        (("value: s3a://lake/flights", 'value: ""'), ('"${lake}/archive"', '"${lake}"')),
+        ("46:27: spec.queries[0].to[0].parquet.path: must not be empty [OutOfRange]",),
+    ),
+    Bad(
+        "parameter twice",
+        (
+            (
+                "    - {name: lake, value: s3a://lake/flights}\n",
+                "    - {name: lake, value: s3a://lake/flights}\n    - {name: lake, value: b}\n",
+            ),
+        ),
+        (
+            "7:14: spec.parameters[1].name: the name 'lake' is taken by an earlier entry of parameters [DuplicateName]",
+        ),
+    ),
+    Bad(
+        "connection twice",
+        (("- name: store", "- name: events"),),
+        (
+            "10:13: spec.connections[1].name: the name 'events' is taken by an earlier entry of connections [DuplicateName]",
+        ),
+    ),
+    Bad(
+        "source twice",
+        (("- name: weather", "- name: ticks"), ("from: weather", "from: ticks")),
+        (
+            "22:13: spec.sources[2].name: the name 'ticks' is taken by an earlier entry of sources [DuplicateName]",
+        ),
+    ),
+    Bad(
+        "query twice",
+        (("- name: temperatures", "- name: archive"),),
+        (
+            "59:13: spec.queries[3].name: the name 'archive' is taken by an earlier entry of queries [DuplicateName]",
+        ),
+    ),
+    Bad(
+        "view called as a source",
+        (("    - name: parity\n      sql", "    - name: ticks\n      sql"), ("from: parity", "from: ticks")),
+        (
+            "39:13: spec.views[2].name: a source is called 'ticks' already; SQL could not tell them apart [DuplicateRelation]",
+        ),
+    ),
+    Bad(
+        "view called as dead letters",
+        (
+            ("    - name: parity\n      sql", "    - name: departures_dead_letters\n      sql"),
+            ("from: parity", "from: ticks"),
+        ),
+        (
+            "13:13: spec.sources[0].name: 'departures_dead_letters' is the relation of this source's dead letters, and the name is taken [DuplicateRelation]",
+        ),
+    ),
+    Bad(
+        "connection unknown",
+        (
+            ("topic: dead-letters}", "topic: dead-letters}"),
+            ("connection: events, subscribe", "connection: event, subscribe"),
+        ),
+        (
+            "14:27: spec.sources[0].kafka.connection: no connection is called 'event'; did you mean 'events'? [UnknownConnection]",
+        ),
+    ),
+    Bad(
+        "connection of the wrong kind",
+        (("connection: events, topic", "connection: store, topic"),),
+        (
+            "58:31: spec.queries[2].to[0].kafka.connection: the connection 'store' is of kind s3, a kafka connection is needed [WrongConnection]",
+        ),
+    ),
+    Bad(
+        "query reads nothing known, near",
+        (("from: weather", "from: wether"),),
+        (
+            "60:13: spec.queries[3].from: no source or view is called 'wether'; did you mean 'weather'? [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "query reads nothing known, far",
+        (("from: weather", "from: nowhere"),),
+        (
+            "60:13: spec.queries[3].from: no source or view is called 'nowhere'; there are airports, carrier_days, departures, departures_dead_letters, enriched, parity, ticks, weather [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "dead letters that are not offered",
+        (("onBadRecord: deadLetter", "onBadRecord: drop"),),
+        (
+            "55:13: spec.queries[2].from: no relation 'departures_dead_letters': the source 'departures' offers it with decode.onBadRecord: deadLetter [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "SQL reads nothing known, literal block",
+        (("LEFT JOIN airports a", "LEFT JOIN airport a"),),
+        (
+            "33:19: spec.views[0].sql: no source or view is called 'airport'; did you mean 'airports'? [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "SQL reads nothing known, folded",
+        (("FROM enriched", "FROM enrich"),),
+        (
+            "37:14: spec.views[1].sql: no source or view is called 'enrich'; did you mean 'enriched'? [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "SQL reads nothing known, plain",
+        (("FROM ticks", "FROM `tick`"),),
+        (
+            "40:56: spec.views[2].sql: no source or view is called 'tick'; did you mean 'ticks'? [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "SQL reads nothing known, behind a parameter",
+        (
+            ("-- every departure", "-- ${lake} and on\n        -- $${x} ${lake}, every departure"),
+            ("LEFT JOIN airports a", "LEFT JOIN airport a"),
+        ),
+        (
+            "34:19: spec.views[0].sql: no source or view is called 'airport'; did you mean 'airports'? [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "views in a circle",
+        (("FROM departures d", "FROM carrier_days d"),),
+        (
+            "32:14: spec.views[0].sql: views read each other: enriched -> carrier_days -> enriched [CyclicViews]",
+        ),
+    ),
+    Bad(
+        "view that reads itself",
+        (("FROM ticks", "FROM parity"),),
+        ("40:56: spec.views[2].sql: the view reads itself [CyclicViews]",),
+    ),
+    Bad(
+        "SQL: SET",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SET spark.sql.ansi.enabled = false",
+            ),
+        ),
+        ("41:9: spec.views[2].sql: SET is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: ADD JAR",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        ADD JAR s3a://lake/evil.jar",
+            ),
+        ),
+        ("41:9: spec.views[2].sql: ADD is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: DDL",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        CREATE TABLE t AS SELECT * FROM ticks",
+            ),
+        ),
+        ("41:9: spec.views[2].sql: CREATE is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: INSERT",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        insert into t SELECT * FROM ticks",
+            ),
+        ),
+        ("41:9: spec.views[2].sql: INSERT is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: INSERT behind WITH",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        WITH t AS (SELECT * FROM ticks) INSERT INTO u SELECT * FROM t",
+            ),
+        ),
+        ("41:41: spec.views[2].sql: INSERT is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: DELETE behind WITH",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        WITH t AS (SELECT 1) DELETE FROM u",
+            ),
+        ),
+        ("41:30: spec.views[2].sql: DELETE is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: INSERT behind FROM",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        FROM ticks INSERT INTO u SELECT value",
+            ),
+        ),
+        ("41:20: spec.views[2].sql: INSERT is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: EXECUTE IMMEDIATE",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        EXECUTE IMMEDIATE 'SELECT 1'",
+            ),
+        ),
+        ("41:9: spec.views[2].sql: EXECUTE is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: script",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        BEGIN SELECT 1; END",
+            ),
+        ),
+        ("41:9: spec.views[2].sql: BEGIN is a statement; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: two queries",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT 1 FROM ticks; SELECT 2 FROM ticks",
+            ),
+        ),
+        ("41:30: spec.views[2].sql: holds 2 statements; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: query and statement",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT 1 FROM ticks; DROP TABLE t",
+            ),
+        ),
+        ("41:30: spec.views[2].sql: holds 2 statements; a view is exactly one query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: no query",
+        (("SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1", "|-\n        /* later */"),),
+        ("41:9: spec.views[2].sql: holds no query [NotAQuery]",),
+    ),
+    Bad(
+        "SQL: reflect",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT reflect('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:16: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: java_method in upper case",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT JAVA_METHOD('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:16: spec.views[2].sql: the function java_method is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: try_reflect in backquotes",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT value, `try_reflect`('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:23: spec.views[2].sql: the function try_reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: reflect with its path",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT value, system.builtin.reflect('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:38: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: reflect before a comment",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT reflect /* well */ ('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:16: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: reflect behind a quoted comment",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT 1 AS `--`, reflect('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:27: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: reflect behind a raw string",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT r'\\', reflect('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:22: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: reflect behind a lone quote",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT value AS `'`, reflect('a', 'b') AS `'` FROM ticks",
+            ),
+        ),
+        (
+            "41:30: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: reflect by another way",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "|-\n        SELECT IDENTIFIER('ref' || 'lect')('java.lang.System', 'exit', 0) FROM ticks",
+            ),
+        ),
+        (
+            "41:16: spec.views[2].sql: IDENTIFIER(...) is refused: it hides which relation or function is meant; write the name [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "SQL: reflect behind a comment ended by CR",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "\"SELECT 1 --\\r, reflect('a', 'b') FROM ticks\"",
+            ),
+        ),
+        (
+            "40:28: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+    ),
+    Bad(
+        "owned option of a source",
+        (("maxOffsetsPerTrigger: 5000", "options: {startingOffsets: earliest}"),),
+        (
+            "14:70: spec.sources[0].kafka.options.startingOffsets: startingOffsets is a field of its own, one level up; it does not go under options [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned option in other letters",
+        (("maxOffsetsPerTrigger: 5000", "options: {KAFKA.Group.ID: g}"),),
+        (
+            "14:70: spec.sources[0].kafka.options[KAFKA.Group.ID]: KAFKA.Group.ID is set by Mainstem and cannot be changed [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned option of files",
+        (("format: json,", "format: json, options: {maxFilesPerTrigger: '5'},"),),
+        (
+            "21:60: spec.sources[1].files.options.maxFilesPerTrigger: maxFilesPerTrigger is a field of its own, one level up; it does not go under options [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned option of JSON",
+        (('dep_delay INT"}', 'dep_delay INT", options: {mode: DROPMALFORMED}}'),),
+        (
+            "16:101: spec.sources[0].decode.json.options.mode: mode is set by Mainstem; use onBadRecord [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned option of a static source",
+        (("header: true}", "options: {header: 'true'}}"),),
+        (
+            "26:55: spec.sources[3].static.csv.options.header: header is a field of its own, one level up; it does not go under options [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned option of a sink",
+        (("topic: dead-letters}", "topic: dead-letters, options: {topic: t}}"),),
+        (
+            "58:70: spec.queries[2].to[0].kafka.options.topic: topic is a field of its own, one level up; it does not go under options [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned option of files written",
+        (("partitionBy: [carrier]}", "options: {checkpointLocation: /c}}"),),
+        (
+            "46:56: spec.queries[0].to[0].parquet.options.checkpointLocation: checkpointLocation is set by Mainstem; use checkpoints [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned property of a client",
+        (("{client.id: flights}", "{group.id: flights}"),),
+        (
+            "9:60: spec.connections[0].kafka.properties[group.id]: group.id is set by Mainstem and cannot be changed [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "owned conf",
+        (("spark.locality.wait", "spark.sql.shuffle.partitions"),),
+        (
+            "73:12: spec.spark.conf[spark.sql.shuffle.partitions]: spark.sql.shuffle.partitions is set by Mainstem; use queries[].state.partitions [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf without a way",
+        (("spark.locality.wait", "spark.jars.packages"),),
+        (
+            "73:12: spec.spark.conf[spark.jars.packages]: spark.jars.packages is set by Mainstem and cannot be changed [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf by its beginning",
+        (("spark.locality.wait", "spark.driver.extraClassPath"),),
+        (
+            "73:12: spec.spark.conf[spark.driver.extraClassPath]: spark.driver.extraClassPath is set by Mainstem and cannot be changed [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "memory of the driver",
+        (("spark.locality.wait", "spark.driver.memory"),),
+        (
+            "73:12: spec.spark.conf[spark.driver.memory]: spark.driver.memory is set by Mainstem; use `mainstem run --heap` [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "not a conf of Spark",
+        (("spark.locality.wait", "locality.wait"),),
+        (
+            "73:12: spec.spark.conf[locality.wait]: 'locality.wait' is not a Spark property: they start with spark. [InvalidConf]",
+        ),
+    ),
+    Bad(
+        "password as a property",
+        (("{client.id: flights}", "{ssl.key.password: hunter2}"),),
+        (
+            "9:60: spec.connections[0].kafka.properties[ssl.key.password]: ssl.key.password is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+        ),
+    ),
+    Bad(
+        "JAAS line as an option",
+        (("maxOffsetsPerTrigger: 5000", "options: {kafka.sasl.jaas.config: x}"),),
+        (
+            "14:70: spec.sources[0].kafka.options[kafka.sasl.jaas.config]: kafka.sasl.jaas.config is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+        ),
+    ),
+    Bad(
+        "key as conf",
+        (('{spark.locality.wait: "0"}', "{spark.hadoop.fs.azure.account.oauth2.client.secret: x}"),),
+        (
+            "73:12: spec.spark.conf[spark.hadoop.fs.azure.account.oauth2.client.secret]: spark.hadoop.fs.azure.account.oauth2.client.secret is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+        ),
+    ),
+    Bad(
+        "password in an address",
+        (("http://s3:7070", "http://me:hunter2@s3:7070"),),
+        (
+            "11:52: spec.connections[1].s3.endpoint: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+        ),
+    ),
+    Bad(
+        "password in a path",
+        (("s3a://lake/flights}", "s3a://AKIA:hunter2@lake/flights}"),),
+        (
+            "26:21: spec.sources[3].static.csv.path: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+            "46:27: spec.queries[0].to[0].parquet.path: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+            "53:25: spec.queries[1].to[0].delta.path: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+        ),
+    ),
+    Bad(
+        "s3 for s3a",
+        (("s3a://checkpoints/flights", "s3://checkpoints/flights"),),
+        (
+            "70:27: spec.checkpoints.location: 's3://checkpoints/flights': unknown scheme s3:; did you mean s3a://? [UnknownScheme]",
+        ),
+    ),
+    Bad(
+        "scheme unknown",
+        (("/data/weather,", "hdfs://data/weather,"),),
+        (
+            "21:21: spec.sources[1].files.path: 'hdfs://data/weather': unknown scheme hdfs:; use s3a:// or a local path [UnknownScheme]",
+        ),
+    ),
+    Bad(
+        "no bucket",
+        (("s3a://checkpoints/flights", "s3a:///flights"),),
+        (
+            "70:27: spec.checkpoints.location: 's3a:///flights' names no bucket: s3a://bucket/path [BucketMissing]",
+        ),
+    ),
+    Bad(
+        "checkpoint shared",
+        (("    - name: temperatures\n", "    - name: temperatures\n      checkpoint: {id: archive}\n"),),
+        (
+            "60:24: spec.queries[3].checkpoint.id: shares the checkpoint 'archive/1' with the query 'archive'; give it its own id [CheckpointShared]",
+        ),
+    ),
+    Bad(
+        "folder of two writers",
+        (("          console: {}\n", '          parquet: {path: "${lake}/archive/"}\n'),),
+        (
+            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a Parquet folder has one writer [FolderShared]",
+        ),
+    ),
+    Bad(
+        "folder within the checkpoints",
+        (("          console: {}\n", "          parquet: {path: s3a://checkpoints/flights/out}\n"),),
+        (
+            "63:27: spec.queries[3].to[0].parquet.path: lies within checkpoints.location; keep them apart [FolderInCheckpoints]",
+        ),
+    ),
+    Bad(
+        "folder that is read",
+        (("          console: {}\n", "          parquet: {path: /data/weather/}\n"),),
+        (
+            "63:27: spec.queries[3].to[0].parquet.path: the query reads this folder; it would read its own output [SinkIsSource]",
+        ),
+    ),
+    Bad(
+        "bucket of two connections",
+        (("  sources:\n", "    - name: other\n      s3: {buckets: [lake]}\n  sources:\n"),),
+        (
+            "13:22: spec.connections[2].s3.buckets[0]: the bucket 'lake' belongs to the connection 'store' already [BucketShared]",
+        ),
+    ),
+    Bad(
+        "decode of a rate",
+        (("rate: {rowsPerSecond: 5}", "rate: {rowsPerSecond: 5}\n      decode: {json: {schema: a INT}}"),),
+        (
+            "24:15: spec.sources[2].decode: a rate source has columns already; decode is for kafka and files [DecodeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "decode of files with columns",
+        (('temp DOUBLE"}', 'temp DOUBLE"}\n      decode: {json: {schema: a INT}}'),),
+        (
+            "22:15: spec.sources[1].decode: files of format json have columns already; decode reads lines: format: text [DecodeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "columns of Kafka kept of files",
+        (
+            (
+                'format: json, schema: "origin STRING, temp DOUBLE"}',
+                "format: text}\n      decode: {json: {schema: a INT}, keep: [topic]}",
+            ),
+        ),
+        ("22:45: spec.sources[1].decode.keep: only Kafka records have these columns [DecodeNotAllowed]",),
+    ),
+    Bad(
+        "schema of text",
+        (("format: json,", "format: text,"),),
+        (
+            "21:58: spec.sources[1].files.schema: text files have the one column value; a schema goes with decode, or another format [SchemaNotAllowed]",
+        ),
+    ),
+    Bad(
+        "schema missing",
+        ((', schema: "origin STRING, temp DOUBLE"', ""),),
+        (
+            "21:14: spec.sources[1].files: a stream of json files needs its schema, such as 'carrier STRING, delay INT' [SchemaNeeded]",
+        ),
+    ),
+    Bad(
+        "watermark on a static source",
+        (("header: true}", "header: true}\n      watermark: {column: faa, delay: 1 day}"),),
+        ("27:18: spec.sources[3].watermark: a static source has no watermark [WatermarkNotAllowed]",),
+    ),
+    Bad(
+        "watermark on no column, near",
+        (("{column: time_hour,", "{column: timehour,"),),
+        (
+            "19:27: spec.sources[0].watermark.column: the source has no column 'timehour'; did you mean 'time_hour'? [UnknownColumn]",
+        ),
+    ),
+    Bad(
+        "watermark on no column, far",
+        (("{column: time_hour,", "{column: ts,"),),
+        (
+            "19:27: spec.sources[0].watermark.column: the source has no column 'ts'; there are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
+        ),
+    ),
+    Bad(
+        "occurrence called as a source",
+        (
+            ("- name: weather", "- name: ticks_2"),
+            ("FROM ticks GROUP", "FROM ticks JOIN ticks AS b USING (value) GROUP"),
+            ("from: weather", "from: ticks_2"),
+        ),
+        (
+            "65:13: spec.queries[4].from: the query reads 'ticks' more than once, so one occurrence is called 'ticks_2', but a relation of the document has that name; rename it [OccurrenceName]",
+        ),
+    ),
+    Bad(
+        "dead letters unread",
+        (("from: departures_dead_letters", "from: departures"),),
+        (
+            "17:22: spec.sources[0].decode.onBadRecord: no query reads 'departures_dead_letters', so bad records would vanish; add one, or use drop [DeadLettersUnread]",
+        ),
+    ),
+    Bad(
+        "dead letters read twice",
+        (("from: weather", "from: departures_dead_letters"),),
+        (
+            "17:22: spec.sources[0].decode.onBadRecord: 'departures_dead_letters' is read by dead-letters and temperatures; exactly one query may [DeadLettersReadTwice]",
+            "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+        ),
+    ),
+    Bad(
+        "nothing streams",
+        (("from: weather", "from: airports"),),
+        (
+            "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+            "60:13: spec.queries[3].from: 'airports' reads static sources only; a query needs a stream [NothingStreams]",
+        ),
+    ),
+    Bad(
+        "Parquet in update mode",
+        (("      from: enriched\n", "      from: enriched\n      outputMode: update\n"),),
+        (
+            "44:19: spec.queries[0].outputMode: a Parquet folder can only be appended to, not written in update mode; use delta [OutputModeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "Delta in update mode without merge",
+        ((", merge: {keys: [day, carrier]}", ""),),
+        (
+            "50:19: spec.queries[1].outputMode: Delta has no update mode; give the sink merge: {keys: [...]} to upsert [MergeNeeded]",
+        ),
+    ),
+    Bad(
+        "merge in append mode",
+        (("      outputMode: update\n", ""),),
+        (
+            "52:56: spec.queries[1].to[0].delta.merge: merge upserts the rows that changed: outputMode: update, not append [OutputModeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "merge with options",
+        (("keys: [day, carrier]}", "keys: [day, carrier]}, options: {mergeSchema: 'true'}"),),
+        (
+            "53:89: spec.queries[1].to[0].delta.options: options go to Delta's streaming writer, which a merge does not use [OptionsNotAllowed]",
+        ),
+    ),
+    Bad(
+        "complete without aggregation",
+        (("      from: parity\n", "      from: ticks\n"),),
+        (
+            "39:13: warning: spec.views[2].name: no query reads 'parity' [Unread]",
+            "66:19: spec.queries[4].outputMode: complete mode writes the whole result of an aggregation, and 'ticks' has none; use append [AggregationNeeded]",
+        ),
+    ),
+    Bad(
+        "append of an aggregation without watermark",
+        (("      outputMode: complete\n", ""),),
+        (
+            "64:7: spec.queries[4].outputMode: 'parity' aggregates a stream without a watermark, so no row would ever be final; give the source a watermark, or use update or complete [WatermarkNeeded]",
+        ),
+    ),
+    Bad(
+        "sorted stream",
+        (("ON d.dest = a.faa", "ON d.dest = a.faa\n        ORDER BY time_hour"),),
+        (
+            "34:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
+        ),
+    ),
+    Bad(
+        "five at once",
+        (
+            ("rowsPerSecond: 5", "rowsPerSecond: 0"),
+            ("timeZone: UTC", "timeZone: Mars"),
+            ("- name: ticks", "- name: Ticks"),
+            ("topic: dead-letters}", "topics: dead-letters}"),
+        ),
+        (
+            "22:13: spec.sources[2].name: 'Ticks' is not a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters [InvalidName]",
+            "23:29: spec.sources[2].rate.rowsPerSecond: 0 is out of range: it must be 1 or more [OutOfRange]",
+            "58:18: spec.queries[2].to[0].kafka.topic: the field 'topic' is required [MissingField]",
+            "58:39: spec.queries[2].to[0].kafka.topics: unknown field 'topics'; did you mean 'topic'? [UnknownField]",
+            "71:13: spec.timeZone: 'Mars' is no such time zone, use a name like UTC or Europe/Zurich [UnknownTimeZone]",
+        ),
+    ),
+    Bad(
+        "five rules at once",
+        (
+            ("from: weather", "from: wether"),
+            ("FROM enriched", "FROM enrich"),
+            ("spark.locality.wait", "spark.master"),
+            ("s3a://checkpoints/flights", "s3://checkpoints/flights"),
+            ("connection: events, topic", "connection: event, topic"),
+        ),
+        (
+            "37:14: spec.views[1].sql: no source or view is called 'enrich'; did you mean 'enriched'? [UnknownRelation]",
+            "58:31: spec.queries[2].to[0].kafka.connection: no connection is called 'event'; did you mean 'events'? [UnknownConnection]",
+            "60:13: spec.queries[3].from: no source or view is called 'wether'; did you mean 'weather'? [UnknownRelation]",
+            "70:27: spec.checkpoints.location: 's3://checkpoints/flights': unknown scheme s3:; did you mean s3a://? [UnknownScheme]",
+            "73:12: spec.spark.conf[spark.master]: spark.master is set by Mainstem; use `mainstem run --cores`, or the executors of the cluster [OwnedConf]",
+        ),
+    ),
+]

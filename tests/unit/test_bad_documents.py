@@ -1,0 +1,127 @@
+"""What a user reads of each mistake: place, words and reason, to the letter."""
+
+import re
+from pathlib import Path
+
+import mainstem.spec
+import pytest
+from documents.bad import BAD, BASE, Bad
+from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.spec.document import read, read_text
+
+
+NO_REASONS = {"StreamingPipeline", "OnFailure", "CSafeLoader"}
+
+
+def refused(text: str, overrides: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(SpecInvalid) as caught:
+        read_text(text, "f", overrides)
+    return [problem.render("f").removeprefix("f:") for problem in caught.value.problems]
+
+
+def test_base_is_sound() -> None:
+    (document,) = read_text(BASE)
+    assert document.warnings == ()
+    assert document.pipeline.name == "flights"
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
+def test_refused_with_exactly_these_words(bad: Bad) -> None:
+    assert refused(bad.document()) == list(bad.problems)
+
+
+def test_table_is_large_and_its_names_are_unique() -> None:
+    assert len(BAD) >= 45
+    assert len({bad.name for bad in BAD}) == len(BAD)
+
+
+def test_every_reason_of_the_rules_is_in_the_table() -> None:
+    folder = Path(str(mainstem.spec.__file__)).parent
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    known = set(re.findall(r'"((?:[A-Z][a-z]*){2,}[a-z]|Unread)"', sources)) - NO_REASONS
+    seen = {reason for bad in BAD for line in bad.problems for reason in re.findall(r"\[(\w+)\]$", line)}
+    elsewhere = {"BucketUnlisted", "NotOnePipeline", "FileNotReadable"}
+    assert elsewhere <= known
+    assert known - elsewhere == seen
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
+    for name in ("five at once", "five rules at once"):
+        (bad,) = (bad for bad in BAD if bad.name == name)
+        lines = [int(line.partition(":")[0]) for line in refused(bad.document())]
+        assert len(lines) == 5
+        assert lines == sorted(lines)
+
+
+def test_problems_of_every_document_of_a_file() -> None:
+    text = BASE.replace("from: weather", "from: wether")
+    found = refused(f"{text}---\n{text}")
+    assert [line.split(":")[0] for line in found] == ["60", str(60 + text.count("\n") + 1)]
+
+
+def test_order_of_problems_does_not_depend_on_the_run() -> None:
+    problems = [Problem(2, 1, "b", "x", "R"), Problem(1, 5, "a", "x", "R"), Problem(1, 2, "c", "x", "R")]
+    assert SpecInvalid(problems).problems == SpecInvalid(problems[::-1]).problems
+    assert [problem.line for problem in SpecInvalid(problems).problems] == [1, 1, 2]
+
+
+def test_unread_source_and_foreign_bucket_are_warnings() -> None:
+    text = BASE.replace("from: weather", "from: ticks").replace("checkpoints/flights", "elsewhere/flights")
+    (document,) = read_text(text, "f")
+    assert [warning.render("f") for warning in document.warnings] == [
+        "f:20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+        "f:70:27: warning: spec.checkpoints.location: no S3 connection lists the bucket 'elsewhere'; AWS's own endpoint and credentials will be used [BucketUnlisted]",
+    ]
+
+
+def test_documents_of_other_kinds_are_passed_over() -> None:
+    other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n"
+    assert len(read_text(f"{other}---\n{BASE}---\n{other}")) == 1
+
+
+def test_misspelt_kind_is_not_another_kind() -> None:
+    text = BASE.replace("kind: StreamingPipeline", "kind: Streamingpipeline")
+    assert refused(f"{BASE}---\n{text}") == [
+        f"{BASE.count(chr(10)) + 3}:7: kind: a StreamingPipeline is expected, found 'Streamingpipeline'; did you mean 'StreamingPipeline'? [WrongKind]"
+    ]
+
+
+def test_one_pipeline_is_run_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(f"{BASE}---\n{BASE}", encoding="utf-8")
+    with pytest.raises(SpecInvalid) as caught:
+        read(file)
+    assert [problem.render("f") for problem in caught.value.problems] == [
+        "f:1:1: $: holds 2 pipelines; one is run at a time [NotOnePipeline]"
+    ]
+
+
+def test_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(NotReady, match="No such file") as caught:
+        read(tmp_path / "none.yaml")
+    assert caught.value.reason == "FileNotReadable"
+    (tmp_path / "latin.yaml").write_bytes(b"a: \xe4\n")
+    with pytest.raises(NotReady, match="it is not UTF-8"):
+        read(tmp_path / "latin.yaml")
+
+
+def test_unknown_override() -> None:
+    assert refused(BASE, {"lak": "x", "other": "y"}) == [
+        "6:5: spec.parameters: --set lak: the document has no such parameter; did you mean 'lake'? [UnknownParameter]",
+        "6:5: spec.parameters: --set other: the document has no such parameter; there are lake [UnknownParameter]",
+    ]
+
+
+def test_override_is_checked_like_what_is_written() -> None:
+    assert refused(BASE, {"lake": "s3://lake"})[0] == (
+        "26:21: spec.sources[3].static.csv.path: 's3://lake/airports.csv': unknown scheme s3:; did you mean s3a://? [UnknownScheme]"
+    )
+
+
+def test_long_override_does_not_move_the_place_of_a_problem() -> None:
+    text = BASE.replace("-- every departure", "/* ${lake} */ -- every departure").replace(
+        "airports a", "airport a"
+    )
+    for value in ("", "/x", "a\nb\nc", "y" * 500):
+        places = [line.partition(": ")[0] for line in refused(text, {"lake": f"s3a://lake/{value}"})]
+        assert places == ["33:19"], value
