@@ -74,7 +74,7 @@ def _is_good(text: Column) -> Column:
     an empty text: three ways to lose a record without a word.
     """
     record = F.col(_RECORD)
-    whole = F.ltrim(text, F.lit(" \t\r\n")).startswith("{")
+    whole = F.expr(r"trim(LEADING ' \t\r\n' FROM CAST(value AS STRING))").startswith("{")
     fits = record.isNotNull() & record.getField(_CORRUPT).isNull()
     return F.coalesce(fits & whole & F.is_valid_utf8(text), F.lit(False))
 

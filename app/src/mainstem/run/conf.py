@@ -66,6 +66,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         # Named sources and offset log v2: sources can be added, removed and reordered on the same checkpoint.
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
         "spark.sql.streaming.offsetLog.formatVersion": "2",
+        # With offset log v2 this check ends a stateless query with None.get when a batch is pending (Spark 4.2.0).
+        "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         # A second start on a running checkpoint is an error of ours, never a silent stop of the first.
@@ -74,6 +76,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta rebuilds its snapshot in every batch; 50 tasks for it cost four times as much as a few.
         "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),
+        # A merge's source is persisted by us; Delta would checkpoint it once more.
+        "spark.databricks.delta.merge.materializeSource": "none",
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     }
     if spec.checkpoints.location.startswith("s3a://"):

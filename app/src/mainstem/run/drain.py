@@ -21,6 +21,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 
 POLL: Final = 0.01
+REPORT_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def drain(query: StreamingQuery, deadline: float, hurry: threading.Event) -> Out
             try:
                 boundary = _planned(stream) == _committed(stream)
                 if boundary:
+                    _await_report(query, lock, _committed(stream))
                     _stop_holding_the_lock(query, stream)
                 else:
                     _await_batch_end(query, lock, deadline, hurry)
@@ -79,6 +81,18 @@ def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, hurry: t
     while (
         query.isActive and not lock.hasQueuedThreads() and time.monotonic() < deadline and not hurry.is_set()
     ):
+        time.sleep(POLL)
+
+
+def _await_report(query: StreamingQuery, lock: Any, committed: int | None) -> None:
+    """Spark reports a batch after its commit; stopped in between, its rows would be missing from the status."""
+    until = time.monotonic() + REPORT_SECONDS
+    while (
+        query.isActive and committed is not None and time.monotonic() < until and not lock.hasQueuedThreads()
+    ):
+        progress = query._jsq.lastProgress()  # noqa: SLF001
+        if progress is not None and progress.batchId() >= committed:
+            return
         time.sleep(POLL)
 
 

@@ -35,6 +35,7 @@ from mainstem.spec.queries import Query
 
 
 TURN: Final = 0.2
+SETTLE_SECONDS: Final = 3.0
 
 
 @dataclass
@@ -145,8 +146,8 @@ class Supervisor:
             thread.start()
         for thread in threads:
             thread.join()
-        self._take_events()
         for run in self._runs:
+            self._settle(run, run.handle)
             run.due = None
             self._drained(run, outcomes.get(run.query.name))
         self._changed(self.statuses)
@@ -195,12 +196,20 @@ class Supervisor:
             if progress.get("numInputRows"):
                 run.busy = time.monotonic()
 
+    def _settle(self, run: _Run, handle: StreamingQuery | None) -> None:
+        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread."""
+        last: Any = handle._jsq.lastProgress() if handle is not None else None  # noqa: SLF001
+        until = time.monotonic() + SETTLE_SECONDS
+        self._take_events()
+        while last is not None and run.status.last_progress != last.timestamp() and time.monotonic() < until:
+            time.sleep(TURN / 10)
+            self._take_events()
+
     def _ended(self, run: _Run, now: float) -> None:
         handle = run.handle
         run.handle = None
         error: Any = handle._jsq.exception() if handle is not None else None  # noqa: SLF001
-        time.sleep(TURN)  # the last progress event is on its way
-        self._take_events()
+        self._settle(run, handle)
         if error is None or not error.isDefined():
             run.status = replace(run.status, state=State.COMPLETED, reason=None, message=None)
             self._log.info("query completed", query=run.query.name, batch=run.status.batch)

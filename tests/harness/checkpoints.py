@@ -1,0 +1,32 @@
+"""What stands in a checkpoint and in a Parquet folder, read from the files."""
+
+import json
+from pathlib import Path
+
+
+def newest(log: Path) -> int:
+    """The newest batch in `offsets` or `commits`; -1 where there is none."""
+    try:
+        return max((int(entry.name) for entry in log.iterdir() if entry.name.isdigit()), default=-1)
+    except FileNotFoundError:
+        return -1
+
+
+def pending(checkpoint: Path) -> bool:
+    """True while a batch is planned and not committed."""
+    return newest(checkpoint / "offsets") > newest(checkpoint / "commits")
+
+
+def data_files(folder: Path) -> set[str]:
+    """Names of all Parquet files below a folder."""
+    return {file.name for file in folder.rglob("part-*.parquet")}
+
+
+def logged_files(folder: Path) -> set[str]:
+    """Names of the Parquet files that the sink's log has."""
+    names: set[str] = set()
+    for entry in (folder / "_spark_metadata").glob("*"):
+        if entry.name.removesuffix(".compact").isdigit():
+            lines = entry.read_text(encoding="utf-8").splitlines()[1:]
+            names |= {json.loads(line)["path"].rpartition("/")[2] for line in lines}
+    return names

@@ -1,0 +1,126 @@
+"""The driver is killed ten times; every row is there exactly once.
+
+Real Kafka, checkpoints and tables on a real S3 server, SIGKILL for Python and JVM at once.
+"""
+
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.dataset
+import pytest
+from deltalake import DeltaTable
+from harness.checkpoints import data_files, logged_files, newest, pending
+from harness.driver import Driver
+from harness.errors import HarnessError
+from harness.kafka import Broker
+from harness.records import Record
+from harness.s3 import S3Server
+
+
+DOCUMENT = Path(__file__).parents[1] / "documents" / "exactly_once.yaml"
+ROWS = 60_000
+BROKEN = 9
+SHOPS = ("bern", "genf", "chur")
+QUERIES = ("archive", "copy", "shop-days", "dead-letters")
+START = 240.0
+"""Seconds for a start and a first batch, on a machine that does other things too."""
+KILLS = ("planned",) * 5 + ("writing",) * 3 + ("any",) * 2
+
+
+def orders() -> list[Record]:
+    broken = {round((i + 1) * ROWS / (BROKEN + 1)) for i in range(BROKEN)}
+    records = []
+    for number in range(ROWS):
+        if number in broken:
+            records.append(Record(None, b'{"id": 1, "shop": '))
+        order = {
+            "id": number,
+            "shop": SHOPS[number % 3],
+            "at": f"2024-03-{1 + number * 28 // ROWS:02d}T{number % 24:02d}:00:00Z",
+            "amount": number % 100 / 4,
+        }
+        records.append(Record(None, json.dumps(order).encode()))
+    return records
+
+
+def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
+    """Rows and distinct ids of the Parquet folder, as Spark reads it over S3A."""
+    script = Path(__file__).parents[1] / "harness" / "count_parquet.py"
+    argv = [sys.executable, str(script), s3.endpoint, "s3a://lake/archive"]
+    done = subprocess.run(
+        argv, env=os.environ | env, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows, distinct = done.stdout.split()[-2:]
+    return int(rows), int(distinct)
+
+
+@pytest.mark.S26
+@pytest.mark.S28
+@pytest.mark.S29
+@pytest.mark.S36
+@pytest.mark.timeout(1800)
+def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path: Path) -> None:
+    seed = int(os.environ.get("MAINSTEM_SEED", str(random.SystemRandom().randrange(10**6))))
+    print(f"seed {seed} (MAINSTEM_SEED={seed} repeats it)")
+    chance = random.Random(seed)
+    for bucket in ("lake", "checkpoints"):
+        s3.make_bucket(bucket)
+    kafka.create_topic("orders", 2)
+    kafka.produce("orders", orders())
+    env = {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
+    sets = {"brokers": kafka.bootstrap_servers, "endpoint": s3.endpoint}
+    checkpoints, archive = s3.root / "checkpoints" / "exactly-once", s3.root / "lake" / "archive"
+
+    def planned() -> bool:
+        return any(pending(checkpoints / query / "1") for query in QUERIES)
+
+    def unlogged() -> set[str]:
+        return data_files(archive) - logged_files(archive)
+
+    def committed() -> int:
+        return sum(newest(checkpoints / query / "1" / "commits") for query in QUERIES)
+
+    kinds = list(KILLS)
+    chance.shuffle(kinds)
+    seen: collections.Counter[str] = collections.Counter()
+    for kind in kinds:
+        before = committed()
+        with Driver(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
+            driver.until(lambda: committed() > before, START)  # noqa: B023 - called at once
+            time.sleep(chance.uniform(0, 1.0))
+            if kind != "any":
+                driver.until(planned if kind == "planned" else lambda: bool(unlogged()), START, pause=0.002)
+            time.sleep(chance.uniform(0, 0.05) if kind == "planned" else 0.0)
+            driver.kill()
+        seen["planned"] += planned()
+        seen["writing"] += bool(unlogged())
+    print(
+        f"kills: {len(kinds)}, with a batch planned {seen['planned']}, with files written {seen['writing']}"
+    )
+    assert seen["planned"] >= 4
+    assert seen["writing"] >= 2
+
+    with Driver(DOCUMENT, tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=4s",)) as driver:
+        assert driver.wait(2 * START) == 0, driver.stderr[-3000:]
+
+    ids = pyarrow.dataset.dataset(archive, format="parquet").to_table(columns=["id"])["id"].to_pylist()
+    assert sorted(ids) == list(range(ROWS)), "Parquet, the bare folder read by pyarrow"
+    assert count_by_spark(s3, env) == (ROWS, ROWS), "Parquet, read by Spark"
+    assert unlogged() == set()
+    copied = DeltaTable(str(s3.root / "lake" / "copy")).to_pyarrow_table()["id"].to_pylist()
+    assert sorted(copied) == list(range(ROWS)), "Delta, appended"
+    merged = DeltaTable(str(s3.root / "lake" / "shop_days")).to_pyarrow_table().to_pylist()
+    assert sum(row["orders"] for row in merged) == ROWS, "Delta, merged"
+    assert len(merged) == len({(row["day"], row["shop"]) for row in merged}) == 28 * 3
+    assert DeltaTable(str(s3.root / "lake" / "dead_letters")).to_pyarrow_table().num_rows == BROKEN
+    with pytest.raises(HarnessError):
+        driver.until(lambda: False, 1)  # it has ended: nothing of it is left
+    for secret in (s3.access_key, s3.secret_key):
+        assert secret not in driver.stderr
