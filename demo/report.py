@@ -1,0 +1,110 @@
+"""What the lake holds after the replay, whether that is right, and how it is told on a terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lake
+import pyarrow.compute as pc
+import replay
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Totals of the input and of the four tables."""
+
+    files: int
+    records: int
+    archive: int
+    no_airport: int
+    carrier_days: int
+    carrier_flights: int
+    origin_days: int
+    origin_flights: int
+    without_delay: int
+    dead_letters: int
+
+
+EXPECTED = Findings(
+    files=len(replay.file_names()),
+    records=replay.FLIGHTS + len(replay.BROKEN),
+    archive=replay.FLIGHTS,
+    no_airport=7_602,
+    carrier_days=5_442,
+    carrier_flights=replay.FLIGHTS,
+    origin_days=1_098,
+    origin_flights=replay.FLIGHTS,
+    without_delay=8_255,
+    dead_letters=len(replay.BROKEN),
+)
+"""Counted from the CSV with pandas."""
+
+MEANING: Mapping[str, str] = {
+    "files": "files in the input folder",
+    "records": "records in them",
+    "archive": "archive: rows, one a flight",
+    "no_airport": "archive: flights to BQN, PSE, SJU, STT, no airport row",
+    "carrier_days": "carrier_days: rows, one a carrier and UTC day",
+    "carrier_flights": "carrier_days: sum of flights",
+    "origin_days": "delays: rows, one an origin and UTC day",
+    "origin_flights": "delays: sum of flights",
+    "without_delay": "delays: sum of without_delay, flights that never left",
+    "dead_letters": "dead_letters: rows, one a broken record",
+}
+
+
+def count(input_folder: Path, lake_folder: Path) -> Findings:
+    """Read the input and the lake, without Spark."""
+    inputs = sorted(input_folder.glob("*.json"))
+    archive = lake.read_parquet(lake_folder / "archive", ["airport"])
+    carrier_days = lake.read_delta(lake_folder / "carrier_days")
+    delays = lake.read_delta(lake_folder / "delays")
+    return Findings(
+        files=len(inputs),
+        records=sum(file.read_bytes().count(b"\n") for file in inputs),
+        archive=archive.num_rows,
+        no_airport=archive["airport"].null_count,
+        carrier_days=carrier_days.num_rows,
+        carrier_flights=pc.sum(carrier_days["flights"]).as_py(),
+        origin_days=delays.num_rows,
+        origin_flights=pc.sum(delays["flights"]).as_py(),
+        without_delay=pc.sum(delays["without_delay"]).as_py(),
+        dead_letters=lake.read_delta(lake_folder / "dead_letters").num_rows,
+    )
+
+
+def differences(found: Findings, expected: Findings = EXPECTED) -> list[str]:
+    """One line for each total that is not as it must be."""
+    return [
+        f"{meaning}: {getattr(found, name):,}, expected {getattr(expected, name):,}"
+        for name, meaning in MEANING.items()
+        if getattr(found, name) != getattr(expected, name)
+    ]
+
+
+def table(found: Findings) -> str:
+    """The totals as text, one a line, right next to what they mean."""
+    rows = [f"{getattr(found, name):>9,}  {meaning}" for name, meaning in MEANING.items()]
+    balance = f"{found.archive:,} good + {found.dead_letters:,} dead = {found.archive + found.dead_letters:,}"
+    return "\n".join([*rows, f"{'':>9}  {balance} of {found.records:,} read"])
+
+
+def run_line(report: Mapping[str, Any]) -> str:
+    """What this run did, in one line, from the report of `mainstem run`."""
+    queries = report.get("queries", [])
+    batches = ", ".join(f"{query['name']} {query.get('batches', 0)}" for query in queries)
+    good, bad = _good_and_bad(queries)
+    new = f"{good + bad:,} read = {good:,} good + {bad:,} dead" if good + bad else "0 new records"
+    return f"{report.get('outcome', 'ended')}; {new}; {dropped(report):,} rows dropped by the watermark; batches: {batches}"
+
+
+def dropped(report: Mapping[str, Any]) -> int:
+    """Rows that came after the watermark, over all queries."""
+    return sum(int(query.get("droppedByWatermark") or 0) for query in report.get("queries", []))
+
+
+def _good_and_bad(queries: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Good and bad records of this run; every query counts the same records, so the archive speaks for all."""
+    sources = [source for query in queries if query["name"] == "archive" for source in query["sources"]]
+    return sum(source["good"] for source in sources), sum(source["bad"] for source in sources)
