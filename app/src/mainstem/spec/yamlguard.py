@@ -66,7 +66,10 @@ def marked_problem(text: str, error: yaml.MarkedYAMLError) -> Problem:
     mark, context = error.problem_mark or error.context_mark, error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
     began = f", {error.context} that begins in line {context.line + 1}" if error.context and context and context.line != line else ""  # fmt: skip
-    letter = text.splitlines()[line][column : column + 1] if line < len(text.splitlines()) else ""
+    lines = text.splitlines() or [""]
+    if line >= len(lines):  # the parser stands behind the end of the file
+        line, column = len(lines) - 1, len(lines[-1])
+    letter = lines[line][column : column + 1]
     return _at(line, column, f"not YAML: {error.problem}{began}{_remedy(str(error.problem), letter)}")
 
 

@@ -1,0 +1,257 @@
+"""What is known of a SQL text without Spark: its code, its relations, and whether it aggregates."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.spec.sql import aggregates, orders, read
+from mainstem.spec.sqltext import code, order_by, unended
+
+
+@pytest.mark.parametrize(
+    ("sql", "masked"),
+    [
+        ("a -- b\nc", "a     \nc"),
+        ("a --\rc", "a   \rc"),
+        ("a /* b */ c", "a         c"),
+        ("a /* /* b */ c */ d", "a                 d"),
+        ("a /* /*+ b */ c", "a             c"),
+        ("a /*+ b */ c", "a /*+ b */ c"),
+        ("a /* never closed", "a    never closed"),
+        ("a 'b' c", "a     c"),
+        ("a 'b\\'c' d", "a        d"),
+        ("a 'b''c' d", "a        d"),
+        ("a r'\\' b", "a      b"),
+        ('a R"\\" b', "a      b"),
+        ("xr'\\'' b", "xr     b"),
+        ('a "b" c', "a     c"),
+        ('a "b" (c', 'a "b" (c'),
+        ("a `b` c", "a `b` c"),
+        ("a `b--c` d", "a        d"),
+        ("a `b``c` d", "a        d"),
+        ("a `'` b `'` c", "a     b     c"),
+        ("a '-- /*' b", "a         b"),
+        ("a /* ' */ b ' */ c'", "a         b        "),
+        ("", ""),
+    ],
+)
+def test_code(sql: str, masked: str) -> None:
+    assert code(sql) == masked
+
+
+LETTERS = st.lists(
+    st.sampled_from(
+        ["'", '"', "`", "--", "/*", "*/", "\n", "\r", "\\", "r", "a", "+", ";", " ", "(", ")", "reflect"]
+    ),
+    max_size=30,
+).map("".join)
+
+
+@given(LETTERS | st.text(max_size=60))
+def test_any_text_is_read_and_keeps_its_offsets(sql: str) -> None:
+    masked = code(sql)
+    assert len(masked) == len(sql)
+    assert all(new in (old, " ") for old, new in zip(sql, masked, strict=True))
+    assert [place for place, letter in enumerate(sql) if letter == "\n"] == [
+        place for place, letter in enumerate(masked) if letter == "\n"
+    ]
+    facts = read(sql)
+    for refusal in facts.refusals:
+        assert 0 <= refusal.offset <= len(sql)
+    for reference in facts.references or ():
+        assert sql[reference.start : reference.end].strip("`").lower() == reference.name
+    assert len(unended(sql)) == len(sql)
+
+
+WORDS = [
+    "SELECT",
+    "FROM",
+    "WITH",
+    "AS",
+    "JOIN",
+    "LEFT",
+    "ON",
+    "GROUP",
+    "BY",
+    "ORDER",
+    "count(*)",
+    "(",
+    ")",
+    ",",
+    "a",
+    "b",
+    "departures",
+    "airports",
+    "UNION",
+    "ALL",
+    "WHERE",
+    "EXISTS",
+    "LATERAL",
+    "VIEW",
+    "explode",
+    "window",
+    "|>",
+    "VALUES",
+    "1",
+    "'1'",
+    ".",
+    "*",
+    "=",
+    "PIVOT",
+    "CASE",
+    "WHEN",
+    "END",
+    "OVER",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
+def test_any_row_of_words_is_read(sql: str) -> None:
+    facts = read(sql)
+    for reference in facts.references or ():
+        assert sql[reference.start : reference.end].lower() == reference.name
+    assert aggregates(facts, {"departures": True}, {"departures": False}) in (True, False, None)
+    assert orders(facts) in (True, False, None)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 5000 + "1" + ")" * 5000,
+        "SELECT " + "f(" * 8000,
+        "SELECT 1" + " + 1" * 4000,
+        "SELECT " + "CASE WHEN " * 1600,
+        "(" * 16000,
+        "SELECT 1" + " UNION ALL SELECT 1" * 800,
+    ],
+)
+def test_deep_texts_are_unknown_or_read_but_never_fatal(sql: str) -> None:
+    assert read(sql).refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT * FROM a", ["a"]),
+        ("SELECT * FROM A", ["a"]),
+        ("SELECT * FROM `a`", ["a"]),
+        ("SELECT * FROM b JOIN a USING (x), b AS c", ["b", "a", "b"]),
+        ("SELECT * FROM a UNION ALL SELECT * FROM a", ["a", "a"]),
+        ("SELECT (SELECT max(x) FROM b) FROM a WHERE EXISTS (SELECT 1 FROM c)", ["b", "a", "c"]),
+        ("WITH a AS (SELECT * FROM b) SELECT * FROM a", ["b"]),
+        ("WITH a AS (SELECT * FROM a) SELECT * FROM a JOIN a AS b", ["a"]),
+        ("WITH a AS (SELECT * FROM a), b AS (SELECT * FROM a) SELECT * FROM b", ["a"]),
+        ("WITH b AS (SELECT * FROM c), c AS (SELECT 1) SELECT * FROM b, c", ["c"]),
+        ("WITH a AS (SELECT 1) SELECT * FROM (WITH a AS (SELECT * FROM a) SELECT * FROM a)", []),
+        ("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a), a", ["a"]),
+        ("WITH a AS (SELECT 1) SELECT * FROM a UNION SELECT * FROM a", []),
+        ("WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT * FROM a) SELECT * FROM a", []),
+        ("SELECT * FROM other.a", []),
+        ("SELECT * FROM parquet.`/a`", []),
+        ("SELECT /*+ BROADCAST(a) */ * FROM a", ["a"]),
+        ("SELECT a.x FROM b AS a", ["b"]),
+        ("SELECT 'FROM a' FROM b -- FROM c", ["b"]),
+        ("FROM a |> WHERE x > 1 |> JOIN b ON TRUE", ["a", "b"]),
+        ("SELECT * FROM a LATERAL VIEW explode(x) t AS y", ["a"]),
+        ("SELECT * FROM range(5)", []),
+        ("SELECT * FROM STREAM a", None),
+        ("SELECT * FROM STREAM(a)", None),
+        ("TABLE a", None),
+        ("SELECT * FROM f(TABLE(a))", None),
+        ("SELECT * FROM session.a", None),
+        ("SELECT * FROM a WATERMARK t DELAY OF INTERVAL 1 DAY", None),
+        ("SELECT FROM WHERE", None),
+    ],
+)
+def test_references_in_the_order_of_the_text(sql: str, names: list[str] | None) -> None:
+    references = read(sql).references
+    assert (None if references is None else [reference.name for reference in references]) == names
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer"),
+    [
+        ("SELECT count(*) FROM s", True),
+        ("SELECT k, sum(v) FROM s GROUP BY k", True),
+        ("SELECT k FROM s GROUP BY ALL", True),
+        ("SELECT k FROM s GROUP BY ROLLUP (k)", True),
+        ("SELECT 1 + max(v) AS m FROM s JOIN t USING (k)", True),
+        ("SELECT count(*) FILTER (WHERE v > 1) FROM s", True),
+        ("SELECT * FROM agg", True),
+        ("SELECT * FROM plain JOIN agg USING (k)", True),
+        ("SELECT * FROM s", False),
+        ("SELECT upper(k), v + 1 FROM s WHERE v > 1", False),
+        ("SELECT * FROM s JOIN t USING (k)", False),
+        ("SELECT * FROM plain", False),
+        ("SELECT transform(a, x -> x + 1), aggregate(a, 0, (x, y) -> x + y) FROM s", False),
+        ("SELECT row_number() OVER (PARTITION BY k ORDER BY v) FROM t", False),
+        ("SELECT sum(v) OVER (PARTITION BY k) FROM s", None),
+        ("SELECT DISTINCT k FROM s", None),
+        ("SELECT * FROM (SELECT count(*) FROM s)", None),
+        ("WITH s AS (SELECT 1 AS v) SELECT sum(v) FROM s", None),
+        ("SELECT count(*) FROM t", None),
+        ("SELECT * FROM unknown", None),
+        ("SELECT my_function(v) FROM s", None),
+        ("SELECT * FROM s UNION ALL SELECT * FROM s", None),
+        ("SELECT * FROM s WHERE k IN (SELECT max(k) FROM t)", None),
+        ("SELECT * FROM s PIVOT (sum(v) FOR k IN ('a'))", None),
+        ("SELECT * FROM STREAM s", None),
+        ("not SQL at all", None),
+    ],
+)
+def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
+    streaming = {"s": True, "t": False, "agg": True, "plain": True, "unknown": True}
+    aggregated = {"s": False, "t": False, "agg": True, "plain": False, "unknown": None}
+    assert aggregates(read(sql), streaming, aggregated) is answer
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer", "offset"),
+    [
+        ("SELECT * FROM s ORDER BY k", True, 16),
+        ("SELECT * FROM (SELECT * FROM s ORDER BY k) ORDER  by k", True, 43),
+        ("SELECT * FROM s -- ORDER BY\n ORDER\nBY k", True, 29),
+        ("SELECT * FROM (SELECT * FROM s ORDER BY k)", False, 0),
+        ("SELECT row_number() OVER (ORDER BY k) FROM s", False, 0),
+        ("SELECT 'ORDER BY' FROM s", False, 0),
+        ("TABLE s ORDER BY k", None, 8),
+    ],
+)
+def test_orders(sql: str, answer: bool | None, offset: int) -> None:
+    assert orders(read(sql)) is answer
+    assert order_by(sql) == offset
+
+
+@pytest.mark.parametrize(
+    ("sql", "left"),
+    [
+        ("SELECT 1;", "SELECT 1 "),
+        ("SELECT 1 ; ;\n", "SELECT 1    \n"),
+        ("SELECT 1; -- a;b", "SELECT 1  -- a;b"),
+        ("SELECT 1 -- a;b\n;", "SELECT 1 -- a;b\n "),
+        ("SELECT ';'", "SELECT ';'"),
+        ("SELECT ';';", "SELECT ';' "),
+        (";", " "),
+    ],
+)
+def test_semicolons_at_the_end(sql: str, left: str) -> None:
+    assert unended(sql) == left
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1;",
+        "SELECT ';' AS a, `;` AS b -- ; c\n;",
+        "SELECT insert into FROM VALUES (1) AS t(insert)",
+        "WITH x AS (SELECT 1 AS a) SELECT count(a) delete FROM x",
+        "WITH x(a, b) (SELECT 1, 2), `y` AS (SELECT ')' AS c) SELECT * FROM x, y",
+        "FROM s SELECT insert, into",
+        "SELECT reflect FROM s",
+        "SELECT reflect_it(1), my_java_method(2) FROM s",
+        "SELECT 'reflect(1)' AS a, \"java_method(2)\" AS b /* reflect(3) */ FROM s -- reflect(4)",
+        "SELECT identifier FROM s",
+        "SELECT set, add, drop FROM s",
+    ],
+)
+def test_not_refused(sql: str) -> None:
+    assert read(sql).refusals == ()
