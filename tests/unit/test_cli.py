@@ -1,0 +1,219 @@
+"""The command line, as far as it needs no Spark."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from documents import VALID
+from mainstem import __version__
+from mainstem.cli import main
+from mainstem.errors import Exit
+from mainstem.schema import crd_yaml
+
+
+INVALID = VALID["smallest"].replace("rate: {}", "rate: {rows: 5}")
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    file = tmp_path / "good.yaml"
+    file.write_text(VALID["smallest"], encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def refused(tmp_path: Path) -> Path:
+    file = tmp_path / "bad.yaml"
+    file.write_text(INVALID, encoding="utf-8")
+    return file
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_a_good_document_is_ok(document: Path) -> None:
+    result = call("validate", document)
+    assert result.exit_code == Exit.OK
+    assert result.stdout == f"{document}: smallest: ok (1 sources, 0 views, 1 queries)\n"
+    assert result.stderr == ""
+
+
+def test_a_bad_document_is_told_with_file_line_and_reason(refused: Path) -> None:
+    result = call("validate", refused)
+    assert result.exit_code == Exit.SPEC_INVALID
+    assert result.stdout == ""
+    [line] = result.stderr.splitlines()
+    assert re.fullmatch(
+        rf"{re.escape(str(refused))}:\d+:\d+: spec\.sources\[0\]\.rate\.rows: .+ \[UnknownField\]", line
+    )
+
+
+def test_a_missing_file_is_told_in_one_line(tmp_path: Path) -> None:
+    result = call("validate", tmp_path / "none.yaml")
+    assert result.exit_code == Exit.NOT_READY
+    assert (
+        result.stderr
+        == f"error: cannot read {tmp_path}/none.yaml: No such file or directory [FileNotReadable]\n"
+    )
+
+
+def test_a_folder_and_bytes_that_are_no_text_are_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    for file in (tmp_path, tmp_path / "binary.yaml"):
+        result = call("validate", file)
+        assert result.exit_code == Exit.NOT_READY
+        assert result.stderr.count("\n") == 1
+        assert "[FileNotReadable]" in result.stderr
+
+
+def test_all_files_are_judged_and_the_worst_decides(document: Path, refused: Path, tmp_path: Path) -> None:
+    result = call("validate", refused, document, tmp_path / "none.yaml")
+    assert result.exit_code == Exit.NOT_READY
+    assert "[UnknownField]" in result.stderr
+    assert "[FileNotReadable]" in result.stderr
+    assert f"{document}: smallest: ok" in result.stdout
+    assert call("validate", document, refused).exit_code == Exit.SPEC_INVALID
+    assert call("validate", document, document).exit_code == Exit.OK
+
+
+def test_every_document_of_a_file_is_judged(document: Path) -> None:
+    document.write_text(f"{VALID['smallest']}---\n{VALID['complete']}", encoding="utf-8")
+    result = call("validate", document)
+    assert [line.split(": ")[1] for line in result.stdout.splitlines()] == ["smallest", "counts"]
+    result = call("run", document)
+    assert result.exit_code == Exit.SPEC_INVALID
+    assert "[NotOnePipeline]" in result.stderr
+
+
+def test_parameters_are_set_from_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        VALID["smallest"].replace("/var/tmp/ckpt", '"${where}"')
+        + "  parameters: [{name: where, value: /c}]\n",
+        encoding="utf-8",
+    )
+    assert call("validate", file, "--set", "where=s3a://b/c=d").exit_code == Exit.OK
+    result = call("validate", file, "--set", "where=s3://b/c")
+    assert result.exit_code == Exit.SPEC_INVALID
+    assert "[UnknownScheme]" in result.stderr
+    assert call("validate", file, "--set", "nowhere=1").exit_code == Exit.SPEC_INVALID
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--set", "where"], "'where' is not NAME=VALUE"),
+        (["--stop-when-idle", "soon"], "'soon' is not a duration such as '30 seconds' or '30s'"),
+        (["--stop-when-idle", "5 parsecs"], "'5 parsecs' is not a duration"),
+        (["--cores", "0"], "0 is not in the range x>=1"),
+        (["--cores", "two"], "'two' is not a valid integer"),
+        (["--log-format", "xml"], "'xml' is not one of 'console', 'json'"),
+        (["--report", "/"], "is a directory"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_runs(document: Path, arguments: list[str], told: str) -> None:
+    result = call("run", document, *arguments)
+    assert result.exit_code == Exit.USAGE
+    assert told in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["validate"], ["nonsense"]])
+def test_what_is_missing_is_told_with_the_usage(arguments: list[str]) -> None:
+    result = call(*arguments)
+    assert result.exit_code == Exit.USAGE
+    assert "Usage:" in result.stderr
+
+
+def test_run_refuses_what_validate_refuses(refused: Path, tmp_path: Path) -> None:
+    assert call("run", refused).stderr == call("validate", refused).stderr
+    assert call("run", refused).exit_code == Exit.SPEC_INVALID
+    missing = tmp_path / "none.yaml"
+    assert call("run", missing).stderr == call("validate", missing).stderr
+    assert call("run", missing).exit_code == Exit.NOT_READY
+
+
+def test_verbose_adds_the_stack_trace(refused: Path) -> None:
+    assert "Traceback" not in call("run", refused).output
+    assert "Traceback" in call("run", "--verbose", refused).stderr
+
+
+def test_crd_is_the_generated_file() -> None:
+    result = call("crd")
+    assert result.exit_code == Exit.OK
+    assert result.stdout == crd_yaml()
+    assert yaml.safe_load(result.stdout)["kind"] == "CustomResourceDefinition"
+
+
+def test_help_tells_the_exit_codes() -> None:
+    words = " ".join(call("--help").stdout.split())
+    codes = dict(re.findall(r"(\d) ([^;.]+)[;.]", words[words.index("Exit codes:") :]))
+    assert set(codes) == {str(int(code)) for code in Exit if code is not Exit.INTERRUPTED}
+    assert "-h" in call("run", "-h").stdout
+    assert __version__ in call("--version").stdout
+
+
+def test_every_kind_of_error_has_a_code_of_its_own() -> None:
+    from mainstem import errors
+
+    classes = [errors.SpecInvalid, errors.NotReady, errors.QueryFailed, errors.DrainCut]
+    assert len({kind.exit_code for kind in classes}) == len(classes)
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_validate_waits_for_no_library_of_another_command(document: Path) -> None:
+    script = (
+        "import sys\nfrom mainstem.cli import main\n"
+        f"main(['validate', {str(document)!r}], standalone_mode=False)"
+    )
+    began = time.monotonic()
+    done = python("-c", f"import sys\ntry:\n    exec({script!r})\nfinally:\n    print(sorted(sys.modules))")
+    print(f"validate: {time.monotonic() - began:.2f} s")
+    assert done.returncode == 0, done.stderr
+    loaded = {name.partition(".")[0] for name in ast.literal_eval(done.stdout.splitlines()[-1])}
+    assert not loaded & {
+        "pyspark",
+        "py4j",
+        "delta",
+        "structlog",
+        "rich",
+        "pandas",
+        "pyarrow",
+        "mainstem_jars",
+    }
+    assert "sqlglot" in loaded
+
+
+def test_run_without_spark_says_what_to_install(document: Path, tmp_path: Path) -> None:
+    """As where only `mainstem` is installed, without its extra."""
+    for name in ("pyspark", "py4j"):
+        (tmp_path / "shadow" / name).mkdir(parents=True)
+        (tmp_path / "shadow" / name / "__init__.py").write_text(
+            f"raise ModuleNotFoundError('it is not there', name={name!r})", encoding="utf-8"
+        )
+    done = subprocess.run(
+        [sys.executable, "-m", "mainstem", "run", str(document)],
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "shadow")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == Exit.NOT_READY
+    assert re.fullmatch(
+        r"error: py\w+ is missing: pip install 'mainstem\[spark\]' \[SparkNotInstalled\]\n", done.stderr
+    )

@@ -1,0 +1,220 @@
+"""Spark properties, scheduler pools and credentials of a run."""
+
+import stat
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from documents import VALID
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.run import secrets
+from mainstem.run.conf import ABORTABLE, PROFILES, Machine, pools_xml, spark_conf
+from mainstem.spec.document import read_text
+from mainstem.spec.pipeline import StreamingPipeline
+
+
+ACCESS, SECRET = "AKIAEXAMPLE0001", "wJalr/K7MDENG+bPx=RfiCYEXAMPLEKEY"
+
+
+def pipeline(**spec: Any) -> StreamingPipeline:
+    plain = {
+        "sources": [{"name": "ticks", "rate": {}}],
+        "queries": [{"name": "show", "from": "ticks", "to": [{"name": "out", "console": {}}]}],
+        "checkpoints": {"location": "/c"},
+    }
+    return StreamingPipeline.model_validate(
+        {
+            "apiVersion": "mainstem.dev/v1alpha1",
+            "kind": "StreamingPipeline",
+            "metadata": {"name": "p"},
+            "spec": plain | spec,
+        }
+    )
+
+
+def s3(name: str, *buckets: str, **given: Any) -> dict[str, Any]:
+    return {"name": name, "s3": {"buckets": list(buckets), **given}}
+
+
+def machine(profiles: Path | None = None, cores: int = 2) -> Machine:
+    return Machine(
+        cores=cores,
+        heap="3g",
+        jars=(Path("/jars/a.jar"), Path("/jars/b.jar")),
+        log4j=Path("/etc/log4j2.properties"),
+        pools=Path("/scratch/pools.xml"),
+        profiles=profiles,
+        scratch=Path("/scratch"),
+    )
+
+
+def test_the_machine_stands_in_the_properties() -> None:
+    conf = spark_conf(pipeline(), machine())
+    assert conf["spark.master"] == "local[2, 4]"  # a task that fails is tried again
+    assert conf["spark.driver.memory"] == "3g"
+    assert conf["spark.driver.extraClassPath"] == "/jars/a.jar:/jars/b.jar"
+    assert conf["spark.scheduler.allocation.file"] == "file:/scratch/pools.xml"
+    assert conf["spark.local.dir"] == "/scratch"
+    assert conf["spark.app.name"] == "p"
+
+
+@pytest.mark.parametrize(("cores", "partitions"), [(1, "1"), (2, "2"), (8, "8"), (64, "8")])
+def test_delta_snapshots_have_few_partitions(cores: int, partitions: str) -> None:
+    conf = spark_conf(pipeline(), machine(cores=cores))
+    assert conf["spark.databricks.delta.snapshotPartitions"] == partitions
+
+
+def test_what_keeps_secrets_and_checkpoints_safe_is_set() -> None:
+    conf = spark_conf(pipeline(), machine())
+    assert conf["spark.sql.variable.substitute"] == "false"
+    assert conf["spark.sql.streaming.queryEvolution.enableSourceEvolution"] == "true"
+    assert conf["spark.sql.streaming.offsetLog.formatVersion"] == "2"
+    assert conf["spark.sql.streaming.stopActiveRunOnRestart"] == "false"
+    assert conf["spark.scheduler.mode"] == "FAIR"
+    assert conf["spark.driver.host"] == conf["spark.driver.bindAddress"] == "127.0.0.1"
+
+
+def test_sql_has_the_time_zone_of_the_document() -> None:
+    conf = spark_conf(pipeline(timeZone="Europe/Zurich"), machine())
+    assert conf["spark.sql.session.timeZone"] == "Europe/Zurich"
+    assert "-Duser.timezone=UTC" in conf["spark.driver.extraJavaOptions"]
+
+
+def test_properties_of_the_document_come_last() -> None:
+    given = {"spark.hadoop.fs.s3a.retry.limit": "9", "spark.locality.wait": "1s"}
+    conf = spark_conf(pipeline(spark={"conf": given}), machine())
+    assert given.items() <= conf.items()
+
+
+# Patience, defaults and looks, which a document may change.
+OPEN = {
+    "spark.databricks.delta.merge.materializeSource",
+    "spark.databricks.delta.properties.defaults.enableDeletionVectors",
+    "spark.databricks.delta.snapshotPartitions",
+    "spark.hadoop.fs.s3a.attempts.maximum",
+    "spark.hadoop.fs.s3a.change.detection.mode",
+    "spark.hadoop.fs.s3a.retry.interval",
+    "spark.hadoop.fs.s3a.retry.limit",
+    "spark.local.dir",
+    "spark.sql.streaming.checkUnfinishedRepartitionOnRestart",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
+    "spark.sql.warehouse.dir",
+    "spark.ui.showConsoleProgress",
+}
+
+
+def test_no_document_changes_what_mainstem_owns() -> None:
+    """The document's properties come last, so what is not open must be refused there."""
+    for key in sorted(set(spark_conf(pipeline(), machine())) - OPEN):
+        with pytest.raises(SpecInvalid) as refused:
+            read_text(VALID["smallest"] + f'  spark: {{conf: {{{key}: "x"}}}}\n')
+        assert [problem.reason for problem in refused.value.problems] == ["OwnedConf"], key
+
+
+@pytest.mark.parametrize(
+    ("location", "manager"), [("/c", None), ("file:///c", None), ("s3a://checkpoints/p", ABORTABLE)]
+)
+def test_checkpoints_on_s3_are_written_by_one_put(location: str, manager: str | None) -> None:
+    conf = spark_conf(pipeline(checkpoints={"location": location}), machine())
+    assert conf.get("spark.sql.streaming.checkpointFileManagerClass") == manager
+
+
+def test_each_bucket_goes_to_its_own_store() -> None:
+    connections = [
+        s3("here", "lake", "checkpoints", endpoint="http://s3:7070", pathStyle=True, region="eu-central-2"),
+        s3("cloud", "archive"),
+        s3("tls", "safe", endpoint="https://s3.example"),
+    ]
+    conf = spark_conf(pipeline(connections=connections), machine())
+
+    def of(bucket: str) -> dict[str, str]:
+        prefix = f"spark.hadoop.fs.s3a.bucket.{bucket}."
+        return {key.removeprefix(prefix): value for key, value in conf.items() if key.startswith(prefix)}
+
+    own = {
+        "endpoint": "http://s3:7070",
+        "endpoint.region": "eu-central-2",
+        "path.style.access": "true",
+        "connection.ssl.enabled": "false",
+    }
+    assert of("lake") == of("checkpoints") == own
+    assert of("archive") == {"endpoint.region": "us-east-1", "path.style.access": "false"}
+    assert of("safe")["connection.ssl.enabled"] == "true"
+
+
+def folder(tmp_path: Path, **files: str) -> Path:
+    (tmp_path / "secrets" / "s3-user").mkdir(parents=True)
+    for key, text in files.items():
+        (tmp_path / "secrets" / "s3-user" / key).write_text(text, encoding="utf-8")
+    return tmp_path / "secrets"
+
+
+def test_a_secret_becomes_a_profile_and_never_a_property(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        secrets.ENVIRONMENT, str(folder(tmp_path, accessKey=f"{ACCESS}\n", secretKey=f"{SECRET}\r\n"))
+    )
+    document = pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"}), s3("cloud", "b-b")])
+    file = secrets.write_profiles(document, tmp_path)
+    assert file is not None
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text(encoding="utf-8") == (
+        f"[store]\naws_access_key_id = {ACCESS}\naws_secret_access_key = {SECRET}\n"
+    )
+    conf = spark_conf(document, machine(file))
+    assert conf["spark.hadoop.fs.s3a.bucket.lake.aws.credentials.provider"] == PROFILES
+    assert conf["spark.hadoop.fs.s3a.bucket.lake.auth.profile.file"] == str(file)
+    assert conf["spark.hadoop.fs.s3a.bucket.lake.auth.profile.name"] == "store"
+    assert "spark.hadoop.fs.s3a.bucket.b-b.auth.profile.name" not in conf
+    for text in (ACCESS, SECRET, secrets.value("s3-user", "secretKey")):
+        assert text not in "\n".join([*conf, *conf.values()])
+
+
+def test_no_secret_no_profile_file(tmp_path: Path) -> None:
+    assert secrets.write_profiles(pipeline(connections=[s3("cloud", "lake")]), tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_secret_is_told_with_its_file_and_no_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secrets.ENVIRONMENT, str(folder(tmp_path, accessKey=ACCESS)))
+    with pytest.raises(NotReady) as missing:
+        secrets.write_profiles(
+            pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"})]), tmp_path
+        )
+    told = str(missing.value)
+    assert missing.value.reason == "SecretNotFound"
+    assert str(tmp_path / "secrets" / "s3-user" / "secretKey") in told
+    assert ACCESS not in told
+
+
+def test_pools_are_called_as_the_queries_are() -> None:
+    queries = [
+        {"name": "light", "from": "ticks", "to": [{"name": "out", "console": {}}]},
+        {
+            "name": "heavy",
+            "from": "ticks",
+            "to": [{"name": "out", "console": {}}],
+            "pool": {"weight": 3, "minShare": 1},
+        },
+    ]
+    root = ElementTree.fromstring(pools_xml(pipeline(queries=queries)))
+    assert [pool.get("name") for pool in root] == ["light", "heavy"]
+    assert [pool.findtext("weight") for pool in root] == ["1", "3"]
+    assert [pool.findtext("minShare") for pool in root] == ["0", "1"]
+    assert {pool.findtext("schedulingMode") for pool in root} == {"FIFO"}
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="￾￿"), min_size=1))
+def test_pools_are_xml_whatever_a_query_is_called(name: str) -> None:
+    """The language allows labels only; the file must not rely on it."""
+    document = pipeline()
+    odd = document.spec.queries[0].model_copy(update={"name": name})
+    document = document.model_copy(update={"spec": document.spec.model_copy(update={"queries": (odd,)})})
+    [pool] = ElementTree.fromstring(pools_xml(document))
+    assert pool.get("name") == name

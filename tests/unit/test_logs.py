@@ -1,0 +1,85 @@
+import json
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from mainstem import logs
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("password=hunter2", "hunter2"),
+        ("ssl.keystore.password: hunter2", "hunter2"),
+        ("sasl.jaas.config=... password='hunter 2';", "hunter 2"),
+        ('"secretKey": "hunter2"', "hunter2"),
+        ("aws_secret_access_key = hunter2", "hunter2"),
+        ("AWS_SECRET_ACCESS_KEY=hunter2,", "hunter2"),
+        ("fs.s3a.secret.key=hunter2", "hunter2"),
+        ("fs.s3a.access.key=hunter2 fs.s3a.path=x", "hunter2"),
+        ("fs.s3a.session.token=hunter2", "hunter2"),
+        ("accessKey: hunter2}", "hunter2"),
+        ("Token = hunter2", "hunter2"),
+    ],
+)
+def test_what_looks_like_a_credential_is_blotted_out(text: str, hidden: str) -> None:
+    blotted = logs.redact(text)
+    assert hidden not in blotted
+    assert "*****" in blotted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query copy failed: the topic does not exist",
+        "the secret 's3-user' has no readable file secrets/s3-user/secretKey",
+        "set MAINSTEM_SECRETS to the folder that holds s3-user/accessKey",
+        "12 tokens were found",
+        "",
+    ],
+)
+def test_other_text_is_left_alone(text: str) -> None:
+    assert logs.redact(text) == text
+
+
+def test_blotting_out_twice_changes_nothing() -> None:
+    once = logs.redact("password=hunter2 token: abc")
+    assert logs.redact(once) == once
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    yield
+    structlog.reset_defaults()  # the stream of this test is closed by now
+
+
+def test_json_lines_carry_component_level_and_time(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("json", verbose=False)
+    logs.get("spark").warning("slow: secret=hunter2", path="s3a://b?token=abc", batch=7)
+    line = json.loads(capsys.readouterr().err)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "slow: secret=*****",
+        "path": "s3a://b?token=*****",
+        "batch": 7,
+        "component": "spark",
+        "level": "warning",
+    }
+
+
+def test_debug_lines_are_shown_on_demand_only(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("json", verbose=False)
+    logs.get("mainstem").debug("quiet")
+    assert capsys.readouterr().err == ""
+    logs.configure("json", verbose=True)
+    logs.get("mainstem").debug("loud")
+    assert json.loads(capsys.readouterr().err)["event"] == "loud"
+
+
+def test_a_console_gets_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("console", verbose=False)
+    logs.get("mainstem").info("query started", query="copy")
+    [line] = capsys.readouterr().err.splitlines()
+    assert "query started" in line
+    assert "query=copy" in line
+    assert "\x1b" not in line

@@ -1,0 +1,227 @@
+"""Spark's progress events as the status of a query. The events are cut down from real ones of Spark 4.2."""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.run.progress import QueryStatus, SourceStatus, State, as_json, updated
+
+
+KAFKA: dict[str, Any] = {
+    "description": "KafkaV2[Subscribe[orders]]",
+    "startOffset": {"orders": {"0": 4, "1": 0}},
+    "endOffset": {"orders": {"0": 7, "1": 2}},
+    "latestOffset": {"orders": {"0": 10, "1": 102}},
+    "numInputRows": 5,
+    # Strings, in Spark's own JSON.
+    "metrics": {"avgOffsetsBehindLatest": "51.5", "maxOffsetsBehindLatest": "100", "minOffsetsBehindLatest": "3"},
+}  # fmt: skip
+FILES: dict[str, Any] = {
+    "description": "FileStreamSource[file:/data/in]",
+    "startOffset": None,
+    "endOffset": {"logOffset": 3},
+    "latestOffset": None,
+    "numInputRows": 2,
+}
+
+
+def event(**fields: Any) -> dict[str, Any]:
+    return {
+        "id": "11111111-1111-1111-1111-111111111111",
+        "runId": "22222222-2222-2222-2222-222222222222",
+        "name": "copy",
+        "timestamp": "2024-03-01T05:00:00.000Z",
+        "batchId": 7,
+        "batchDuration": 1250,
+        "numInputRows": 5,
+        "inputRowsPerSecond": 2.0,
+        "processedRowsPerSecond": 4.04,
+        "durationMs": {"addBatch": 1000, "triggerExecution": 1250},
+        "eventTime": {},
+        "stateOperators": [],
+        "sources": [KAFKA],
+        "observedMetrics": {},
+    } | fields
+
+
+IDLE = event(
+    batchId=8, numInputRows=0, durationMs={"latestOffset": 2, "triggerExecution": 2}, batchDuration=2
+)
+
+
+def test_a_batch_moves_every_number() -> None:
+    status = updated(QueryStatus("copy"), event(), ["orders"])
+    assert (status.state, status.batch, status.batches, status.input_rows) == (State.RUNNING, 7, 1, 5)
+    assert (status.rows_per_second, status.batch_ms) == (4.0, 1250)
+    assert (status.id, status.run_id) == (event()["id"], event()["runId"])
+    assert status.last_progress == "2024-03-01T05:00:00.000Z"
+
+
+def test_lag_is_the_distance_to_the_newest_offset_of_each_partition() -> None:
+    [source] = updated(QueryStatus("copy"), event(), ["orders"]).sources
+    assert (source.partitions, source.lag, source.max_lag) == (2, 103, 100)
+    assert source.end_offset == {"orders": {"0": 7, "1": 2}}
+
+
+@pytest.mark.parametrize(
+    ("end", "latest", "lag"),
+    [
+        ({"t": {"0": "7"}}, {"t": {"0": "10"}}, 3),
+        ({"t": {"0": 7}}, {"t": {"0": 7, "1": 4}}, 4),  # a partition that is new since the batch was planned
+        ({"t": {"0": 7}}, {"t": {"0": 7}, "u": {"0": 2}}, 2),  # a topic that a pattern has found since
+        ({"t": {"0": 7}}, {"t": {"0": 5}}, 0),  # the topic was made anew
+        ({"t": {"0": 7}}, None, None),
+        (None, {"t": {"0": 7}}, None),
+        ({"t": {"0": 7}}, '{"t": {"0": 9}}', None),
+        ({}, {}, None),
+        ({"logOffset": 3}, {"logOffset": 4}, None),
+        (12, 15, None),  # the rate source
+        ("7", "9", None),
+    ],
+)
+def test_lag_of_offsets_as_spark_writes_them(end: Any, latest: Any, lag: int | None) -> None:
+    reported = {"endOffset": end, "latestOffset": latest}
+    [source] = updated(QueryStatus("copy"), event(sources=[reported]), ["orders"]).sources
+    assert source.lag == lag
+    assert source.end_offset == end
+
+
+def test_lag_of_a_query_is_the_sum_of_the_sources_that_tell() -> None:
+    status = updated(QueryStatus("copy"), event(sources=[KAFKA, FILES, KAFKA]), ["a", "b", "a_2"])
+    assert [source.lag for source in status.sources] == [103, None, 103]
+    assert status.lag == 206
+    assert updated(QueryStatus("copy"), event(sources=[FILES]), ["b"]).lag is None
+
+
+def test_sources_get_their_names_by_position() -> None:
+    status = updated(QueryStatus("copy"), event(sources=[FILES, KAFKA]), ["lines", "orders"])
+    assert [(source.name, source.lag) for source in status.sources] == [("lines", None), ("orders", 103)]
+
+
+def test_sources_that_spark_does_not_report_are_listed_all_the_same() -> None:
+    status = updated(QueryStatus("copy"), event(sources=[KAFKA]), ["orders", "lines"])
+    assert status.sources[1] == SourceStatus("lines")
+
+
+def test_records_are_counted_per_occurrence_over_all_batches() -> None:
+    counts = {
+        "mainstem.orders": {"good": 3, "bad": 1},
+        "mainstem.orders_2": {"good": 4, "bad": 0},
+        "mine": {"good": 9},
+    }
+    status = QueryStatus("copy")
+    for _ in range(3):
+        status = updated(
+            status, event(observedMetrics=counts, sources=[KAFKA, KAFKA]), ["orders", "orders_2"]
+        )
+    assert [(s.name, s.good, s.bad) for s in status.sources] == [("orders", 9, 3), ("orders_2", 12, 0)]
+    assert (status.input_rows, status.batches) == (15, 3)
+
+
+def test_an_idle_trigger_keeps_the_batch_and_its_time() -> None:
+    status = updated(updated(QueryStatus("copy"), event(), ["orders"]), IDLE, ["orders"])
+    assert (status.batch, status.batches, status.batch_ms, status.rows_per_second) == (7, 1, 1250, 0.0)
+
+
+def test_a_batch_without_rows_is_the_newest_but_none_with_data() -> None:
+    """Spark runs one to emit what a moved watermark has made final."""
+    before = updated(QueryStatus("copy"), event(), ["orders"])
+    status = updated(before, event(batchId=8, numInputRows=0), ["orders"])
+    assert (status.batch, status.batches) == (8, 1)
+
+
+@pytest.mark.parametrize("rate", [math.nan, math.inf, None, "NaN"])
+def test_rates_that_are_no_numbers_are_zero(rate: Any) -> None:
+    status = updated(QueryStatus("copy"), event(processedRowsPerSecond=rate), ["orders"])
+    assert status.rows_per_second == 0.0
+    assert "NaN" not in json.dumps(as_json(status))
+
+
+def test_state_is_summed_over_operators_and_late_rows_over_batches() -> None:
+    operators = [
+        {"numRowsTotal": 10, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 1},
+        {"numRowsTotal": 4, "memoryUsedBytes": 50, "numRowsDroppedByWatermark": 2},
+    ]
+    status = updated(QueryStatus("copy"), event(stateOperators=operators), [])
+    status = updated(status, event(stateOperators=operators[:1]), [])
+    assert (status.state_rows, status.state_bytes, status.dropped_by_watermark) == (10, 100, 4)
+    assert updated(status, IDLE, []).state_rows == 10
+
+
+def test_the_watermark_is_unknown_until_it_moves() -> None:
+    status = updated(
+        QueryStatus("copy"), event(eventTime={"watermark": "1970-01-01T00:00:00.000Z"}), ["orders"]
+    )
+    assert status.watermark is None
+    status = updated(status, event(eventTime={"watermark": "2013-01-05T00:00:00.000Z"}), ["orders"])
+    assert updated(status, event(), ["orders"]).watermark == "2013-01-05T00:00:00.000Z"
+
+
+@pytest.mark.parametrize("state", State)
+def test_only_a_starting_query_becomes_running(state: State) -> None:
+    after = updated(QueryStatus("copy", state=state), event(), []).state
+    assert after is (State.RUNNING if state in (State.STARTING, State.RESTARTING) else state)
+
+
+def test_an_event_that_says_nothing_is_no_error() -> None:
+    assert updated(QueryStatus("copy"), {}, ["orders"]) == QueryStatus(
+        "copy", state=State.RUNNING, sources=(SourceStatus("orders"),)
+    )
+
+
+def test_json_has_camel_case_and_no_unknowns() -> None:
+    status = updated(QueryStatus("copy", pool="copy", checkpoint="/c/copy/1"), event(), ["orders"])
+    plain = as_json(status)
+    assert plain == {
+        "name": "copy",
+        "state": "Running",
+        "pool": "copy",
+        "checkpoint": "/c/copy/1",
+        "id": event()["id"],
+        "runId": event()["runId"],
+        "batch": 7,
+        "batches": 1,
+        "inputRows": 5,
+        "rowsPerSecond": 4.0,
+        "batchMs": 1250,
+        "stateRows": 0,
+        "stateBytes": 0,
+        "droppedByWatermark": 0,
+        "sources": [{"name": "orders", "partitions": 2, "lag": 103, "maxLag": 100, "good": 0, "bad": 0}],
+        "lastProgress": "2024-03-01T05:00:00.000Z",
+        "restarts": 0,
+        "lag": 103,
+    }
+    assert json.loads(json.dumps(plain)) == plain
+
+
+def test_json_holds_offsets_on_demand_only() -> None:
+    status = updated(QueryStatus("copy"), event(), ["orders"])
+    assert "endOffset" not in as_json(status)["sources"][0]
+    assert as_json(status, offsets=True)["sources"][0]["endOffset"] == {"orders": {"0": 7, "1": 2}}
+
+
+def test_json_tells_a_failure() -> None:
+    failed = replace(QueryStatus("copy"), state=State.FAILED, reason="BadRecord", message="no")
+    assert {"state": "Failed", "reason": "BadRecord", "message": "no"}.items() <= as_json(failed).items()
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans()), max_size=20))
+def test_sums_are_those_of_the_events(batches: list[tuple[int, int, bool]]) -> None:
+    status = QueryStatus("copy")
+    for number, (good, bad, ran) in enumerate(batches):
+        counts = {"mainstem.orders": {"good": good, "bad": bad}}
+        durations = {"addBatch": 1} if ran else {}
+        status = updated(
+            status,
+            event(batchId=number, numInputRows=good + bad, durationMs=durations, observedMetrics=counts),
+            ["orders"],
+        )
+    [source] = status.sources or [SourceStatus("orders")]
+    assert source.good == sum(good for good, _, _ in batches)
+    assert source.good + source.bad == status.input_rows
+    assert status.batch == max((number for number, (_, _, ran) in enumerate(batches) if ran), default=None)

@@ -1,0 +1,170 @@
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mainstem.run import reporter
+from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.run.reporter import LINE_SECONDS, Lines, Table, cells, for_stream
+from rich.console import Console
+
+
+COPY = QueryStatus("copy")
+RUNNING = replace(
+    COPY,
+    state=State.RUNNING,
+    batch=12,
+    input_rows=500,
+    rows_per_second=12_345.6,
+    batch_ms=1_460,
+    watermark="2013-01-05T00:00:00.000Z",
+    state_rows=1_234_567,
+    dropped_by_watermark=3,
+    sources=(SourceStatus("orders", 2, 1_200, 700), SourceStatus("lines")),
+)
+FAILED = replace(RUNNING, state=State.FAILED, reason="BadRecord", message="a record does not parse")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1_000.0]
+    monkeypatch.setattr(reporter.time, "monotonic", lambda: now[0])
+    return now
+
+
+class Run:
+    """Lines, and what they wrote."""
+
+    def __init__(self) -> None:
+        self.stream = io.StringIO()
+        self.lines = Lines(self.stream, "flights")
+
+    def told(self, *statuses: QueryStatus) -> list[dict[str, Any]]:
+        """What is written on this change."""
+        before = len(self.stream.getvalue())
+        self.lines.changed(statuses)
+        return self.since(before)
+
+    def since(self, before: int) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.stream.getvalue()[before:].splitlines()]
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_change_of_state_is_one_json_line() -> None:
+    run = Run()
+    assert run.told(COPY) == []
+    [line] = run.told(RUNNING)
+    assert {"event": "progress", "pipeline": "flights", "name": "copy", "state": "Running", "batch": 12, "lag": 1_200}.items() <= line.items()  # fmt: skip
+    assert run.told(RUNNING) == []
+    [line] = run.told(FAILED)
+    assert (line["state"], line["reason"], line["message"]) == (
+        "Failed",
+        "BadRecord",
+        "a record does not parse",
+    )
+
+
+def test_moving_rows_are_told_every_ten_seconds(clock: list[float]) -> None:
+    run = Run()
+    assert len(run.told(RUNNING)) == 1
+    clock[0] += LINE_SECONDS - 0.1
+    assert run.told(replace(RUNNING, input_rows=600)) == []
+    clock[0] += 0.1
+    assert [line["inputRows"] for line in run.told(replace(RUNNING, input_rows=700))] == [700]
+    clock[0] += 10 * LINE_SECONDS
+    assert run.told(replace(RUNNING, input_rows=700, last_progress="later")) == []
+
+
+@pytest.mark.usefixtures("clock")
+def test_each_query_has_its_own_line() -> None:
+    run = Run()
+    lines = run.told(RUNNING, replace(RUNNING, name="other"), replace(COPY, name="third"))
+    assert [line["name"] for line in lines] == ["copy", "other"]
+    assert [line["name"] for line in run.told(RUNNING, replace(FAILED, name="other"))] == ["other"]
+
+
+@pytest.mark.usefixtures("clock")
+def test_the_end_tells_what_was_held_back() -> None:
+    run = Run()
+    run.told(RUNNING)
+    run.told(replace(RUNNING, input_rows=900))
+    before = len(run.stream.getvalue())
+    run.lines.close()
+    assert [line["inputRows"] for line in run.since(before)] == [900]
+    before = len(run.stream.getvalue())
+    run.lines.close()
+    assert run.since(before) == []
+
+
+def test_rows_of_a_console_sink_pass_as_they_are() -> None:
+    run = Run()
+    run.lines.output("|[bold]é|  1|")
+    assert run.stream.getvalue() == "|[bold]é|  1|\n"
+
+
+def test_a_stream_that_is_no_terminal_gets_lines() -> None:
+    assert isinstance(for_stream(io.StringIO(), "flights"), Lines)
+
+
+def drawn(statuses: Sequence[QueryStatus], width: int = 160) -> list[str]:
+    console = Console(record=True, width=width, file=io.StringIO())
+    console.print(reporter._table("flights", statuses))
+    return [line.rstrip() for line in console.export_text().splitlines()]
+
+
+def columns(header: str, row: str) -> dict[str, str]:
+    """The cells of a drawn row, by what stands above them: columns are two blanks apart."""
+    import re
+
+    names, values = re.split(r" {2,}", header.strip()), re.split(r" {2,}", row.strip())
+    return dict(zip(names, values, strict=True))
+
+
+def test_the_table_shows_every_number() -> None:
+    title, header, row, *rest = drawn([RUNNING])
+    assert title == "flights"
+    assert rest == []
+    assert columns(header, row) == {
+        "QUERY": "copy",
+        "STATE": "Running",
+        "BATCH": "12",
+        "ROWS/S": "12,346",
+        "LAG": "1,200",
+        "BATCH TIME": "1.5 s",
+        "STATE ROWS": "1,234,567",
+        "DROPPED": "3",
+        "WATERMARK": "2013-01-05T00:00:00.000Z",
+    }
+
+
+def test_what_is_unknown_is_a_dash() -> None:
+    assert cells(COPY) == ["-", "0", "-", "-", "0", "0"]
+    _, header, row = drawn([COPY])
+    assert columns(header, row)["WATERMARK"] == "-"
+
+
+def test_a_failure_is_told_below_its_query() -> None:
+    rows = drawn([FAILED, COPY])
+    assert "BadRecord: a record does not parse" in " ".join(rows)
+    assert rows[-1].startswith("copy")
+
+
+def test_a_failure_with_brackets_is_text_and_not_markup() -> None:
+    message = "[UNRESOLVED_COLUMN] no [/bold] column"
+    assert message in " ".join(drawn([replace(FAILED, message=message)]))
+
+
+def test_the_table_is_drawn_when_something_is_new(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table("flights")
+    draws = []
+    monkeypatch.setattr(table._live, "update", lambda drawing, *, refresh: draws.append(refresh))
+    for statuses in ([COPY], [COPY], [RUNNING], [RUNNING, COPY]):
+        table.changed(statuses)
+    assert draws == [True, True, True]
+    table.output("| [red]1 |")
+    table.close()
+    assert "| [red]1 |" in capsys.readouterr().out

@@ -1,0 +1,63 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.run.restarts import Restarts
+from mainstem.spec.pipeline import Restart
+
+
+def settings(**fields: object) -> Restart:
+    return Restart.model_validate(fields)
+
+
+def test_waits_double_up_to_the_longest() -> None:
+    restarts = Restarts(settings(maxRetries=8, backoff="5 seconds", maxBackoff="60s"))
+    assert [restarts.next(0.0) for _ in range(8)] == [5, 10, 20, 40, 60, 60, 60, 60]
+
+
+def test_a_spent_budget_stays_spent() -> None:
+    restarts = Restarts(settings(maxRetries=2))
+    assert [restarts.next(0.0) for _ in range(4)] == [5, 10, None, None]
+    assert restarts.count == 2
+
+
+@pytest.mark.parametrize("given", [{"policy": "Never"}, {"maxRetries": 0}])
+def test_no_budget_means_no_restart(given: dict[str, object]) -> None:
+    assert Restarts(settings(**given)).next(0.0) is None
+
+
+def test_a_long_time_of_health_gives_the_budget_back() -> None:
+    restarts = Restarts(settings(maxRetries=2, resetAfter="10 minutes"))
+    restarts.started(0.0)
+    assert [restarts.next(1.0), restarts.next(2.0)] == [5, 10]
+    restarts.started(100.0)
+    assert restarts.next(699.9) is None
+    assert restarts.next(700.0) == 5
+    assert restarts.count == 1
+
+
+def test_time_before_the_first_start_is_no_health() -> None:
+    """The clock is the machine's: it may stand at days."""
+    restarts = Restarts(settings(maxRetries=1))
+    restarts.started(1e6)
+    assert restarts.next(1e6 + 1) == 5
+    restarts.started(1e6 + 6)
+    assert restarts.next(1e6 + 7) is None
+
+
+@given(st.lists(st.floats(0, 1e5), max_size=50), st.integers(0, 5))
+def test_never_more_restarts_in_a_row_than_the_budget(runs: list[float], budget: int) -> None:
+    restarts = Restarts(settings(maxRetries=budget, resetAfter="100 seconds"))
+    now, row = 0.0, 0
+    restarts.started(now)
+    for length in runs:
+        now += length
+        row = 0 if length >= 100 else row
+        wait = restarts.next(now)
+        if wait is None:
+            assert row == budget
+            return
+        row += 1
+        assert row <= budget
+        assert 0 < wait <= 300
+        now += wait
+        restarts.started(now)

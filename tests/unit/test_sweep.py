@@ -1,0 +1,125 @@
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.run.hadoop import FileInfo
+from mainstem.run.sweep import unlogged
+
+
+UUID = "0b51b1a4-6f0b-4a5a-9d3a-0a2c8b7d6e5f"
+NAME = f"part-00000-{UUID}-c000.snappy.parquet"
+SINCE = 1_000
+
+
+def new(path: str) -> FileInfo:
+    return FileInfo(path, SINCE)
+
+
+@pytest.mark.parametrize(
+    ("listed", "logged"),
+    [
+        (f"file:/data/out/{NAME}", f"file:///data/out/{NAME}"),
+        (f"file:///data/out/{NAME}", f"file:/data/out/{NAME}"),
+        (f"s3a://lake/out/{NAME}", f"s3a://lake/out/{NAME}"),
+        (f"file:/data/out/shop=a b/{NAME}", f"file:///data/out/shop=a%20b/{NAME}"),
+        (f"file:/data/out/shop=a%20b/{NAME}", f"file:///data/out/shop=a b/{NAME}"),
+        # The folder of the value "5%" is called 5%25; a URI escapes that once more, in the listing as in the log.
+        (f"file:/data/out/shop=5%2525/{NAME}", f"file:///data/out/shop=5%2525/{NAME}"),
+        (f"file:/data/out/shop=Z%C3%BCrich/{NAME}", f"file:/data/out/shop=Zürich/{NAME}"),
+        (f"file:/data/out/at=05%253A00/{NAME}", f"file:///data/out/at=05%253A00/{NAME}"),
+    ],
+)
+def test_a_logged_file_is_kept_however_it_is_spelled(listed: str, logged: str) -> None:
+    assert unlogged([new(listed)], [logged], SINCE) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        NAME,
+        f"part-00007-{UUID}-c001.parquet",
+        f"part-00007-{UUID}-c000.zstd.parquet",
+        f"part-00007-{UUID}.c000.snappy.parquet",
+        f"part-123456-{UUID}-c1000.gz.parquet",
+        f"shop=a/day=2024-03-01/part-00000-{UUID}-c000.snappy.parquet",
+    ],
+)
+def test_what_sparks_sink_writes_is_removed_unless_logged(name: str) -> None:
+    path = f"file:/data/out/{name}"
+    assert unlogged([new(path)], [], SINCE) == [path]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "data.parquet",
+        "part-0.parquet",
+        "part-00000.snappy.parquet",
+        f"part-00000-{UUID}-c000.snappy.parquet.crc",
+        f"part-00000-{UUID}-c000.snappy.parquet.tmp",
+        f"part-00000-{UUID}-c000.snappy.orc",
+        f"part-00000-{UUID.upper()}-c000.snappy.parquet",
+        f"my-part-00000-{UUID}-c000.snappy.parquet",
+        f"part-00000-{UUID}-c000/other.parquet",
+        "_spark_metadata/7",
+        "_SUCCESS",
+        "part-00000-abc-c000.snappy.parquet",
+    ],
+)
+def test_what_spark_did_not_name_is_kept(name: str) -> None:
+    assert unlogged([new(f"file:/data/out/{name}")], [], SINCE) == []
+
+
+def test_what_is_older_than_the_batch_is_kept() -> None:
+    files = [
+        FileInfo(f"file:/o/part-{n:05d}-{UUID}-c000.parquet", SINCE + age) for n, age in enumerate((-1, 0, 1))
+    ]
+    assert unlogged(files, [], SINCE) == [files[1].path, files[2].path]
+
+
+NAMES = st.one_of(
+    st.builds(
+        "part-{:05d}-{}{}c{:03d}{}.parquet".format,
+        st.integers(0, 10**6),
+        st.uuids(),
+        st.sampled_from("-."),
+        st.integers(0, 2000),
+        st.sampled_from(["", ".snappy", ".zstd"]),
+    ),
+    st.from_regex(r"[\w.=%-]{1,40}(\.parquet)?", fullmatch=True),
+)
+FOLDERS = st.lists(
+    st.text(st.characters(exclude_characters="/\x00", exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
+        lambda s: s not in (".", "..")
+    ),
+    max_size=2,
+)  # fmt: skip
+ROOTS = st.sampled_from([("file:/data/", "file:///data/"), ("s3a://lake/", "s3a://lake/")])
+
+
+@given(
+    ROOTS,
+    st.lists(st.tuples(FOLDERS, NAMES, st.integers(0, 2 * SINCE), st.booleans(), st.booleans()), max_size=8),
+)
+def test_never_a_logged_a_foreign_or_an_old_file(
+    roots: tuple[str, str], files: list[tuple[list[str], str, int, bool, bool]]
+) -> None:
+    """Whatever is in the folder; the listing spells plain names, the log a URI's or plain ones."""
+    listing, logged, kept = [], [], set()
+    for folders, name, modified, in_log, escaped in files:
+        inside = "/".join([*folders, name])
+        path = roots[0] + (quote(inside, safe="/=") if escaped else inside)
+        listing.append(FileInfo(path, modified))
+        if in_log:
+            logged.append(roots[1] + quote(inside, safe="/="))
+        if in_log or modified < SINCE or not name.startswith("part-"):
+            kept.add(path)
+    removed = unlogged(listing, logged, SINCE)
+    assert not kept & set(removed)
+    assert set(removed) <= {file.path for file in listing}
+    for path in removed:
+        stem = PurePosixPath(path).name
+        assert stem.startswith("part-")
+        assert stem.endswith(".parquet")
