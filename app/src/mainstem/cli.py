@@ -95,7 +95,7 @@ def run(
         from mainstem.run.runner import Options, run
 
         options = Options(cores=cores, heap=heap, idle=stop_when_idle, report=report, verbose=verbose)
-        run(document.pipeline, options)
+        run(document, options)
     except MainstemError as error:
         _fail(error, file, verbose=verbose)
     except ImportError as error:

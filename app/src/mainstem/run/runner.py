@@ -9,12 +9,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from py4j.protocol import Py4JNetworkError
+
 from mainstem import logs
-from mainstem.errors import DrainCut, QueryFailed
+from mainstem.errors import DrainCut, NotReady, QueryFailed, SpecInvalid
 from mainstem.run import preflight, session
 from mainstem.run.progress import QueryStatus, as_json
 from mainstem.run.reporter import for_stream
 from mainstem.run.supervisor import TURN, Supervisor, drain_seconds
+from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
 
@@ -56,12 +59,13 @@ class Stop:
         self.asked.set()
 
 
-def run(pipeline: StreamingPipeline, options: Options) -> None:
-    """Run the pipeline until its queries end, a signal comes, or it is idle for long enough.
+def run(document: Document, options: Options) -> None:
+    """Run the document's pipeline until its queries end, a signal comes, or it is idle for long enough.
 
     Raises:
         MainstemError: what went wrong, with the exit code of its class.
     """
+    pipeline = document.pipeline
     stop = Stop()
     stop.listen()
     reporter = for_stream(sys.stdout, pipeline.name)
@@ -73,6 +77,14 @@ def run(pipeline: StreamingPipeline, options: Options) -> None:
             stop.listen()
             if not stop.asked.is_set():
                 _run(Supervisor(spark, pipeline, reporter.changed), spark, pipeline, options, stop)
+    except SpecInvalid as refused:
+        raise document.located(refused) from refused.__cause__
+    except (Py4JNetworkError, ConnectionError) as error:
+        raise NotReady(
+            "Spark's JVM has ended",
+            reason="JvmLost",
+            remedy="its last lines are in the log; often the heap is too small: --heap",
+        ) from error
     finally:
         reporter.close()
 

@@ -4,9 +4,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -36,7 +37,8 @@ def opened(
         try:
             yield session
         finally:
-            session.stop()
+            with suppress(Py4JError, ConnectionError):  # the JVM may be gone already
+                session.stop()
             gateway.shutdown()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

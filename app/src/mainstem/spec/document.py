@@ -9,7 +9,7 @@ from mainstem.spec.messages import did_you_mean, shape_problems, show
 from mainstem.spec.parameters import substitute, values_of
 from mainstem.spec.pipeline import API_VERSION, KIND, StreamingPipeline
 from mainstem.spec.rules import check
-from mainstem.spec.yamltext import Path, Text, parse, render_path
+from mainstem.spec.yamltext import Path, Text, parse, parse_path, render_path
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,12 @@ class Document:
     pipeline: StreamingPipeline
     warnings: tuple[Problem, ...]
     file: str
+    text: Text
+
+    def located(self, refused: SpecInvalid) -> SpecInvalid:
+        """The same refusal with the lines of this document, for problems that were found without its text."""
+        places = [(problem, self.text.where(parse_path(problem.path))) for problem in refused.problems]
+        return SpecInvalid([replace(problem, line=at[0], column=at[1]) for problem, at in places], self.file)
 
 
 def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Document:
@@ -95,4 +101,4 @@ def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Doc
     if pipeline is None:
         return None, problems
     problems = check(pipeline, part, values_of(written, overrides))
-    return Document(written, pipeline, tuple(p for p in problems if p.warning), file), problems
+    return Document(written, pipeline, tuple(p for p in problems if p.warning), file, part), problems

@@ -87,6 +87,11 @@ def render_path(path: Path) -> str:
     return "".join(pieces).lstrip(".") or "$"
 
 
+def parse_path(text: str) -> Path:
+    """The reverse of `render_path`."""
+    return tuple(int(index) if index else key for index, key in re.findall(r"\[(\d+)\]|([^.\[\]]+)", text))
+
+
 class _Flood(Exception):
     """Aliases make more of a document than any pipeline needs."""
 
