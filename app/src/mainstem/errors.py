@@ -24,7 +24,6 @@ class Exit(IntEnum):
     QUERY_FAILED = 4
     NOT_READY = 5
     DRAIN_CUT = 6
-    INTERRUPTED = 130
 
 
 @dataclass(frozen=True, order=True)
@@ -96,6 +95,6 @@ class QueryFailed(MainstemError):
 
 
 class DrainCut(MainstemError):
-    """The deadline of the drain came before the running batch ended; the batch runs again at the next start."""
+    """A running batch was cut, by the drain's deadline or a second signal; it runs again at the next start."""
 
     exit_code = Exit.DRAIN_CUT

@@ -9,9 +9,12 @@ import structlog
 
 
 LogFormat = Literal["json", "console"]
+# `key=value`, `key: value` and JSON; not a key and a colon in prose ("accessKey: no such file").
+_KEY: Final = r"(?:password|secret|token|access[._-]?key)[\w.\-]*"
+_VALUE: Final = r"\"[^\"]*\"|'[^']*'|[^\s,;}\"']+"
 _SECRETS: Final = re.compile(
-    r"((?:password|secret|token|access[._-]?key)[\w.\-\"']*\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;}\"']+)",
-    re.IGNORECASE,
+    rf"({_KEY}[\"']?\s*=\s*)({_VALUE})|({_KEY}[\"']?\s*:\s*)({_VALUE})(?=\s*(?:[,;}}]|$))",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -43,7 +46,7 @@ def get(name: str) -> Any:
 
 def redact(text: str) -> str:
     """The text with what looks like the value of a credential blotted out."""
-    return _SECRETS.sub(r"\1*****", text)
+    return _SECRETS.sub(lambda match: f"{match[1] or match[3]}*****", text)
 
 
 def _redact(_logger: Any, _method: str, event: Any) -> Any:

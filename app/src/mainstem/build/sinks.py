@@ -1,6 +1,8 @@
 """Sinks of the document as started writers."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -88,32 +90,36 @@ def merger(sink: DeltaSink, name: str) -> Callable[[DataFrame, int], None]:
     def merge(batch: DataFrame, batch_id: int) -> None:
         session = batch.sparkSession
         checkpoint = session.sparkContext.getLocalProperty("sql.streaming.queryId")
-        batch.persist()  # a merge reads its source twice; state and counts are to be touched once
+        path = located(sink.path)
         try:
-            _ensure_table(session, sink, batch)
+            _ensure_table(session, sink, path, batch)
             session.conf.set("spark.databricks.delta.write.txnAppId", f"{checkpoint}/{name}")
             session.conf.set("spark.databricks.delta.write.txnVersion", str(batch_id))
-            _merge(session, sink, batch)
+            _merge(session, sink, path, batch)
         finally:
             session.conf.unset("spark.databricks.delta.write.txnAppId")
             session.conf.unset("spark.databricks.delta.write.txnVersion")
-            batch.unpersist()
 
     return merge
 
 
-def _ensure_table(session: SparkSession, sink: DeltaSink, batch: DataFrame) -> None:
+def located(path: str) -> str:
+    """The path with a relative one made absolute: Delta's table API takes it for the name of a table."""
+    return path if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:/", path) else str(Path(path).absolute())
+
+
+def _ensure_table(session: SparkSession, sink: DeltaSink, path: str, batch: DataFrame) -> None:
     from delta.tables import DeltaTable
 
-    if not DeltaTable.isDeltaTable(session, sink.path):
-        table = DeltaTable.createIfNotExists(session).location(sink.path).addColumns(batch.schema)
+    if not DeltaTable.isDeltaTable(session, path):
+        table = DeltaTable.createIfNotExists(session).location(path).addColumns(batch.schema)
         (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
 
 
-def _merge(session: SparkSession, sink: DeltaSink, batch: DataFrame) -> None:
+def _merge(session: SparkSession, sink: DeltaSink, path: str, batch: DataFrame) -> None:
     from delta.tables import DeltaTable
 
     keys: Any = sink.merge.keys if sink.merge else ()
     same = " AND ".join(f"target.`{key}` <=> source.`{key}`" for key in keys)
-    table = DeltaTable.forPath(session, sink.path).alias("target")
+    table = DeltaTable.forPath(session, path).alias("target")
     table.merge(batch.alias("source"), same).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()

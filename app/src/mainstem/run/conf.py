@@ -76,8 +76,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta rebuilds its snapshot in every batch; 50 tasks for it cost four times as much as a few.
         "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),
-        # A merge's source is persisted by us; Delta would checkpoint it once more.
-        "spark.databricks.delta.merge.materializeSource": "none",
+        # A merge reads its source twice: kept aside, the batch's state and counts are touched once.
+        "spark.databricks.delta.merge.materializeSource": "all",
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     }
     if spec.checkpoints.location.startswith("s3a://"):

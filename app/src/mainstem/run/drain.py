@@ -45,7 +45,7 @@ def drain(query: StreamingQuery, deadline: float, hurry: threading.Event) -> Out
     """Stop one query at the end of its running batch, or cut it at the deadline.
 
     Args:
-        query: a running query; one that has ended already is a clean outcome.
+        query: a running query; one that has ended well already is a clean outcome, one that failed is not.
         deadline: `time.monotonic()` at which the batch is cut.
         hurry: set to cut at once.
     """
@@ -64,7 +64,7 @@ def drain(query: StreamingQuery, deadline: float, hurry: threading.Event) -> Out
                     _await_batch_end(query, lock, deadline, hurry)
             finally:
                 lock.unlock()
-    clean = boundary or not query.isActive
+    clean = boundary or (not query.isActive and query.exception() is None)
     query.stop()
     planned, committed = _planned(stream), _committed(stream)
     pending = planned if planned != committed else None

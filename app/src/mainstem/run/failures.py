@@ -34,18 +34,20 @@ def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = Fal
     return _Sign(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
-# In the order in which they are looked for; the text is that of the whole chain of causes.
+# In the order in which they are looked for; the text is that of the whole chain of causes, without plans and frames.
+# In messages {found} is the pattern's own group, {bucket} the first bucket that is named, {said} what S3 answered.
 _SIGNS: Final = (
     _sign(
-        re.escape(BAD_RECORD) + r"(?P<found>[^\n'\"]*)",
+        # Where Spark shows the plan, the two parts of the message stand apart.
+        re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*)",
         "BadRecord",
         "{found}; set decode.onBadRecord to drop or deadLetter",
         permanent=True,
     ),
     _sign(
-        r"UnknownTopicOrPartition|topic '?(?P<found>[\w.-]+)'? not present in metadata",
+        r"UnknownTopicOrPartition|topic '?[\w.-]+'? not present in metadata",
         "TopicNotFound",
-        "the topic does not exist",
+        "the topic{topic} does not exist",
     ),
     _sign(
         r"OffsetOutOfRange|Some data may have been lost|KAFKA_DATA_LOSS",
@@ -67,19 +69,31 @@ _SIGNS: Final = (
     _sign(
         r"UnknownStoreException|NoSuchBucket|bucket does not exist",
         "BucketNotFound",
-        "the bucket does not exist",
+        "the bucket{bucket} does not exist",
         permanent=True,
     ),
     _sign(
-        r"AccessDenied|status code: 403|\b403\b.{0,40}Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch",
+        r"NoAuthWithAWSException|Unable to load credentials",
+        "StoreCredentialsMissing",
+        "no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or secretRef in the connection",
+        permanent=True,
+    ),
+    _sign(
+        r"Service: S3, Status Code: (401|403)|InvalidAccessKeyId|SignatureDoesNotMatch|provided access key",
         "StoreAccessDenied",
-        "the object store refuses access",
+        "the object store refuses access{said}",
         permanent=True,
     ),
     _sign(
-        r"Unable to execute HTTP request|ConnectTimeoutException|AWSClientIOException|Connection refused.{0,200}s3a",
+        r"Unable to execute HTTP request|ConnectTimeoutException|AWSClientIOException|ApiCallTimeoutException|Connection refused.{0,200}s3a",
         "StoreUnreachable",
         "the object store does not answer",
+    ),
+    _sign(
+        r"(ParentNotDirectoryException|FileAlreadyExistsException): (?P<found>[^\n]*)|Mkdirs failed to create (?P<folder>\S+)",
+        "PathNotWritable",
+        "",
+        permanent=True,
     ),
     _sign(
         r"Permission denied|Read-only file system|AccessControlException|AccessDeniedException",
@@ -96,13 +110,31 @@ _SIGNS: Final = (
     ),
 )
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*([^\n]*)")
-_NOISE: Final = {"STREAM_FAILED", "JOB_CANCELLED", "TASK_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR"}
+# These say where something failed; what failed stands further on.
+_NOISE: Final = {
+    "STREAM_FAILED",
+    "JOB_CANCELLED",
+    "TASK_FAILED",
+    "TASK_WRITE_FAILED",
+    "FOREACH_BATCH_USER_FUNCTION_ERROR",
+}
 _ANALYSIS: Final = re.compile(
     r"AnalysisException|ParseException|ExtendedAnalysisException|UnsupportedOperationChecker"
 )
 _PERMANENT: Final = re.compile(
     r"^(STATE_STORE_(KEY|VALUE)_SCHEMA|STREAMING_STATEFUL|DELTA_(METADATA_MISMATCH|FAILED_TO_MERGE|MULTIPLE_SOURCE_ROW|SCHEMA_CHANGE)|STREAMING_QUERY_EVOLUTION|STREAMING_OUTPUT_MODE)"
 )
+_CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"
+_PLANS: Final = re.compile(
+    # The dump of a query, up to the next cause of the chain; and the tree of an analysis error.
+    rf"^=== Streaming Query ===.*?(?=^{_CLASS}[\w$]+: |\Z)|^\s*(?:[:| ]*[+:]- |')[^\n]*$|^\s+at [^\n]*$|^\s+\.\.\. \d+ more$",
+    re.DOTALL | re.MULTILINE,
+)
+_WRAPPERS: Final = re.compile(
+    r"\[STREAM_FAILED\] Query \[[^\]]*\] terminated with exception: |"
+    r"Job aborted due to stage failure: .*?\(executor \S+\): |Job aborted due to stage failure: .*?executor driver\): "
+)
+_STATE: Final = re.compile(r"\.?\s*SQLSTATE: \w{5}\b")
 
 
 def classify(error: Any) -> Failure:
@@ -112,6 +144,7 @@ def classify(error: Any) -> Failure:
 
 def of_text(text: str) -> Failure:
     """The failure that the text of a chain of causes tells of; pure."""
+    text = _told(text)
     for sign in _SIGNS:
         if match := sign.pattern.search(text):
             return Failure(sign.reason, _line(sign, match, text), sign.permanent)
@@ -121,21 +154,46 @@ def of_text(text: str) -> Failure:
         name, rest = conditions[0]
         return Failure(name, _short(rest) or name, permanent or bool(_PERMANENT.match(name)))
     first = next((line for line in text.splitlines() if line.strip()), "no message")
-    return Failure("QueryFailed", _short(re.sub(r"^(?:[\w$]+\.)+(\w+): ", r"\1: ", first)), permanent)
+    return Failure("QueryFailed", _short(_simple(first)), permanent)
+
+
+def _told(text: str) -> str:
+    """The text without plans, stack frames, wrappers and SQL states, which hold words that mislead."""
+    return _STATE.sub("", _WRAPPERS.sub("", _PLANS.sub("", text)))
 
 
 def _line(sign: _Sign, match: re.Match[str], text: str) -> str:
-    found = (match.groupdict().get("found") or "").strip()
     if sign.message:
-        return _short(sign.message.format(found=found))
+        found = (match.groupdict().get("found") or "").strip()
+        return _short(sign.message.format(found=found, **_details(text)))
     line = next((line for line in text.splitlines() if sign.pattern.search(line)), match[0])
-    return _short(re.sub(r"^(Caused by: )?(?:[\w$]+\.)+(\w+): ", r"\2: ", line.strip()))
+    return _short(_simple(line))
+
+
+def _details(text: str) -> dict[str, str]:
+    bucket = re.search(r"s3a://([\w.-]+)", text)
+    said = re.search(r"S3Exception: ([^\n]*?)\.? *\(Service: S3", text)
+    topic = re.search(r"[Tt]opic '?([\w.-]+)'? not present", text)
+    return {
+        "bucket": f" {bucket[1]!r}" if bucket else "",
+        "said": f": {said[1]}" if said else "",
+        "topic": f" {topic[1]!r}" if topic else "",
+    }
+
+
+def _simple(line: str) -> str:
+    """The line with the first class of an exception by its plain name."""
+    return re.sub(rf"^(Caused by: )?{_CLASS}([\w$]+): ", r"\2: ", line.strip())
 
 
 def _chain(error: Any) -> str:
     """All that the exception and its Java causes say."""
-    parts = [str(error)] if isinstance(error, BaseException) else []
-    java = (getattr(error, "_origin", None) or getattr(error, "java_exception", None)) if parts else error
+    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    if java is None:
+        if isinstance(error, BaseException):
+            return str(error)
+        java = error
+    parts = []
     for _ in range(12):
         if java is None:
             break
@@ -145,5 +203,5 @@ def _chain(error: Any) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    text = " ".join(text.split()).rstrip(";")
     return text if len(text) <= 400 else f"{text[:397]}..."

@@ -3,8 +3,12 @@
 Spark and Kafka would find out as well, after minutes of retries and with a page of stack trace.
 """
 
+import re
 import socket
+import ssl
+import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -14,32 +18,30 @@ from pyspark.sql import SparkSession
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
-from mainstem.spec.connections import KafkaConnection
+from mainstem.spec.connections import KafkaConnection, S3Connection
 from mainstem.spec.graph import Graph
 
 
-CONNECT_SECONDS: Final = 5.0
+ANSWER_SECONDS: Final = 5.0
 ADMIN_MILLISECONDS: Final = 15_000
+# Kafka's ApiVersions, version 0, which every broker answers before it asks who we are.
+_API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 0, -1)
 
 
 def reachable(graph: Graph) -> None:
-    """Ask every store and broker for a connection; needs no JVM.
+    """Ask every store and broker for an answer, and look for local inputs; needs no JVM.
 
     Raises:
-        NotReady: `StoreUnreachable`, `BrokerUnreachable`.
+        NotReady: `StoreUnreachable`, `BrokerUnreachable`, `PathNotFound`.
     """
     for connection in graph.spec.connections:
         if connection.s3 and connection.s3.endpoint:
-            url = urlsplit(connection.s3.endpoint)
-            port = url.port or (443 if url.scheme == "https" else 80)
-            why = _refusal(url.hostname or "", port)
-            if why:
-                raise NotReady(
-                    f"the S3 store of connection {connection.name!r} at {connection.s3.endpoint} does not answer: {why}",
-                    reason="StoreUnreachable",
-                )
+            _store(connection.name, connection.s3, connection.s3.endpoint)
         if connection.kafka:
             _broker(connection.name, connection.kafka)
+    for what, path in _inputs(graph):
+        if (local := _local(path)) and not local.exists():
+            raise _absent(what, path)
 
 
 def present(session: SparkSession, graph: Graph) -> None:
@@ -52,29 +54,80 @@ def present(session: SparkSession, graph: Graph) -> None:
         _check_topics(session, name, _kafka(graph, name), topics)
     for what, path in _inputs(graph):
         if not _asked(what, path, lambda path=path: Folder(session, path).matches()):
-            raise NotReady(f"{what}: nothing is at {path}", reason="PathNotFound")
+            raise _absent(what, path)
     location = graph.spec.checkpoints.location
     _asked("checkpoints.location", location, lambda: _probe(Folder(session, location)))
 
 
+def _store(name: str, s3: S3Connection, endpoint: str) -> None:
+    url = urlsplit(endpoint)
+    tls = url.scheme == "https"
+    host = url.hostname or ""
+    question = f"HEAD / HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode()
+    if why := _silence(host, url.port or (443 if tls else 80), question, tls=tls):
+        buckets = ", ".join(s3.buckets)
+        raise NotReady(
+            f"the S3 store of connection {name!r} ({buckets}) at {endpoint} does not answer: {why}",
+            reason="StoreUnreachable",
+        )
+
+
 def _broker(name: str, kafka: KafkaConnection) -> None:
+    tls = kafka.properties.get("security.protocol", "").upper().endswith("SSL")
     whys = []
     for server in kafka.bootstrap_servers.split(","):
         host, _, port = server.strip().rpartition(":")
-        why = _refusal(host.strip("[]"), int(port)) if port.isdigit() and host else "no host:port"
+        if port.isdigit() and host:
+            why = _silence(host.strip("[]"), int(port), _API_VERSIONS, tls=tls)
+        else:
+            why = "it is not host:port"
         if why is None:
             return
         whys.append(f"{server.strip()}: {why}")
     raise NotReady(f"no broker of connection {name!r} answers: {'; '.join(whys)}", reason="BrokerUnreachable")
 
 
-def _refusal(host: str, port: int) -> str | None:
-    """Why a TCP connection cannot be made; None where it can."""
+def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
+    """Why nobody is there; None where somebody is, even one that answers by hanging up."""
     try:
-        socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        return (error.strerror or str(error) or type(error).__name__).lower()
+        plain = socket.create_connection((host, port), timeout=ANSWER_SECONDS)
+    except (OSError, OverflowError, UnicodeError) as error:
+        return _why(error)
+    try:
+        with plain:
+            if tls:
+                _shake_hands(plain, host)
+            else:
+                plain.sendall(question)
+                plain.recv(1)
+    except TimeoutError as error:
+        return _why(error)
+    except OSError:
+        return None
     return None
+
+
+def _shake_hands(plain: socket.socket, host: str) -> None:
+    # Whom to trust is for the clients to judge, with the document's own settings.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.wrap_socket(plain, server_hostname=host).close()
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {ANSWER_SECONDS:g} s"
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+
+
+def _absent(what: str, path: str) -> NotReady:
+    return NotReady(f"{what}: nothing is at {path}", reason="PathNotFound")
+
+
+def _local(path: str) -> Path | None:
+    """The path, where it is one of this machine and no glob."""
+    plain = re.sub(r"^file:/+", "/", path)
+    return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
 
 
 def _kafka(graph: Graph, name: str) -> KafkaConnection:
@@ -85,7 +138,7 @@ def _kafka(graph: Graph, name: str) -> KafkaConnection:
 
 
 def _topics(graph: Graph) -> dict[str, list[str]]:
-    """Topics by name that the document reads or writes, per connection."""
+    """Topics by name that the document reads, per connection."""
     wanted: dict[str, list[str]] = {}
     for source in graph.spec.sources:
         if source.kafka:

@@ -104,6 +104,7 @@ _COLOURS: Final = {
 
 
 def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
+    from rich.console import Group
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -120,11 +121,12 @@ def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
             *cells(status),
             status.watermark or "-",
         )
-        if status.message:
-            table.add_row(
-                "", Text(f"{status.reason}: {status.message}", style=_COLOURS.get(status.state, ""))
-            )
-    return table
+    troubles = [
+        Text(f"{status.name}: {status.reason}: {status.message}", style=_COLOURS.get(status.state, ""))
+        for status in statuses
+        if status.message
+    ]
+    return Group(table, *troubles)
 
 
 def cells(status: QueryStatus) -> list[str]:

@@ -107,7 +107,7 @@ def _run(
         )
     if outcome == "cut":
         raise DrainCut(
-            "the drain's deadline came before the running batch ended; it runs again at the next start",
+            "a running batch was cut, by the drain's deadline or a second signal; it runs again at the next start",
             reason="DrainCut",
             remedy="raise drain.timeout above the batch time",
         )

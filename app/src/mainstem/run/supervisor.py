@@ -262,12 +262,12 @@ class Supervisor:
             return
         error: Any = run.handle._jsq.exception() if run.handle is not None else None  # noqa: SLF001
         run.handle = None
-        if error is not None and error.isDefined() and not outcome.clean:
-            self._log.debug(
-                "the cut batch ended with", query=run.query.name, error=classify(error.get()).message
-            )
-        state = State.DRAINED if outcome.clean else State.CUT
-        run.status = replace(run.status, state=state, batch=outcome.committed)
+        run.status = replace(run.status, batch=outcome.committed)
+        if error is not None and error.isDefined():
+            failure = classify(error.get())
+            self._failed(run, replace(failure, permanent=True), time.monotonic())
+            return
+        run.status = replace(run.status, state=State.DRAINED if outcome.clean else State.CUT)
         self._log.info(
             "query drained" if outcome.clean else "query cut",
             query=run.query.name,

@@ -29,7 +29,7 @@ def prepare(session: SparkSession, folder: str, checkpoint: str) -> list[str]:
     """Make a Parquet folder fit for its query to start, and return the files that were removed.
 
     Raises:
-        NotReady: `SinkFolderTaken`: the checkpoint is fresh, or behind the folder's log, and the folder holds data.
+        NotReady: `SinkFolderTaken`: the checkpoint is fresh and the folder holds data.
             Spark would take the batches for written already and lose them without a word.
     """
     target, offsets = Folder(session, folder), Folder(session, checkpoint) / "offsets"
