@@ -255,3 +255,9 @@ def test_semicolons_at_the_end(sql: str, left: str) -> None:
 )
 def test_not_refused(sql: str) -> None:
     assert read(sql).refusals == ()
+
+
+def test_a_script_is_refused_and_a_join_is_not() -> None:
+    script = read("SELECT TRANSFORM(a) USING 'cat' AS (b) FROM departures")
+    assert [refusal.reason for refusal in script.refusals] == ["ForbiddenFunction"]
+    assert read("SELECT * FROM a JOIN b USING (x) JOIN c USING\n(y)").refusals == ()

@@ -49,7 +49,8 @@ class Problem:
     def render(self, file: str) -> str:
         """The one line that a user sees: `file:line:column: path: message [Reason]`."""
         level = "warning: " if self.warning else ""
-        return f"{file}:{self.line}:{self.column}: {level}{self.path}: {self.message} [{self.reason}]"
+        said = " ".join(f"{self.path}: {self.message}".split())  # a key may hold a line break
+        return f"{file}:{self.line}:{self.column}: {level}{said} [{self.reason}]"
 
 
 class MainstemError(Exception):

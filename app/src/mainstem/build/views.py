@@ -13,6 +13,7 @@ from mainstem.build import sources
 from mainstem.spec.graph import Graph
 from mainstem.spec.names import next_name
 from mainstem.spec.sql import Reference
+from mainstem.spec.sqltext import unended
 
 
 class Builder:
@@ -55,6 +56,7 @@ class Builder:
         return self._query(sql)
 
     def _query(self, sql: str) -> DataFrame:
+        sql = unended(sql)
         # session.sql() would run a command; the parser's own entry for queries takes nothing else.
         self._session._jsparkSession.sessionState().sqlParser().parseQuery(sql)  # noqa: SLF001
         return self._session.sql(sql)

@@ -23,7 +23,6 @@ from mainstem.spec.graph import Graph
 
 
 ANSWER_SECONDS: Final = 5.0
-ADMIN_MILLISECONDS: Final = 15_000
 # Kafka's ApiVersions, version 0, which every broker answers before it asks who we are.
 _API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 0, -1)
 
@@ -45,16 +44,20 @@ def reachable(graph: Graph) -> None:
 
 
 def present(session: SparkSession, graph: Graph) -> None:
-    """Look for topics, files and the right to write checkpoints.
+    """Look for topics and files, ask for every sink's folder, and try the right to write checkpoints.
 
     Raises:
-        NotReady: `TopicNotFound`, `PathNotFound`, `BucketNotFound`, `PermissionDenied`, and the like.
+        NotReady: `TopicNotFound`, `PathNotFound`, `BucketNotFound`, `StoreAccessDenied`, and the like.
     """
-    for name, topics in _topics(graph).items():
-        _check_topics(session, name, _kafka(graph, name), topics)
+    for connection in graph.spec.connections:
+        if connection.kafka:
+            read, written = _topics(graph, connection.name)
+            _check_topics(session, connection.name, connection.kafka, read, written)
     for what, path in _inputs(graph):
         if not _asked(what, path, lambda path=path: Folder(session, path).matches()):
             raise _absent(what, path)
+    for what, path in _outputs(graph):
+        _asked(what, path, lambda path=path: Folder(session, path).exists())
     location = graph.spec.checkpoints.location
     _asked("checkpoints.location", location, lambda: _probe(Folder(session, location)))
 
@@ -130,40 +133,50 @@ def _local(path: str) -> Path | None:
     return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
 
 
-def _kafka(graph: Graph, name: str) -> KafkaConnection:
-    found = next(connection.kafka for connection in graph.spec.connections if connection.name == name)
-    if found is None:
-        raise ValueError(name)
-    return found
+def _topics(graph: Graph, connection: str) -> tuple[set[str], set[str]]:
+    """Topics by name that are read, and those that are written, through a connection."""
+    sources = [source.kafka for source in graph.spec.sources if source.kafka]
+    sinks = [query.sink.kafka for query in graph.spec.queries if query.sink.kafka]
+    read = [{*(s.subscribe or ()), *(s.assign or ())} for s in sources if s.connection == connection]
+    return set().union(*read), {sink.topic for sink in sinks if sink.connection == connection}
 
 
-def _topics(graph: Graph) -> dict[str, list[str]]:
-    """Topics by name that the document reads, per connection."""
-    wanted: dict[str, list[str]] = {}
-    for source in graph.spec.sources:
-        if source.kafka:
-            named = [*(source.kafka.subscribe or ()), *(source.kafka.assign or ())]
-            wanted.setdefault(source.kafka.connection, []).extend(named)
-    return wanted
-
-
-def _check_topics(session: SparkSession, name: str, kafka: KafkaConnection, topics: list[str]) -> None:
+def _check_topics(
+    session: SparkSession, name: str, kafka: KafkaConnection, read: set[str], written: set[str]
+) -> None:
     jvm: Any = session._jvm  # noqa: SLF001
-    properties = jvm.java.util.Properties()
-    settings = {"request.timeout.ms": "10000", "default.api.timeout.ms": str(ADMIN_MILLISECONDS)}
-    for key, value in (
-        settings | dict(kafka.properties) | {"bootstrap.servers": kafka.bootstrap_servers}
-    ).items():
-        properties.setProperty(key, value)
+    clients = jvm.org.apache.kafka.clients
     what = f"connection {name!r} ({kafka.bootstrap_servers})"
-    admin = _asked(what, "", lambda: jvm.org.apache.kafka.clients.admin.Admin.create(properties))
+    admin = _asked(what, "", lambda: clients.admin.Admin.create(_properties(jvm, kafka)))
     try:
         known = _asked(what, "", lambda: set(admin.listTopics().names().get()))
     finally:
         admin.close(jvm.java.time.Duration.ofSeconds(1))
-    missing = sorted(set(topics) - known)
-    if missing:
+    if missing := sorted(read - known):
         raise NotReady(f"{what}: no topic {', '.join(map(repr, missing))}", reason="TopicNotFound")
+    for topic in sorted(written - known):
+        # Asked as the sink will ask, so that a broker that makes topics on demand makes this one.
+        producer = _asked(what, "", lambda: clients.producer.KafkaProducer(_properties(jvm, kafka)))
+        try:
+            _asked(what, topic, lambda topic=topic, producer=producer: producer.partitionsFor(topic))
+        finally:
+            producer.close(jvm.java.time.Duration.ofSeconds(1))
+
+
+def _properties(jvm: Any, kafka: KafkaConnection) -> Any:
+    bytes_ = "org.apache.kafka.common.serialization.ByteArraySerializer"
+    patience = {
+        "request.timeout.ms": "10000",
+        "default.api.timeout.ms": "15000",
+        "max.block.ms": "10000",
+        "key.serializer": bytes_,
+        "value.serializer": bytes_,
+    }
+    properties = jvm.java.util.Properties()
+    own = {"bootstrap.servers": kafka.bootstrap_servers}
+    for key, value in (patience | dict(kafka.properties) | own).items():
+        properties.setProperty(key, value)
+    return properties
 
 
 def _inputs(graph: Graph) -> Iterator[tuple[str, str]]:
@@ -172,6 +185,12 @@ def _inputs(graph: Graph) -> Iterator[tuple[str, str]]:
             yield f"source {source.name!r}", source.files.path
         if source.static:
             yield f"source {source.name!r}", source.static.member(source.static.choice()).path
+
+
+def _outputs(graph: Graph) -> Iterator[tuple[str, str]]:
+    for query in graph.spec.queries:
+        if target := query.sink.delta or query.sink.parquet:
+            yield f"sink {query.sink.name!r} of query {query.name!r}", target.path
 
 
 def _probe(location: Folder) -> None:

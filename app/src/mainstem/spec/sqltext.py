@@ -45,6 +45,9 @@ _BEHIND_FROM: Final = re.compile(
 )
 _CALL: Final = re.compile(r"[`\"]?\b(\w+)[`\"]?\s*\(")
 
+# A join's USING is followed by a bracket; a script's by a string, which is blanked out.
+_SCRIPT: Final = re.compile(r"\bUSING\s+(?!\s|\()", re.IGNORECASE)
+
 
 def code(sql: str) -> str:
     """The text with comments, strings and odd quoted names blanked out; every offset stays what it was."""
@@ -107,6 +110,9 @@ def forbidden_calls(sql: str) -> Iterator[Refusal]:
                 "IDENTIFIER(...) is refused: it hides which relation or function is meant; write the name"
             )
             yield Refusal(message, "ForbiddenFunction", match.start())
+    for match in _SCRIPT.finditer(code(sql)):
+        message = "TRANSFORM ... USING is refused: it runs a command of the machine's"
+        yield Refusal(message, "ForbiddenFunction", match.start())
 
 
 def _no_query(match: re.Match[str]) -> Refusal:
