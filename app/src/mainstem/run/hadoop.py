@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 @dataclass(frozen=True)
 class FileInfo:
-    """A file: full URI and the time of its last change, in milliseconds since 1970."""
+    """A file: full name, not escaped, and the time of its last change, in milliseconds since 1970."""
 
     path: str
     modified: int
@@ -47,7 +47,7 @@ class Folder:
         found = self._system.listFiles(self._path, True)
         while found.hasNext():
             status = found.next()
-            yield FileInfo(str(status.getPath().toUri()), int(status.getModificationTime()))
+            yield FileInfo(str(status.getPath().toString()), int(status.getModificationTime()))
 
     def delete(self) -> None:
         """Remove the file."""

@@ -176,9 +176,10 @@ class Supervisor:
             raise SpecInvalid([Problem(0, 0, path, message, failure.reason)]) from error
 
     def _prepare(self, run: _Run) -> None:
+        checkpoint = build.checkpoint(self._graph, run.query)
+        sweep.clear_stillborn(run.session, checkpoint)
         if run.query.sink.parquet:
-            folder = run.query.sink.parquet.path
-            removed = sweep.prepare(run.session, folder, build.checkpoint(self._graph, run.query))
+            removed = sweep.prepare(run.session, run.query.sink.parquet.path, checkpoint)
             if removed:
                 self._log.info(
                     "removed files of an unfinished batch", query=run.query.name, files=len(removed)

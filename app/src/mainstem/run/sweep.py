@@ -1,4 +1,4 @@
-"""Files of unfinished batches in a Parquet folder.
+"""What a driver that died has left: files of unfinished batches in a Parquet folder, and a first plan half written.
 
 Spark's file sink logs a batch's files in `_spark_metadata` once the batch is complete, and Spark's readers go by that
 log. A driver that dies in a batch leaves files that no log names; readers of the bare folder see their rows twice once
@@ -9,7 +9,6 @@ of the sink's own naming, in no entry of the log, and not older than the plan of
 import re
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
@@ -48,13 +47,28 @@ def prepare(session: SparkSession, folder: str, checkpoint: str) -> list[str]:
     return leftovers
 
 
+def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
+    """Remove what a start that died before its first plan left in `offsets`, and return it.
+
+    A stateful query of Spark 4.2 refuses a checkpoint whose first plan was begun and not written
+    (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY). Without a numbered entry there was no batch, so nothing is lost.
+    """
+    offsets = Folder(session, checkpoint) / "offsets"
+    if not offsets.exists() or _newest(offsets) is not None:
+        return []
+    leftovers = [file.path for file in offsets.files() if file.path.endswith(".tmp")]
+    for path in leftovers:
+        Folder(session, path).delete()
+    return leftovers
+
+
 def unlogged(files: Iterable[FileInfo], logged: Iterable[str], since: int) -> list[str]:
     """The data files that no log entry names and that are not older than `since` (milliseconds); pure."""
-    known = {_plain(path) for path in logged}
+    known = {_name(path) for path in logged}
     return sorted(
         file.path
         for file in files
-        if file.modified >= since and _DATA_FILE.search(file.path) and _plain(file.path) not in known
+        if file.modified >= since and _DATA_FILE.search(file.path) and _name(file.path) not in known
     )
 
 
@@ -87,6 +101,6 @@ def _newest(log: Folder) -> int | None:
     return max(batches, default=None)
 
 
-def _plain(path: str) -> str:
-    """A path without the differences of spelling between Hadoop's URIs and the log's: file:/x, file:///x, %20."""
-    return unquote(re.sub(r"^([a-z0-9]+):/+", r"\1:/", path))
+def _name(path: str) -> str:
+    """A file's own name: unique by its UUID, and the same in a listing and in the log, whose folders differ in spelling."""
+    return path.rpartition("/")[2]

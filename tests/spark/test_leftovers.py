@@ -1,0 +1,86 @@
+"""What a driver that died leaves behind, and what of it is removed."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from mainstem.errors import NotReady
+from mainstem.run import sweep
+from pyspark.sql import SparkSession
+
+
+NAME = "part-00000-12345678-1234-1234-1234-{:012d}-c000.snappy.parquet"
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """A Parquet folder and a checkpoint that has planned batch 1 and committed batch 0."""
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+    (out / "_spark_metadata").mkdir(parents=True)
+    for name in ("offsets", "commits"):
+        (checkpoint / name).mkdir(parents=True)
+        (checkpoint / name / "0").write_text("v1\n")
+    (checkpoint / "offsets" / "1").write_text("v1\n")
+    return out, checkpoint
+
+
+def write(path: Path, age: float = 0.0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"PAR1")
+    os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+@pytest.mark.S26
+@pytest.mark.S36
+def test_only_the_unfinished_batch_s_files_go(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+    out, checkpoint = folders
+    logged = write(out / NAME.format(1))
+    entry = f'{{"path":"file://{logged}","size":4,"isDir":false,"modificationTime":1,"blockReplication":1,"blockSize":1,"action":"add"}}'
+    (out / "_spark_metadata" / "0").write_text(f"v1\n{entry}")
+    older = write(out / NAME.format(2), age=3600)
+    foreign = write(out / "mine.parquet")
+    leftover = write(out / NAME.format(3))
+    deeper = write(out / "shop=a b%20c" / NAME.format(4))
+    removed = sweep.prepare(spark, str(out), str(checkpoint))
+    assert len(removed) == 2
+    assert [file.exists() for file in (logged, older, foreign, leftover, deeper)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.S26
+def test_nothing_goes_while_no_batch_is_pending(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+    out, checkpoint = folders
+    (checkpoint / "commits" / "1").write_text("v1\n")
+    file = write(out / NAME.format(1))
+    assert sweep.prepare(spark, str(out), str(checkpoint)) == []
+    assert file.exists()
+
+
+@pytest.mark.S26
+def test_a_folder_with_data_is_refused_to_a_fresh_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path / "out" / NAME.format(1))
+    with pytest.raises(NotReady) as refused:
+        sweep.prepare(spark, str(tmp_path / "out"), str(tmp_path / "checkpoint"))
+    assert refused.value.reason == "SinkFolderTaken"
+
+
+@pytest.mark.S36
+def test_a_first_plan_half_written_goes(spark: SparkSession, tmp_path: Path) -> None:
+    stray = write(tmp_path / "offsets" / ".0.3f2a.tmp")
+    assert len(sweep.clear_stillborn(spark, str(tmp_path))) == 1
+    assert not stray.exists()
+
+
+@pytest.mark.S36
+def test_a_plan_half_written_later_stays(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+    _, checkpoint = folders
+    stray = write(checkpoint / "offsets" / ".2.3f2a.tmp")
+    assert sweep.clear_stillborn(spark, str(checkpoint)) == []
+    assert stray.exists()
