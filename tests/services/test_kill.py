@@ -27,7 +27,7 @@ DOCUMENT = Path(__file__).parents[1] / "documents" / "exactly_once.yaml"
 ROWS = 60_000
 BROKEN = 9
 SHOPS = ("bern", "genf", "chur")
-QUERIES = ("archive", "copy", "shop-days", "dead-letters")
+QUERIES = ("archive", "copy", "shop-days")
 START = 240.0
 """Seconds for a start and a first batch, on a machine that does other things too."""
 KILLS = ("planned",) * 5 + ("writing",) * 3 + ("any",) * 2
@@ -119,7 +119,6 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     merged = DeltaTable(str(s3.root / "lake" / "shop_days")).to_pyarrow_table().to_pylist()
     assert sum(row["orders"] for row in merged) == ROWS, "Delta, merged"
     assert len(merged) == len({(row["day"], row["shop"]) for row in merged}) == 28 * 3
-    assert DeltaTable(str(s3.root / "lake" / "dead_letters")).to_pyarrow_table().num_rows == BROKEN
     with pytest.raises(HarnessError):
         driver.until(lambda: False, 1)  # it has ended: nothing of it is left
     for secret in (s3.access_key, s3.secret_key):
