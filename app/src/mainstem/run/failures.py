@@ -52,7 +52,7 @@ _SIGNS: Final = (
     _sign(
         r"OffsetOutOfRange|Some data may have been lost|KAFKA_DATA_LOSS",
         "KafkaDataLost",
-        "records that the checkpoint points to have expired; set failOnDataLoss: false to go on behind the gap",
+        "records that the checkpoint points to have expired{gap}; set failOnDataLoss: false to go on behind the gap",
         permanent=True,
     ),
     _sign(
@@ -81,7 +81,7 @@ _SIGNS: Final = (
     _sign(
         r"Service: S3, Status Code: (401|403)|InvalidAccessKeyId|SignatureDoesNotMatch|provided access key",
         "StoreAccessDenied",
-        "the object store refuses access{said}",
+        "the object store refuses access{to}{said}",
         permanent=True,
     ),
     _sign(
@@ -104,12 +104,16 @@ _SIGNS: Final = (
     _sign(r"No space left on device", "DiskFull", "no space is left on the device"),
     _sign(r"OutOfMemoryError", "OutOfMemory", "the driver's heap is full; raise `--heap`"),
     _sign(
-        r"CONCURRENT_STREAM_LOG_UPDATE|Multiple streaming queries are concurrently using",
+        r"CONCURRENT_STREAM_LOG_UPDATE|Multiple streaming queries are concurrently using|query with same id is already active",
         "CheckpointInUse",
         "another run is using this checkpoint",
     ),
 )
-_CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*([^\n]*)")
+_CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"
+# A message goes on over lines of its own, up to the next cause, a blank line or something indented.
+_CONDITION: Final = re.compile(
+    rf"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*([^\n]*(?:\n(?!{_CLASS}|\s|==|\[|Caused by: )[^\n]+)*)"
+)
 # These say where something failed; what failed stands further on.
 _NOISE: Final = {
     "STREAM_FAILED",
@@ -124,7 +128,6 @@ _ANALYSIS: Final = re.compile(
 _PERMANENT: Final = re.compile(
     r"^(STATE_STORE_(KEY|VALUE)_SCHEMA|STREAMING_STATEFUL|DELTA_(METADATA_MISMATCH|FAILED_TO_MERGE|MULTIPLE_SOURCE_ROW|SCHEMA_CHANGE)|STREAMING_QUERY_EVOLUTION|STREAMING_OUTPUT_MODE)"
 )
-_CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"
 _PLANS: Final = re.compile(
     # The dump of a query, up to the next cause of the chain; and the tree of an analysis error.
     rf"^=== Streaming Query ===.*?(?=^{_CLASS}[\w$]+: |\Z)|^\s*(?:[:| ]*[+:]- |')[^\n]*$|^\s+at [^\n]*$|^\s+\.\.\. \d+ more$",
@@ -152,7 +155,10 @@ def of_text(text: str) -> Failure:
     permanent = bool(_ANALYSIS.search(text))
     if conditions:
         name, rest = conditions[0]
-        return Failure(name, _short(rest) or name, permanent or bool(_PERMANENT.match(name)))
+        message = _short(rest) or name
+        if name.startswith("FAILED_READ_FILE"):
+            message = ": ".join([message, *_root(text)])
+        return Failure(name, message, permanent or bool(_PERMANENT.match(name)))
     first = next((line for line in text.splitlines() if line.strip()), "no message")
     return Failure("QueryFailed", _short(_simple(first)), permanent)
 
@@ -170,20 +176,28 @@ def _line(sign: _Sign, match: re.Match[str], text: str) -> str:
     return _short(_simple(line))
 
 
+def _root(text: str) -> list[str]:
+    """The last cause of the chain, if there is one."""
+    return [_short(_simple(line)) for line in text.splitlines() if re.match(_CLASS, line)][-1:]
+
+
 def _details(text: str) -> dict[str, str]:
     bucket = re.search(r"s3a://([\w.-]+)", text)
     said = re.search(r"S3Exception: ([^\n]*?)\.? *\(Service: S3", text)
+    gap = re.search(r"records in offset \[(\d+), (\d+)\) for topic partition (\S+)", text)
     topic = re.search(r"[Tt]opic '?([\w.-]+)'? not present", text)
     return {
         "bucket": f" {bucket[1]!r}" if bucket else "",
+        "to": f" to the bucket {bucket[1]!r}" if bucket else "",
+        "gap": f" ({gap[3]}: {gap[1]} to {gap[2]})" if gap else "",
         "said": f": {said[1]}" if said else "",
         "topic": f" {topic[1]!r}" if topic else "",
     }
 
 
 def _simple(line: str) -> str:
-    """The line with the first class of an exception by its plain name."""
-    return re.sub(rf"^(Caused by: )?{_CLASS}([\w$]+): ", r"\2: ", line.strip())
+    """The line with the innermost exception at its start by its plain name, and no others before it."""
+    return re.sub(rf"^(?:Caused by: )?(?:{_CLASS}[\w$]+: )*{_CLASS}([\w$]+): ", r"\1: ", line.strip())
 
 
 def _chain(error: Any) -> str:
@@ -203,5 +217,5 @@ def _chain(error: Any) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split()).rstrip(";")
+    text = " ".join(text.split()).rstrip(";.")
     return text if len(text) <= 400 else f"{text[:397]}..."

@@ -1,0 +1,352 @@
+"""What failed, by the text of the chain of causes. The texts are Spark's, Kafka's, Hadoop's and Delta's own, cut short."""
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.build.decode import BAD_RECORD
+from mainstem.run.failures import classify, of_text
+from py4j.protocol import Py4JJavaError
+
+
+PLAN = """
+=== Streaming Query ===
+Identifier: copy [id = 829f892d-91ac-4004-8df8-f38e50c0e38f, runId = 42512cbe-6ce8-4dea-b2a0-ebd8a3e624f2]
+Current Committed Offsets: {}
+Current Available Offsets: {FileStreamSource[file:/data/in]: {"logOffset":0}}
+
+Current State: ACTIVE
+Thread State: RUNNABLE
+
+Logical Plan:
+WriteToMicroBatchDataSource console
++- ~Project [__mainstem_record#5.a AS a#11]
+   +- ~Filter isnull(assert_true(__mainstem_good#6, concat(mainstem:BadRecord:, a record does not parse:, concat( file , cast(file#2 as string)))))
+      +- ~Project [value#0, StartsWith(trim(cast(value#0 as string), Some(
+)), {)) AND is_valid_utf8(cast(value#0 as string))), false) AS __mainstem_good#6]
+         +- ~StreamingExecutionRelation FileStreamSource[file:/data/in], [value#0, _metadata#1], name="src"
+"""
+STREAM = (
+    "org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] Query [id = 829f892d-91ac-4004-8df8-"
+    "f38e50c0e38f, runId = 42512cbe-6ce8-4dea-b2a0-ebd8a3e624f2] terminated with exception: "
+)
+ABORTED = (
+    "Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent failure: Lost task 0.3 in "
+    "stage 0.0 (TID 3) (localhost executor driver): "
+)
+FRAMES = """
+	at org.apache.hadoop.fs.RawLocalFileSystem.mkdirs(RawLocalFileSystem.java:873)
+	at java.base/java.lang.Thread.run(Thread.java:840)
+	... 12 more
+"""
+IDS = "Request ID: 50TKX0DLCEN34O9K, Extended Request ID: bnYEkCfrFb6b=) (SDK Attempt Count: 1)"
+
+
+def stream(text: str, *causes: str) -> str:
+    """The chain of a query that ended: Spark's exception with the plan, then the causes."""
+    return "\n".join([f"{STREAM}{text} SQLSTATE: XXKST{PLAN}", *causes])
+
+
+class Case(NamedTuple):
+    """A text and what it comes to."""
+
+    name: str
+    text: str
+    reason: str
+    message: str
+    permanent: bool = True
+
+
+CASES = [
+    Case(
+        "a bad record",
+        stream(
+            "[USER_RAISED_EXCEPTION] mainstem:BadRecord:a record does not parse: topic t partition 0 offset 1 SQLSTATE: P0001",
+            "org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] mainstem:BadRecord:a record does not parse: topic t partition 0 offset 1 SQLSTATE: P0001",
+        ),
+        "BadRecord",
+        "a record does not parse: topic t partition 0 offset 1; set decode.onBadRecord to drop or deadLetter",
+    ),
+    Case(
+        "the user's own assertion",
+        stream("[USER_RAISED_EXCEPTION] no flight without a carrier SQLSTATE: P0001"),
+        "USER_RAISED_EXCEPTION",
+        "no flight without a carrier",
+        permanent=False,
+    ),
+    Case(
+        "another failure in a query that asserts its records",
+        stream("[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012\n== SQL (line 1, position 8) ==\nSELECT 1 / 0\n       ^^^^^\n"),
+        "DIVIDE_BY_ZERO",
+        "Division by zero. Use `try_divide`",
+        permanent=False,
+    ),
+    Case(
+        "a column that is not there",
+        "org.apache.spark.sql.catalyst.ExtendedAnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `aa` "
+        "cannot be resolved. Did you mean one of the following? [`a`]. SQLSTATE: 42703; line 1 pos 7;\n'Project ['aa]\n"
+        "+- ~SubqueryAlias src\n   +- ~Filter isnull(assert_true(__mainstem_good#6, concat(mainstem:BadRecord:, a record does not parse:)))\n",
+        "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        "A column with name `aa` cannot be resolved. Did you mean one of the following? [`a`]; line 1 pos 7",
+    ),
+    Case(
+        "a type that is none",
+        'org.apache.spark.sql.catalyst.parser.ParseException: \n[UNSUPPORTED_DATATYPE] Unsupported data type "NOTYPE". '
+        "SQLSTATE: 0A000 (line 1, pos 2)\n\n== SQL ==\na NOTYPE\n--^^^\n",
+        "UNSUPPORTED_DATATYPE",
+        'Unsupported data type "NOTYPE" (line 1, pos 2)',
+    ),
+    Case(
+        "a table that is not there",
+        "org.apache.spark.sql.delta.DeltaAnalysisException: [DELTA_TABLE_NOT_FOUND] Delta table `/data/in` doesn't exist.",
+        "DELTA_TABLE_NOT_FOUND",
+        "Delta table `/data/in` doesn't exist",
+    ),
+    Case(
+        "a topic that is not there, read",
+        stream(
+            "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.",
+            "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.",
+        ),
+        "TopicNotFound",
+        "the topic does not exist",
+        permanent=False,
+    ),
+    Case(
+        "a topic that is not there, written",
+        stream(
+            f"{ABORTED}org.apache.kafka.common.errors.TimeoutException: Topic nowhere not present in metadata after 20000 ms.\nDriver stacktrace:",
+            "org.apache.kafka.common.errors.TimeoutException: Topic nowhere not present in metadata after 20000 ms.",
+        ),
+        "TopicNotFound",
+        "the topic 'nowhere' does not exist",
+        permanent=False,
+    ),
+    Case(
+        "records that have expired",
+        stream(
+            "Some data may have been lost because they are not available in Kafka any more;\neither the data was aged out by Kafka or "
+            "the topic may have been deleted.\nReason: Could not read records in offset [10, 15) for topic partition g1-0\nwith consumer "
+            "group spark-kafka-source-40a471bc-executor.",
+            "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position is out of range for partition g1-0",
+        ),
+        "KafkaDataLost",
+        "records that the checkpoint points to have expired (g1-0: 10 to 15); set failOnDataLoss: false to go on behind the gap",
+    ),
+    Case(
+        "a broker that is gone",
+        stream("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listNodes"),
+        "BrokerUnreachable",
+        "the Kafka broker does not answer",
+        permanent=False,
+    ),
+    Case(
+        "a broker whose name is unknown",
+        stream(
+            "Failed to create new KafkaAdminClient",
+            "org.apache.kafka.common.KafkaException: Failed to create new KafkaAdminClient",
+            "org.apache.kafka.common.config.ConfigException: No resolvable bootstrap urls given in bootstrap.servers",
+        ),
+        "BrokerUnreachable",
+        "the Kafka broker does not answer",
+        permanent=False,
+    ),
+    Case(
+        "a bucket that is not there",
+        stream(
+            "`s3a://nope/x/_delta_log': listObjects() on s3a://nope/x/_delta_log: software.amazon.awssdk.services.s3.model."
+            f"NoSuchBucketException: The specified bucket does not exist. (Service: S3, Status Code: 404, {IDS}:NoSuchBucket"
+        ),
+        "BucketNotFound",
+        "the bucket 'nope' does not exist",
+    ),
+    Case(
+        "a wrong secret",
+        "java.nio.file.AccessDeniedException: s3a://lake/c: getFileStatus on s3a://lake/c: software.amazon.awssdk.services.s3."
+        "model.S3Exception: The request signature we calculated does not match the signature you provided. Check your key "
+        f"and signing method. (Service: S3, Status Code: 403, {IDS}:SignatureDoesNotMatch",
+        "StoreAccessDenied",
+        "the object store refuses access to the bucket 'lake': The request signature we calculated does not match the "
+        "signature you provided. Check your key and signing method",
+    ),
+    Case(
+        "an unknown access key",
+        "java.io.FileNotFoundException: PUT 0-byte object  on c: software.amazon.awssdk.services.s3.model.S3Exception: No user "
+        f"exists with the provided access key ID. (Service: S3, Status Code: 404, {IDS}:XAdminUserNotFound",
+        "StoreAccessDenied",
+        "the object store refuses access: No user exists with the provided access key ID",
+    ),
+    Case(
+        "no credentials",
+        "java.nio.file.AccessDeniedException: s3a://lake/c: org.apache.hadoop.fs.s3a.auth.NoAuthWithAWSException: No AWS "
+        "Credentials provided by TemporaryAWSCredentialsProvider SimpleAWSCredentialsProvider : software.amazon.awssdk.core."
+        "exception.SdkClientException: Unable to load credentials from system settings.",
+        "StoreCredentialsMissing",
+        "no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or secretRef in the connection",
+    ),
+    Case(
+        "a store that may be read only",
+        stream(
+            "[TASK_WRITE_FAILED] Task failed while writing rows to s3a://rob/d. SQLSTATE: 58030",
+            "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to s3a://rob/d. SQLSTATE: 58030",
+            "java.nio.file.AccessDeniedException: d/part-00000.parquet: Writing Object on d/part-00000.parquet: software.amazon."
+            f"awssdk.services.s3.model.S3Exception: Access Denied. (Service: S3, Status Code: 403, {IDS}:AccessDenied",
+        ),
+        "StoreAccessDenied",
+        "the object store refuses access to the bucket 'rob': Access Denied",
+    ),
+    Case(
+        "a store that is gone",
+        "java.net.ConnectException: getFileStatus on s3a://dead/x: software.amazon.awssdk.core.exception.SdkClientException: "
+        "Unable to execute HTTP request: Connect to 127.0.0.1:50761 [/127.0.0.1] failed: Connection refused (SDK Attempt Count: 5)",
+        "StoreUnreachable",
+        "the object store does not answer",
+        permanent=False,
+    ),
+    Case(
+        "a folder below a file",
+        stream(
+            f"{ABORTED}org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not a directory: file:/data/file{FRAMES}\nDriver stacktrace:",
+            "org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not a directory: file:/data/file",
+        ),
+        "PathNotWritable",
+        "ParentNotDirectoryException: Parent path is not a directory: file:/data/file",
+    ),
+    Case(
+        "a folder of somebody else's",
+        "java.io.FileNotFoundException: /data/out/part-00000.parquet (Permission denied)",
+        "PermissionDenied",
+        "FileNotFoundException: /data/out/part-00000.parquet (Permission denied)",
+    ),
+    Case(
+        "a full disk",
+        stream(f"{ABORTED}java.io.IOException: No space left on device{FRAMES}"),
+        "DiskFull",
+        "no space is left on the device",
+        permanent=False,
+    ),
+    Case(
+        "a broken file",
+        "org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///data/a.parquet.  "
+        "SQLSTATE: KD001\njava.lang.RuntimeException: corrupted file: the footer index is not within the file: -2021161076",
+        "FAILED_READ_FILE.NO_HINT",
+        "Encountered error while reading file file:///data/a.parquet: RuntimeException: corrupted file: the footer index is "
+        "not within the file: -2021161076",
+        permanent=False,
+    ),
+    Case(
+        "two rows for one key of a merge",
+        stream(
+            "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided function in foreach batch sink. Reason: An "
+            'exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):\n  File "clientserver.py", '
+            "line 644, in _call_proxy\n    return_value = getattr(self.pool[obj_id], method)(*params)\n                   ^^^^^^\n"
+            "pyspark.errors.exceptions.captured.UnsupportedOperationException: [DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE] "
+            "Cannot perform Merge as multiple source rows matched and attempted to modify the same\ntarget row in the Delta table.\n"
+        ),
+        "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
+        "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table",
+    ),
+    Case(
+        "columns that do not fit the table",
+        "org.apache.spark.sql.delta.DeltaAnalysisException: [DELTA_FAILED_TO_MERGE_FIELDS] Failed to merge fields 'id' and 'id'\n"
+        "org.apache.spark.sql.delta.DeltaAnalysisException: [DELTA_MERGE_INCOMPATIBLE_DATATYPE] Failed to merge incompatible data types LongType and StringType",
+        "DELTA_FAILED_TO_MERGE_FIELDS",
+        "Failed to merge fields 'id' and 'id'",
+    ),
+    Case(
+        "state of another shape",
+        stream(
+            "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not match existing state key schema.\nPlease check "
+            "number and type of fields.\nExisting key_schema=StructType(StructField(value,StringType,true)). SQLSTATE: XXKST"
+        ),
+        "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+        "Provided key schema does not match existing state key schema. Please check number and type of fields. Existing "
+        "key_schema=StructType(StructField(value,StringType,true))",
+    ),
+    Case(
+        "a checkpoint in use",
+        "java.lang.IllegalStateException: Cannot start query with id 9a032dd2 as another query with same id is already active. "
+        "Perhaps you are attempting to restart a query from checkpoint that is already active.",
+        "CheckpointInUse",
+        "another run is using this checkpoint",
+        permanent=False,
+    ),
+    Case(
+        "a checkpoint taken over",
+        stream(
+            "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 4. Please make sure only "
+            "one streaming job runs on a specific checkpoint location at a time. SQLSTATE: 40000"
+        ),
+        "CheckpointInUse",
+        "another run is using this checkpoint",
+        permanent=False,
+    ),
+    Case("nothing known", stream("java.lang.IllegalStateException: odd"), "QueryFailed", "IllegalStateException: odd", permanent=False),
+    Case("nothing at all", "", "QueryFailed", "no message", permanent=False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_texts_come_to_one_line_with_a_reason(case: Case) -> None:
+    failure = of_text(case.text)
+    assert (failure.reason, failure.message) == (case.reason, case.message)
+    assert failure.permanent == case.permanent
+
+
+@given(st.text())
+def test_any_text_is_one_short_line(text: str) -> None:
+    failure = of_text(text)
+    assert failure.reason
+    assert failure.message
+    assert "\n" not in failure.message
+    assert len(failure.message) <= 400
+
+
+@given(st.sampled_from(CASES), st.sampled_from(["", PLAN, FRAMES]))
+def test_plans_and_frames_change_nothing(case: Case, noise: str) -> None:
+    assert of_text(case.text + noise).reason == case.reason
+
+
+def test_the_sign_of_a_bad_record_is_that_of_the_build() -> None:
+    assert of_text(f"{BAD_RECORD}a record does not parse: file f").reason == "BadRecord"
+
+
+class Java:
+    """A Java exception as py4j shows it."""
+
+    _target_id = "o1"
+    _gateway_client = None
+
+    def __init__(self, name: str, message: str | None, cause: "Java | None" = None) -> None:
+        self._name, self._message, self._cause = name, message, cause
+
+    def getClass(self) -> Any:
+        return SimpleNamespace(getName=lambda: self._name)
+
+    def getMessage(self) -> str | None:
+        return self._message
+
+    def getCause(self) -> "Java | None":
+        return self._cause
+
+
+def test_the_causes_of_a_java_exception_are_read() -> None:
+    error = Java(
+        "org.apache.spark.SparkException",
+        "Job aborted.",
+        Java("java.io.IOException", "No space left on device"),
+    )
+    assert classify(error).reason == "DiskFull"
+    assert classify(Py4JJavaError("An error occurred while calling o102.mkdirs.", error)).reason == "DiskFull"  # type: ignore[no-untyped-call]
+
+
+def test_a_circle_of_causes_ends() -> None:
+    error = Java("java.lang.RuntimeException", None)
+    error._cause = error
+    assert classify(error).reason == "QueryFailed"
+
+
+def test_an_exception_of_python_is_its_own_text() -> None:
+    assert classify(ValueError("no such thing")).message == "no such thing"
