@@ -1,0 +1,334 @@
+"""What counts as a record and what does not: a table of both, in each of the three ways to treat the bad ones."""
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from mainstem.build import decode
+from mainstem.run.failures import classify
+from mainstem.spec.sources import Decode, JsonDecode
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+
+pytestmark = [pytest.mark.S10, pytest.mark.S12]
+
+SCHEMA = (
+    "i INT, n BIGINT, s STRING, d DOUBLE, c DECIMAL(10,2), b BOOLEAN, t TIMESTAMP, day DATE, raw BINARY, "
+    "m MAP<STRING,INT>, a ARRAY<INT>, o STRUCT<x:INT,y:STRUCT<z:STRING>>"
+)
+FIVE = dt.datetime(2013, 1, 1, 5, 0, tzinfo=dt.UTC)
+
+
+class Good(NamedTuple):
+    """A record that is one, and its columns that are not null."""
+
+    raw: bytes
+    columns: dict[str, Any]
+
+
+class Bad(NamedTuple):
+    """A record that is none, and what its dead letter says."""
+
+    raw: bytes | None
+    error: str
+
+
+GOOD = [
+    Good(b'{"i":1,"s":"x"}', {"i": 1, "s": "x"}),
+    Good(b' \r\n\t{"i":1} \n\t', {"i": 1}),
+    Good(b"{}", {}),
+    Good(b'{"unknown":{"deep":[1,{}]},"i":2}', {"i": 2}),
+    Good(b'{"i":null}', {}),
+    Good(b'{"I":1}', {}),  # names are told apart by case
+    Good(b'{"i":1,"i":2}', {"i": 2}),  # the last one counts, as almost everywhere
+    Good('{"s":"Zürich 🚲"}'.encode(), {"s": "Zürich 🚲"}),
+    Good(b'{"s":"\\u00fc\\n\\ud83d\\udeb2"}', {"s": "ü\n🚲"}),
+    Good(b'{"s":"}{ ]["}', {"s": "}{ ]["}),
+    Good(b'{"s":5}', {"s": "5"}),  # a STRING takes the text of whatever stands there
+    Good(b'{"s":{"x": [1, 2]}}', {"s": '{"x":[1,2]}'}),
+    Good(b'{"n":9223372036854775807}', {"n": 2**63 - 1}),
+    Good(b'{"d":1}', {"d": 1.0}),
+    Good(b'{"d":1.5e-3}', {"d": 0.0015}),
+    Good(b'{"d":"NaN"}', {"d": math.nan}),
+    Good(b'{"d":NaN}', {"d": math.nan}),
+    Good(b'{"d":-Infinity}', {"d": -math.inf}),
+    Good(b'{"c":1.005}', {"c": Decimal("1.01")}),  # rounded to the scale
+    Good(b'{"b":true}', {"b": True}),
+    Good(b'{"t":"2013-01-01T05:00:00Z"}', {"t": FIVE}),
+    Good(b'{"t":"2013-01-01T05:00:00"}', {"t": FIVE}),
+    Good(b'{"t":"2013-01-01 05:00:00"}', {"t": FIVE}),
+    Good(b'{"t":"2013-01-01T07:00:00+02:00"}', {"t": FIVE}),
+    Good(b'{"t":"2013-01-01T05:00:00.123456Z"}', {"t": FIVE.replace(microsecond=123456)}),
+    Good(b'{"t":"2013-01-01T00:00:00-05:00"}', {"t": FIVE}),
+    Good(b'{"t":"2013-01-01"}', {"t": FIVE.replace(hour=0)}),
+    Good(b'{"t":1357016400}', {"t": FIVE}),  # a number is seconds
+    Good(b'{"day":"2013-01-01"}', {"day": dt.date(2013, 1, 1)}),
+    Good(b'{"raw":"AQI="}', {"raw": b"\x01\x02"}),
+    Good(b'{"m":{"a":1,"b":null}}', {"m": {"a": 1, "b": None}}),
+    Good(b'{"a":[1,null,3]}', {"a": [1, None, 3]}),
+    Good(b'{"a":[]}', {"a": []}),
+    Good(b'{"o":{"x":1,"y":{"z":"q"},"w":0}}', {"o": {"x": 1, "y": {"z": "q"}}}),
+    Good(b"{'i':1}", {"i": 1}),  # Spark's reader allows single quotes unless told otherwise
+]
+BAD = [
+    Bad(None, "the record has no value"),
+    Bad(b"", "the record is empty"),
+    Bad(b"  ", "the record is empty"),
+    Bad(b'{"i":1', "not valid JSON"),
+    Bad(b'{"i":', "not valid JSON"),
+    Bad(b"{", "not valid JSON"),
+    Bad(b"}", "not valid JSON"),
+    Bad(b'{"i":1,}', "not valid JSON"),
+    Bad(b'{"i":01}', "not valid JSON"),
+    Bad(b"{i:1}", "not valid JSON"),
+    Bad(b'{"i":1 /* one */}', "not valid JSON"),
+    Bad(b'{"s":"a\x01b"}', "not valid JSON"),
+    Bad(b'\x00{"i":1}', "not valid JSON"),
+    Bad(b'\xef\xbb\xbf{"i":1}', "not valid JSON"),  # a byte order mark
+    Bad(b"hello", "not valid JSON"),
+    Bad(b"<i>1</i>", "not valid JSON"),
+    Bad(b'[{"i":1}]', "not a JSON object"),
+    Bad(b'[{"i":1},{"i":2}]', "not a JSON object"),
+    Bad(b"[]", "not a JSON object"),
+    Bad(b"5", "not a JSON object"),
+    Bad(b'"text"', "not a JSON object"),
+    Bad(b"null", "not a JSON object"),
+    Bad(b"true", "not a JSON object"),
+    Bad(b'\xff\xfe{"i":1}', "not valid UTF-8"),
+    Bad(b'{"s":"\xe9t\xe9"}', "not valid UTF-8"),  # Latin-1
+    Bad('{"i":1}'.encode("utf-16"), "not valid UTF-8"),
+    Bad(b"\x00\x00\x00\x00\x07\x02\xff\x90", "not valid UTF-8"),  # Avro behind a schema registry's id
+    Bad(b'{"i":"1"}', "a field does not fit the schema"),
+    Bad(b'{"i":1.5}', "a field does not fit the schema"),
+    Bad(b'{"i":1e2}', "a field does not fit the schema"),
+    Bad(b'{"i":2147483648}', "a field does not fit the schema"),
+    Bad(b'{"n":123456789012345678901234567890}', "a field does not fit the schema"),
+    Bad(b'{"c":12345678901234567890.5}', "a field does not fit the schema"),
+    Bad(b'{"b":"true"}', "a field does not fit the schema"),
+    Bad(b'{"b":1}', "a field does not fit the schema"),
+    Bad(b'{"t":"01/01/2013 05:00"}', "a field does not fit the schema"),
+    Bad(b'{"t":"2013-13-01T05:00:00Z"}', "a field does not fit the schema"),
+    Bad(b'{"t":"yesterday"}', "a field does not fit the schema"),
+    Bad(b'{"day":"2013-02-30"}', "a field does not fit the schema"),
+    Bad(b'{"raw":"%%%"}', "a field does not fit the schema"),
+    Bad(b'{"m":{"a":"x"}}', "a field does not fit the schema"),
+    Bad(b'{"m":[1]}', "a field does not fit the schema"),
+    Bad(b'{"a":[1,"x"]}', "a field does not fit the schema"),
+    Bad(b'{"a":1}', "a field does not fit the schema"),
+    Bad(b'{"o":{"x":"q"}}', "a field does not fit the schema"),
+    Bad(b'{"o":{"y":{"z":"fine"},"x":[]}}', "a field does not fit the schema"),
+    Bad(b'{"o":[1]}', "a field does not fit the schema"),
+]
+# Taken as good by Spark's parser, which stops behind the first object: the rest is lost.
+FOLLOWED = [
+    b'{"i":1} garbage',
+    b'{"i":1}{"i":2}',
+    b'{"i":1}\n{"i":2}\n',
+    b'{"i":1},{"i":2}',
+    b'{"i":1},',
+    b'{"i":1}}',
+    b'{"i":1}]',
+    b'{"i":1}\x00',
+    b'{"i":1}#',
+]
+
+
+def json(schema: str = SCHEMA, **options: str) -> JsonDecode:
+    return JsonDecode.model_validate({"schema": schema, "options": options})
+
+
+def treated(way: str, schema: str = SCHEMA, **options: str) -> Decode:
+    return Decode.model_validate({"json": {"schema": schema, "options": options}, "onBadRecord": way})
+
+
+def records(spark: SparkSession, raws: list[bytes | None]) -> DataFrame:
+    """As Kafka's source gives them; `offset` is the place in the list."""
+    rows = [(raw, "t", 3, place) for place, raw in enumerate(raws)]
+    return spark.createDataFrame(rows, "value BINARY, topic STRING, partition INT, offset BIGINT")
+
+
+def kept(
+    spark: SparkSession, raws: list[bytes | None], way: str = "drop", **options: str
+) -> list[dict[str, Any]]:
+    """The good rows, without their nulls."""
+    how = treated(way, **options)
+    assert how.json_ is not None
+    parsed = decode.parsed(records(spark, raws).orderBy("offset"), how.json_, "src")
+    rows = decode.good(parsed, how).collect()
+    return [
+        {name: plain(value) for name, value in row.asDict(recursive=True).items() if value is not None}
+        for row in rows
+    ]
+
+
+def plain(value: Any) -> Any:
+    """PySpark gives timestamps in this machine's zone, without saying so."""
+    return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) else value
+
+
+def same(left: Any, right: Any) -> bool:
+    return bool(left == right or (left != left and right != right))
+
+
+def test_good_records_come_out_whole(spark: SparkSession) -> None:
+    found = kept(spark, [good.raw for good in GOOD])
+    assert len(found) == len(GOOD)
+    for good, row in zip(GOOD, found, strict=True):
+        assert row.keys() == good.columns.keys(), good.raw
+        assert all(same(row[name], value) for name, value in good.columns.items()), (good.raw, row)
+
+
+def test_bad_records_come_out_raw_with_their_place_and_reason(spark: SparkSession) -> None:
+    raws = [bad.raw for bad in BAD]
+    letters = decode.bad(decode.parsed(records(spark, raws), json(), "src"))
+    assert letters.schema.simpleString() == (
+        "struct<raw:binary,topic:string,partition:int,offset:bigint,file:string,error:string,time:timestamp>"
+    )
+    rows = letters.orderBy("offset").collect()
+    assert [(row.raw and bytes(row.raw), row.offset, row.error) for row in rows] == [
+        (bad.raw, place, bad.error) for place, bad in enumerate(BAD)
+    ]
+    assert {(row.topic, row.partition, row.file) for row in rows} == {("t", 3, None)}
+    assert all(row.time is not None for row in rows)
+
+
+def test_good_and_bad_are_all_that_was_read(spark: SparkSession) -> None:
+    raws = [*(good.raw for good in GOOD), *(bad.raw for bad in BAD), *FOLLOWED]
+    parsed = decode.parsed(records(spark, raws), json(), "src")
+    letters = decode.bad(parsed).count()
+    assert len(kept(spark, raws)) + letters == len(raws)
+    assert letters >= len(BAD)
+
+
+@pytest.mark.parametrize("bad", [BAD[0], BAD[3], BAD[16], BAD[23], BAD[27]], ids=lambda bad: bad.error)
+def test_fail_raises_with_the_place(spark: SparkSession, bad: Bad) -> None:
+    with pytest.raises(PySparkException) as raised:
+        kept(spark, [b'{"i":1}', bad.raw, b'{"i":2}'], way="fail")
+    failure = classify(raised.value)
+    assert failure.reason == "BadRecord"
+    assert failure.permanent
+    assert failure.message == (
+        "a record does not parse: topic t partition 3 offset 1; set decode.onBadRecord to drop or deadLetter"
+    )
+
+
+def test_fail_passes_what_is_good(spark: SparkSession) -> None:
+    assert kept(spark, [b'{"i":1}', b'{"i":2}'], way="fail") == [{"i": 1}, {"i": 2}]
+
+
+@pytest.mark.parametrize("way", ["drop", "deadLetter"])
+def test_the_others_go_on(spark: SparkSession, way: str) -> None:
+    assert kept(spark, [b'{"i":1}', b"{", None, b'{"i":2}'], way=way) == [{"i": 1}, {"i": 2}]
+
+
+@pytest.mark.xfail(strict=True, reason="Spark's parser stops behind the first object")
+@pytest.mark.parametrize("raw", FOLLOWED)
+def test_nothing_may_follow_the_object(spark: SparkSession, raw: bytes) -> None:
+    assert kept(spark, [raw]) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "raw", "row"),
+    [
+        ({"timestampFormat": "yyyy-MM-dd HH"}, b'{"t":"2013-01-01 05"}', {"t": FIVE}),
+        ({"timestampFormat": "dd.MM.yyyy HH:mm X"}, b'{"t":"01.01.2013 06:00 +01"}', {"t": FIVE}),
+        ({"dateFormat": "dd.MM.yyyy"}, b'{"day":"31.12.2013"}', {"day": dt.date(2013, 12, 31)}),
+        ({"timeZone": "Europe/Zurich"}, b'{"t":"2013-01-01T06:00:00"}', {"t": FIVE}),
+        ({"allowComments": "true"}, b'{"i":1} // one', {"i": 1}),
+        ({"allowUnquotedFieldNames": "true"}, b"{i:1}", {"i": 1}),
+        ({"allowNumericLeadingZeros": "true"}, b'{"i":01}', {"i": 1}),
+    ],
+)
+def test_options_of_the_reader_hold(
+    spark: SparkSession, options: dict[str, str], raw: bytes, row: dict[str, Any]
+) -> None:
+    assert kept(spark, [raw], **options) == [row]
+
+
+@pytest.mark.parametrize(
+    ("options", "raw"),
+    [
+        ({"timestampFormat": "yyyy-MM-dd HH"}, b'{"t":"2013-01-01T05:00:00Z"}'),
+        ({"allowSingleQuotes": "false"}, b"{'i':1}"),
+        ({"allowNonNumericNumbers": "false"}, b'{"d":NaN}'),
+    ],
+)
+def test_options_of_the_reader_refuse(spark: SparkSession, options: dict[str, str], raw: bytes) -> None:
+    assert kept(spark, [raw], **options) == []
+
+
+def test_a_field_may_be_called_as_our_own_columns(spark: SparkSession) -> None:
+    assert kept(spark, [b'{"__mainstem_corrupt":"x","value":1,"i":1}']) == [{"i": 1}]
+
+
+def test_kept_columns_stand_beside_the_decoded_ones(spark: SparkSession) -> None:
+    how = Decode.model_validate(
+        {"json": {"schema": "i INT"}, "onBadRecord": "drop", "keep": ["topic", "offset"]}
+    )
+    assert how.json_ is not None
+    frame = decode.good(decode.parsed(records(spark, [b"{", b'{"i":7}']), how.json_, "src"), how)
+    assert [row.asDict() for row in frame.collect()] == [{"i": 7, "topic": "t", "offset": 1}]
+
+
+def test_deep_and_long_records_are_told_apart_too(spark: SparkSession) -> None:
+    """The parser has limits of its own; beyond them a record is bad, and nothing fails."""
+    deep = b'{"s":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+    long = b'{"s":"' + b"x" * 3_000_000 + b'"}'
+    digits = b'{"n":' + b"9" * 5_000 + b"}"
+    raws: list[bytes | None] = [deep, long, digits]
+    letters = decode.bad(decode.parsed(records(spark, raws), json(), "src"))
+    assert [row.offset for row in letters.orderBy("offset").collect()] == [0, 2]
+    assert [len(row["s"]) for row in kept(spark, raws)] == [3_000_000]
+
+
+@pytest.fixture
+def streamed(spark: SparkSession, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Runs good or bad records of a folder through a stream, and returns its last progress and its rows."""
+
+    def run(lines: list[str], how: Decode, *, bad: bool = False) -> dict[str, Any]:
+        assert how.json_ is not None
+        (tmp_path / "in").mkdir()
+        (tmp_path / "in" / "a.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        raw = spark.readStream.format("text").name("src").load(str(tmp_path / "in"))
+        parsed = decode.parsed(raw.selectExpr("value", "_metadata.file_path AS file"), how.json_, "src")
+        frame = decode.bad(parsed) if bad else decode.good(parsed, how)
+        rows: list[Any] = []
+        query = (
+            frame.writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination(120)
+        progress = next(p for p in reversed(query.recentProgress) if p["numInputRows"])
+        return {"metrics": progress["observedMetrics"]["mainstem.src"], "rows": rows}
+
+    return run
+
+
+def test_a_stream_counts_good_and_bad_in_the_same_pass(streamed: Callable[..., dict[str, Any]]) -> None:
+    done = streamed(['{"i":1}', '{"i":', "", '{"i":2}'], treated("drop", "i INT"))
+    assert done["metrics"].asDict() == {"good": 2, "bad": 2}
+    assert [row.i for row in done["rows"]] == [1, 2]
+
+
+def test_dead_letters_of_files_name_the_file(streamed: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    done = streamed(['{"i":1}', '{"i":'], treated("deadLetter", "i INT"), bad=True)
+    assert done["metrics"].asDict() == {"good": 1, "bad": 1}
+    [row] = done["rows"]
+    assert bytes(row.raw) == b'{"i":'
+    assert row.file == f"file:{tmp_path}/in/a.txt"
+    assert (row.topic, row.partition, row.offset) == (None, None, None)
+
+
+def test_a_stream_that_fails_names_the_file(streamed: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    with pytest.raises(StreamingQueryException) as raised:
+        streamed(['{"i":1}', '{"i":'], treated("fail", "i INT"))
+    failure = classify(raised.value)
+    assert failure.reason == "BadRecord"
+    assert failure.message.startswith(f"a record does not parse: file file:{tmp_path}/in/a.txt;")
