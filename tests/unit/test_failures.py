@@ -322,6 +322,10 @@ class Java:
     def __init__(self, name: str, message: str | None, cause: "Java | None" = None) -> None:
         self._name, self._message, self._cause = name, message, cause
 
+    def __getattr__(self, name: str) -> Any:
+        """py4j has a member for every name, and asks Java only when it is called."""
+        return SimpleNamespace(member=name)
+
     def getClass(self) -> Any:
         return SimpleNamespace(getName=lambda: self._name)
 

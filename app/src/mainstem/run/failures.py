@@ -202,11 +202,11 @@ def _simple(line: str) -> str:
 
 def _chain(error: Any) -> str:
     """All that the exception and its Java causes say."""
-    java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    if java is None:
-        if isinstance(error, BaseException):
+    java = error
+    if isinstance(error, BaseException):  # a Java object has every attribute that it is asked for
+        java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+        if java is None:
             return str(error)
-        java = error
     parts = []
     for _ in range(12):
         if java is None:
