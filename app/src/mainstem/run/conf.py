@@ -95,7 +95,9 @@ _S3_PATIENCE: Final = {
     "spark.hadoop.fs.s3a.attempts.maximum": "4",
     "spark.hadoop.fs.s3a.retry.limit": "4",
     "spark.hadoop.fs.s3a.retry.interval": "250ms",
-    "spark.hadoop.fs.s3a.change.detection.mode": "warn",
+    # Objects of a store that is not AWS's may lack an ETag.
+    "spark.hadoop.fs.s3a.change.detection.version.required": "false",
+    "spark.hadoop.fs.s3a.input.stream.type": "classic",
 }
 
 

@@ -87,7 +87,7 @@ class Supervisor:
 
         Raises:
             SpecInvalid: Spark's analysis refuses a query; with Spark's own condition as reason.
-            NotReady: a sink's folder is another's.
+            NotReady: a sink's folder is another's, or a query cannot start for what is around it.
         """
         writers = [
             self._analysed(run, partial(build.build, run.session, self._graph, run.query))
@@ -168,10 +168,12 @@ class Supervisor:
     def _analysed(self, run: _Run, act: Callable[[], Any]) -> Any:
         try:
             return act()
-        except (AnalysisException, ParseException) as error:
+        except (PySparkException, Py4JError) as error:
             failure = classify(error)
-            index = self._pipeline.spec.queries.index(run.query)
-            path = f"spec.queries[{index}]"
+            if not isinstance(error, (AnalysisException, ParseException)):
+                message = f"the query {run.query.name!r} cannot start: {failure.message}"
+                raise NotReady(message, reason=failure.reason) from error
+            path = f"spec.queries[{self._pipeline.spec.queries.index(run.query)}]"
             message = f"Spark refuses the query {run.query.name!r}: {failure.message}"
             raise SpecInvalid([Problem(0, 0, path, message, failure.reason)]) from error
 
