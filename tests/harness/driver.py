@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from harness.errors import HarnessError
+from harness.process import die_with_parent
 
 
 class Driver:
@@ -52,7 +53,7 @@ class Driver:
         self._stderr = folder / "stderr.log"
         with self._stderr.open("ab") as log:
             self.process = subprocess.Popen(
-                self.argv,
+                [*die_with_parent(), *self.argv],
                 cwd=folder,
                 env=os.environ | (env or {}),
                 stdin=subprocess.DEVNULL,

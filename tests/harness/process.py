@@ -98,7 +98,7 @@ class Process:
     def _spawn(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as out:
             return subprocess.Popen(
-                [*_die_with_parent(), *self.argv],
+                [*die_with_parent(), *self.argv],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -111,7 +111,8 @@ class Process:
         return HarnessError(f"{what}\n--- the end of {self.log}\n{tail(self.log)}")
 
 
-def _die_with_parent() -> list[str]:
+def die_with_parent() -> list[str]:
+    """Words to put before a command line, so that the kernel kills the child when the forking thread ends."""
     # setpriv (util-linux) sets PR_SET_PDEATHSIG and execs: the process id stays the child's, no Python runs after fork.
     # The shell, before it execs in turn, looks whether the parent died even before that.
     setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
