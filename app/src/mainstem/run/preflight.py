@@ -3,6 +3,7 @@
 Spark and Kafka would find out as well, after minutes of retries and with a page of stack trace.
 """
 
+import os
 import re
 import socket
 import ssl
@@ -28,10 +29,10 @@ _API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 0, -1)
 
 
 def reachable(graph: Graph) -> None:
-    """Ask every store and broker for an answer, and look for local inputs; needs no JVM.
+    """Ask every store and broker for an answer, and look at local folders; needs no JVM.
 
     Raises:
-        NotReady: `StoreUnreachable`, `BrokerUnreachable`, `PathNotFound`.
+        NotReady: `StoreUnreachable`, `BrokerUnreachable`, `PathNotFound`, `PathNotWritable`.
     """
     for connection in graph.spec.connections:
         if connection.s3 and connection.s3.endpoint:
@@ -41,6 +42,9 @@ def reachable(graph: Graph) -> None:
     for what, path in _inputs(graph):
         if (local := _local(path)) and not local.exists():
             raise _absent(what, path)
+    for what, path in (*_outputs(graph), ("checkpoints.location", graph.spec.checkpoints.location)):
+        if (local := _local(path)) and (why := _unwritable(local)):
+            raise NotReady(f"{what}: nothing can be written at {path}: {why}", reason="PathNotWritable")
 
 
 def present(session: SparkSession, graph: Graph) -> None:
@@ -131,6 +135,14 @@ def _local(path: str) -> Path | None:
     """The path, where it is one of this machine and no glob."""
     plain = re.sub(r"^file:/+", "/", path)
     return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
+
+
+def _unwritable(folder: Path) -> str | None:
+    """Why a folder can neither be written nor made; None where it can."""
+    there = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
+    if not there.is_dir():
+        return f"{there} is not a folder"
+    return None if os.access(there, os.W_OK | os.X_OK) else f"no permission to write in {there}"
 
 
 def _topics(graph: Graph, connection: str) -> tuple[set[str], set[str]]:

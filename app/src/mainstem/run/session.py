@@ -1,5 +1,6 @@
 """The Spark session of one pipeline: scratch folder, properties, JVM."""
 
+import logging
 import os
 import shutil
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
@@ -27,6 +29,9 @@ def opened(
     Raises:
         NotReady: Java, the jars or a secret are missing, or the JVM does not start.
     """
+    # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
     scratch = Path(tempfile.mkdtemp(prefix="mainstem-"))
     try:
         conf = spark_conf(pipeline, _machine(pipeline, scratch, cores or os.cpu_count() or 1, heap))

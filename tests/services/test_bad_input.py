@@ -1,0 +1,387 @@
+"""What a user gets wrong, through the command line: one clear line each, the right exit code, soon enough, no stack trace.
+
+Runs that need a JVM are started two at a time when the first of them is asked for.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.kafka import Broker
+from harness.process import free_port
+from harness.records import Record
+from harness.s3 import S3Server
+from mainstem.errors import Exit
+
+
+SOON = 30.0
+CONSOLE = {"name": "out", "console": {}}
+RATE = {"name": "src", "rate": {}}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+    @property
+    def line(self) -> str:
+        """The one line beside the log."""
+        lines = [line for line in self.stderr.splitlines() if not line.startswith("{")]
+        assert len(lines) == 1, self.stderr
+        assert "\tat " not in self.stderr
+        assert "Traceback" not in self.stderr
+        return lines[0]
+
+
+@dataclass
+class Laptop:
+    """A folder of a user's, with an input, and the means to run a document there."""
+
+    folder: Path
+    count: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        (self.folder / "in").mkdir(parents=True)
+        (self.folder / "in" / "a.json").write_text('{"i": 1}\n{"i": \n', encoding="utf-8")
+        (self.folder / "file").write_text("", encoding="utf-8")
+
+    @property
+    def lines(self) -> dict[str, Any]:
+        """A source whose second record is broken."""
+        decode = {"json": {"schema": "i INT"}}
+        return {"name": "src", "files": {"path": str(self.folder / "in")}, "decode": decode}
+
+    def document(self, spec: Mapping[str, Any]) -> Path:
+        """A file with a document whose query `copy` is complete unless the spec says otherwise."""
+        self.count += 1
+        query = {
+            "name": "copy",
+            "from": "src",
+            "to": [CONSOLE],
+            "trigger": {"availableNow": True},
+        } | spec.get("query", {})
+        if "rate" in spec["sources"][0]:
+            del query["trigger"]
+        rest = {key: value for key, value in spec.items() if key != "query"}
+        whole = {
+            "checkpoints": {"location": str(self.folder / f"checkpoints-{self.count}")},
+            "queries": [query],
+        }
+        document = {
+            "apiVersion": "mainstem.dev/v1alpha1",
+            "kind": "StreamingPipeline",
+            "metadata": {"name": "bad"},
+        }
+        file = self.folder / f"bad-{self.count}.yaml"
+        file.write_text(json.dumps(document | {"spec": whole | rest}, indent=1), encoding="utf-8")
+        return file
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None, **spec: Any) -> Ended:
+        """Run a document to its end."""
+        argv = [sys.executable, "-m", "mainstem", "run", str(self.document(spec)), "--heap=1g", "--cores=2"]
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "MAINSTEM_"))}
+        began = time.monotonic()
+        done = subprocess.run(
+            [*argv, *arguments],
+            cwd=self.folder,
+            env=clean | {"AWS_EC2_METADATA_DISABLED": "true"} | dict(env or {}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+
+@pytest.fixture(scope="module")
+def laptop(tmp_path_factory: pytest.TempPathFactory) -> Laptop:
+    return Laptop(tmp_path_factory.mktemp("laptop"))
+
+
+def kafka_at(servers: str, **properties: str) -> dict[str, Any]:
+    return {"name": "events", "kafka": {"bootstrapServers": servers, "properties": properties}}
+
+
+def s3_at(endpoint: str, *buckets: str, **more: Any) -> dict[str, Any]:
+    return {
+        "name": "store",
+        "s3": {"buckets": list(buckets), "endpoint": endpoint, "pathStyle": True, **more},
+    }
+
+
+def keys(server: S3Server) -> dict[str, str]:
+    return {"AWS_ACCESS_KEY_ID": server.access_key, "AWS_SECRET_ACCESS_KEY": server.secret_key}
+
+
+TOPIC = {"name": "src", "kafka": {"connection": "events", "subscribe": ["orders"]}}
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """The port of something that takes connections and never answers."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
+        yield server.getsockname()[1]
+
+
+# Without a JVM
+
+
+def test_a_broker_that_is_not_there(laptop: Laptop) -> None:
+    server = f"127.0.0.1:{free_port()}"
+    ended = laptop.run(connections=[kafka_at(server)], sources=[TOPIC])
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == f"error: no broker of connection 'events' answers: {server}: connection refused [BrokerUnreachable]"  # fmt: skip
+    assert ended.seconds < SOON
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT"])
+def test_a_broker_that_never_answers(laptop: Laptop, silent: int, protocol: str) -> None:
+    ended = laptop.run(
+        connections=[kafka_at(f"127.0.0.1:{silent}", **{"security.protocol": protocol})], sources=[TOPIC]
+    )
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == f"error: no broker of connection 'events' answers: 127.0.0.1:{silent}: no answer within 5 s [BrokerUnreachable]"  # fmt: skip
+    assert ended.seconds < SOON
+
+
+def test_brokers_of_unknown_names_and_no_port(laptop: Laptop) -> None:
+    ended = laptop.run(connections=[kafka_at("no-such-host.invalid:9092, broker")], sources=[TOPIC])
+    assert ended.code == Exit.NOT_READY
+    assert "no-such-host.invalid:9092: " in ended.line
+    assert "broker: it is not host:port" in ended.line
+    assert ended.line.endswith("[BrokerUnreachable]")
+    assert ended.seconds < SOON
+
+
+def test_one_broker_that_answers_is_enough(laptop: Laptop, kafka: Broker) -> None:
+    """It is the topic's absence that is told then; by a run without a JVM it is seen that the broker was no problem."""
+    servers = f"127.0.0.1:{free_port()},{kafka.bootstrap_servers}"
+    ended = laptop.run(
+        connections=[kafka_at(servers)],
+        sources=[TOPIC, {"name": "t", "static": {"csv": {"path": "/nowhere"}}}],
+    )
+    assert "[PathNotFound]" in ended.line
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_store_that_never_answers(laptop: Laptop, silent: int, scheme: str) -> None:
+    endpoint = f"{scheme}://127.0.0.1:{silent}"
+    ended = laptop.run(
+        connections=[s3_at(endpoint, "lake")], sources=[RATE], checkpoints={"location": "s3a://lake/c"}
+    )
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == f"error: the S3 store of connection 'store' (lake) at {endpoint} does not answer: no answer within 5 s [StoreUnreachable]"  # fmt: skip
+    assert ended.seconds < SOON
+
+
+def test_a_store_that_is_not_there(laptop: Laptop) -> None:
+    endpoint = f"http://127.0.0.1:{free_port()}"
+    ended = laptop.run(
+        connections=[s3_at(endpoint, "lake")], sources=[RATE], checkpoints={"location": "s3a://lake/c"}
+    )
+    assert ended.code == Exit.NOT_READY
+    assert ended.line.endswith(f"at {endpoint} does not answer: connection refused [StoreUnreachable]")
+    assert ended.seconds < SOON
+
+
+def test_inputs_that_are_not_there(laptop: Laptop) -> None:
+    ended = laptop.run(sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == "error: source 'src': nothing is at /data/nowhere [PathNotFound]"
+    airports = {"name": "airports", "static": {"csv": {"path": "file:///data/airports.csv"}}}
+    ended = laptop.run(sources=[RATE, airports])
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == "error: source 'airports': nothing is at file:///data/airports.csv [PathNotFound]"
+
+
+@pytest.mark.parametrize("where", ["checkpoints", "sink"])
+def test_folders_that_cannot_be_written(laptop: Laptop, where: str) -> None:
+    below = f"{laptop.folder}/file/below"
+    spec: dict[str, Any] = {"sources": [RATE]}
+    if where == "sink":
+        spec["query"] = {"to": [{"name": "table", "delta": {"path": below}}]}
+    else:
+        spec["checkpoints"] = {"location": below}
+    ended = laptop.run(**spec)
+    what = "sink 'table' of query 'copy'" if where == "sink" else "checkpoints.location"
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == (
+        f"error: {what}: nothing can be written at {below}: {laptop.folder}/file is not a folder [PathNotWritable]"
+    )
+
+
+def test_a_secret_that_is_not_there(laptop: Laptop, s3: S3Server) -> None:
+    (laptop.folder / "secrets" / "s3-user").mkdir(parents=True)
+    (laptop.folder / "secrets" / "s3-user" / "accessKey").write_text(s3.access_key, encoding="utf-8")
+    ended = laptop.run(
+        connections=[s3_at(s3.endpoint, "lake", secretRef={"name": "s3-user"})],
+        sources=[RATE],
+        checkpoints={"location": "s3a://lake/c"},
+        env={"MAINSTEM_SECRETS": str(laptop.folder / "secrets")},
+    )
+    assert ended.code == Exit.NOT_READY
+    assert f"{laptop.folder}/secrets/s3-user/secretKey" in ended.line
+    assert ended.line.endswith("[SecretNotFound]")
+    assert s3.access_key not in ended.stderr
+
+
+def test_jars_that_are_not_there(laptop: Laptop) -> None:
+    shadow = laptop.folder / "shadow" / "mainstem_jars"
+    shadow.mkdir(parents=True)
+    (shadow / "__init__.py").write_text(
+        "def paths():\n    raise FileNotFoundError('no jars in the wheel')\n", encoding="utf-8"
+    )
+    ended = laptop.run(sources=[RATE], env={"PYTHONPATH": str(shadow.parent)})
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == (
+        "error: the JVM dependencies are missing: no jars in the wheel; pip install 'mainstem[spark]', or `make setup` "
+        "in a checkout [JarsNotFound]"
+    )
+
+
+def test_the_stack_trace_is_for_those_who_ask(laptop: Laptop) -> None:
+    ended = laptop.run("--verbose", sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
+    assert ended.code == Exit.NOT_READY
+    assert "error: source 'src': nothing is at /data/nowhere [PathNotFound]\n" in ended.stderr
+    assert "Traceback (most recent call last):" in ended.stderr
+
+
+# With a JVM
+
+
+@pytest.fixture(scope="module")
+def readonly() -> Iterator[S3Server]:
+    with S3Server(readonly=True) as server:
+        server.make_bucket("lake")
+        yield server
+
+
+@pytest.fixture(scope="module")
+def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Iterator[Callable[[str], Ended]]:
+    """Starts every run once; hands out what came of it."""
+    s3.make_bucket("bad-input")
+    kafka.create_topic("bad-input")
+    kafka.produce("bad-input", [Record(None, b'{"i": 1}'), Record(None, b'{"i": "one"}')])
+    broker = kafka_at(kafka.bootstrap_servers)
+    decoded = {
+        "name": "src",
+        "kafka": {"connection": "events", "subscribe": ["bad-input"], "startingOffsets": "earliest"},
+        "decode": {"json": {"schema": "i INT"}},
+    }
+    nowhere = {"to": [{"name": "topic", "kafka": {"connection": "events", "topic": "bad-input-nowhere"}}]}
+    on_s3 = {"checkpoints": {"location": "s3a://bad-input/c"}}
+    table = {"to": [{"name": "table", "parquet": {"path": "s3a://lake/table"}}]}
+    views = [{"name": "wrong", "sql": "SELECT j FROM src"}, {"name": "above", "sql": "SELECT * FROM wrong"}]
+    wanted: dict[str, dict[str, Any]] = {
+        "records": {"connections": [broker], "sources": [decoded]},
+        "lines": {"sources": [laptop.lines]},
+        "topic read": {"connections": [broker], "sources": [TOPIC]},
+        "topic written": {"connections": [broker], "sources": [RATE], "query": nowhere},
+        "secret": {"connections": [s3_at(s3.endpoint, "bad-input")], "sources": [RATE], **on_s3, "env": {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": "wrong-secret"}},
+        "read-only checkpoints": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "checkpoints": {"location": "s3a://lake/c"}, "env": keys(readonly)},
+        "read-only sink": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "query": table, "env": keys(readonly)},
+        "column": {"sources": [laptop.lines], "views": views, "query": {"from": "above"}},
+    }  # fmt: skip
+    # Alone, because its time is asserted, and two JVMs on few cores take turns.
+    alone = laptop.run(
+        connections=[s3_at(s3.endpoint, "no-such-bucket")],
+        sources=[RATE],
+        checkpoints={"location": "s3a://no-such-bucket/c"},
+        env=keys(s3),
+    )
+    with ThreadPoolExecutor(2) as pool:
+        futures: dict[str, Future[Ended]] = {
+            name: pool.submit(laptop.run, **spec) for name, spec in wanted.items()
+        }
+        yield lambda name: alone if name == "bucket" else futures[name].result()
+    print({name: round(future.result().seconds, 1) for name, future in futures.items()})
+
+
+Runs = Callable[[str], Ended]
+
+
+def test_a_bucket_that_is_not_there(runs: Runs) -> None:
+    ended = runs("bucket")
+    print(f"a wrong bucket was told after {ended.seconds:.1f} s")
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == (
+        "error: checkpoints.location (s3a://no-such-bucket/c): the bucket 'no-such-bucket' does not exist [BucketNotFound]"
+    )
+    assert ended.seconds < SOON
+
+
+@pytest.mark.S12
+def test_a_broken_record_of_a_topic(runs: Runs) -> None:
+    ended = runs("records")
+    assert ended.code == Exit.QUERY_FAILED
+    assert ended.line == (
+        "error: query 'copy' failed: a record does not parse: topic bad-input partition 0 offset 1; "
+        "set decode.onBadRecord to drop or deadLetter [BadRecord]"
+    )
+
+
+@pytest.mark.S12
+def test_a_broken_line_of_a_file(runs: Runs, laptop: Laptop) -> None:
+    ended = runs("lines")
+    assert ended.code == Exit.QUERY_FAILED
+    assert f"a record does not parse: file file:{laptop.folder}/in/a.json;" in ended.line
+    assert ended.line.endswith("[BadRecord]")
+
+
+def test_a_topic_that_is_not_there_to_be_read(runs: Runs, kafka: Broker) -> None:
+    ended = runs("topic read")
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == f"error: connection 'events' ({kafka.bootstrap_servers}): no topic 'orders' [TopicNotFound]"  # fmt: skip
+
+
+def test_a_topic_that_is_not_there_to_be_written(runs: Runs, kafka: Broker) -> None:
+    ended = runs("topic written")
+    assert ended.code == Exit.NOT_READY
+    assert ended.line == (
+        f"error: connection 'events' ({kafka.bootstrap_servers}) (bad-input-nowhere): "
+        "the topic 'bad-input-nowhere' does not exist [TopicNotFound]"
+    )
+
+
+def test_a_wrong_secret(runs: Runs) -> None:
+    ended = runs("secret")
+    assert ended.code == Exit.NOT_READY
+    assert ended.line.startswith(
+        "error: checkpoints.location (s3a://bad-input/c): the object store refuses access"
+    )
+    assert ended.line.endswith("[StoreAccessDenied]")
+    assert "signature" in ended.line
+    assert "wrong-secret" not in ended.stderr + ended.stdout
+
+
+@pytest.mark.parametrize("what", ["checkpoints", "sink"])
+def test_a_store_that_may_only_be_read(runs: Runs, what: str) -> None:
+    ended = runs(f"read-only {what}")
+    assert ended.code == Exit.NOT_READY
+    assert "the object store refuses access" in ended.line
+    assert ended.line.endswith("[StoreAccessDenied]")
+
+
+def test_a_column_that_is_not_there(runs: Runs) -> None:
+    ended = runs("column")
+    assert ended.code == Exit.SPEC_INVALID
+    assert "with name `j` cannot be resolved" in ended.line
+    assert "'copy'" in ended.line
+    assert "SQLQueryContextLogger" not in ended.stderr
+    assert ended.line.endswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION]")

@@ -1,0 +1,168 @@
+"""The wheels alone, in a fresh environment and an empty folder: Kafka to a Delta table on S3, credentials kept to themselves."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from harness.driver import descendants
+from harness.kafka import Broker
+from harness.records import Record
+from harness.s3 import S3Server
+
+
+ROOT = Path(__file__).parents[2]
+ROWS = 500
+DOCUMENT = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: wheels}}
+spec:
+  connections:
+    - {{name: events, kafka: {{bootstrapServers: "{brokers}"}}}}
+    - {{name: store, s3: {{buckets: [wheels], endpoint: "{endpoint}", pathStyle: true{secret}}}}}
+  sources:
+    - name: orders
+      kafka: {{connection: events, subscribe: [wheels], startingOffsets: earliest}}
+      decode: {{json: {{schema: "id BIGINT, shop STRING"}}, onBadRecord: drop}}
+  views:
+    - {{name: loud, sql: "SELECT id, upper(shop) AS shop FROM orders"}}
+  queries:
+    - name: copy
+      from: loud
+      to: [{{name: table, delta: {{path: s3a://wheels/{name}}}}}]
+      trigger: {{availableNow: true}}
+  checkpoints: {{location: s3a://wheels/checkpoints/{name}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` of an environment that holds the wheels and what they depend on, and nothing of the checkout."""
+    wheels = list((ROOT / "dist").glob("mainstem*.whl"))
+    assert {wheel.name.partition("-")[0] for wheel in wheels} >= {"mainstem", "mainstem_jars"}, (
+        "run make wheels"
+    )
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    uv = shutil.which("uv") or str(cache / "mainstem" / "bin" / "uv")
+    home = tmp_path_factory.mktemp("wheels") / "venv"
+
+    def run(*arguments: str) -> None:
+        done = subprocess.run([uv, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    run("venv", "--quiet", "--python", sys.executable, str(home))
+    found = ["--find-links", "dist", "--constraint", "requirements.lock"]
+    fresh = ["--reinstall-package", "mainstem", "--reinstall-package", "mainstem-jars"]
+    run(
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        str(home / "bin" / "python"),
+        *found,
+        *fresh,
+        "mainstem[spark]",
+    )
+    return home / "bin"
+
+
+@pytest.fixture(scope="module")
+def topic(kafka: Broker) -> Broker:
+    kafka.create_topic("wheels", 2)
+    rows = [Record(None, json.dumps({"id": n, "shop": "bern"}).encode()) for n in range(ROWS)]
+    kafka.produce("wheels", [*rows[:100], Record(None, b"{"), *rows[100:]])
+    return kafka
+
+
+def clean(folder: Path, **given: str) -> dict[str, str]:
+    """An environment that knows nothing of the checkout."""
+    (folder / "tmp").mkdir(parents=True)
+    foreign = ("PYTHON", "VIRTUAL_ENV", "AWS_", "MAINSTEM_", "SPARK_")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
+    return kept | {"TMPDIR": str(folder / "tmp"), "AWS_EC2_METADATA_DISABLED": "true", **given}
+
+
+def test_the_source_is_not_in_sight(installed: Path, tmp_path: Path) -> None:
+    script = "import mainstem, mainstem_jars, sys; print(mainstem.__file__, mainstem_jars.__file__, *sys.path, sep='\\n')"
+    done = subprocess.run(
+        [installed / "python", "-c", script],
+        cwd=tmp_path,
+        env=clean(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    paths = done.stdout.split()
+    assert all(path.startswith(str(installed.parent)) for path in paths[:2])
+    assert not any(path.startswith(f"{ROOT}/") for path in paths)
+
+
+@pytest.mark.S01
+@pytest.mark.S28
+@pytest.mark.parametrize("variant", ["environment", "folder"])
+def test_kafka_to_delta_on_s3(
+    installed: Path, topic: Broker, s3: S3Server, tmp_path: Path, variant: str
+) -> None:
+    s3.make_bucket("wheels")
+    secret = ", secretRef: {name: s3-user}" if variant == "folder" else ""
+    document = tmp_path / "wheels.yaml"
+    document.write_text(
+        DOCUMENT.format(brokers=topic.bootstrap_servers, endpoint=s3.endpoint, name=variant, secret=secret),
+        encoding="utf-8",
+    )
+    if variant == "folder":
+        folder = tmp_path / "secrets" / "s3-user"
+        folder.mkdir(parents=True)
+        (folder / "accessKey").write_text(f"{s3.access_key}\n", encoding="utf-8")
+        (folder / "secretKey").write_text(f"{s3.secret_key}\n", encoding="utf-8")
+        env = clean(tmp_path, MAINSTEM_SECRETS=str(tmp_path / "secrets"))
+    else:
+        env = clean(tmp_path, AWS_ACCESS_KEY_ID=s3.access_key, AWS_SECRET_ACCESS_KEY=s3.secret_key)
+
+    arguments: set[str] = set()
+    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+        argv = [installed / "mainstem", "run", document, "--verbose", "--heap=1g", "--report=report.json"]
+        began = time.monotonic()
+        run = subprocess.Popen(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        try:
+            while run.poll() is None:
+                assert time.monotonic() - began < 200, "it does not end"
+                arguments |= command_lines(run.pid)
+                time.sleep(0.2)
+        finally:
+            run.kill()
+            run.wait()
+    said = {name: (tmp_path / name).read_text(encoding="utf-8") for name in ("out", "err", "report.json")}
+    assert run.returncode == 0, said["err"][-4000:]
+    print(f"{variant}: {time.monotonic() - began:.1f} s")
+
+    rows = DeltaTable(str(s3.root / "wheels" / variant)).to_pyarrow_table().to_pylist()
+    assert sorted(row["id"] for row in rows) == list(range(ROWS))
+    assert {row["shop"] for row in rows} == {"BERN"}
+    [query] = json.loads(said["report.json"])["queries"]
+    assert (query["state"], query["sources"][0]["good"], query["sources"][0]["bad"]) == ("Completed", ROWS, 1)
+
+    assert any("java" in line and "SparkSubmit" in line for line in arguments), "the JVM was not seen"
+    for value in (s3.access_key, s3.secret_key):
+        assert not [line for line in arguments if value in line], "ps shows a credential"
+        assert not [name for name, text in said.items() if value in text]
+    assert list((tmp_path / "tmp").glob("mainstem-*")) == [], (
+        "the scratch folder, where the profile lay, is left"
+    )
+
+
+def command_lines(pid: int) -> set[str]:
+    """What `ps` shows of the processes below one."""
+    found = set()
+    for child in descendants(pid):
+        try:
+            found.add(Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
