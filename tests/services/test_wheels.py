@@ -52,23 +52,18 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv = shutil.which("uv") or str(cache / "mainstem" / "bin" / "uv")
     home = tmp_path_factory.mktemp("wheels") / "venv"
 
-    def run(*arguments: str) -> None:
-        done = subprocess.run([uv, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([uv, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
-    run("venv", "--quiet", "--python", sys.executable, str(home))
-    found = ["--find-links", "dist", "--constraint", "requirements.lock"]
+    run("venv", "--quiet", "--python", sys.executable, str(home)).check_returncode()
+    install = ["pip", "install", "--quiet", "--python", str(home / "bin" / "python"), "--find-links", "dist"]
+    install += ["--constraint", "requirements.lock", "mainstem[spark]"]
     fresh = ["--reinstall-package", "mainstem", "--reinstall-package", "mainstem-jars"]
-    run(
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        str(home / "bin" / "python"),
-        *found,
-        *fresh,
-        "mainstem[spark]",
-    )
+    # What `make setup` has put into uv's cache is enough; asked about it again, the registry may send 450 MB anew.
+    done = run(*install, *fresh, "--offline")
+    if done.returncode:
+        done = run(*install, *fresh)
+    assert done.returncode == 0, done.stderr
     return home / "bin"
 
 
