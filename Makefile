@@ -68,7 +68,7 @@ check: setup ## format, lint, types, dependency rules, unit tests
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
+	@mkdir -p build && $(BIN)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
 	@$(PYTEST) -q tests/unit
 
 format: setup ## format and mend what can be mended

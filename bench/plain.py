@@ -14,7 +14,7 @@ from plainspark import session
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming import StreamingQuery
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import BooleanType, StringType, StructType
 
 
 FLIGHT: Final = """
@@ -94,7 +94,10 @@ def started(
 def flights(spark: SparkSession, brokers: str) -> DataFrame:
     good = parsed(spark, brokers, "departures").where("is_good")
     return good.select(
-        *(F.col("record").getField(name).alias(name) for name in StructType.fromDDL(FLIGHT).names)
+        *(
+            F.col("record").getField("object").getField(name).alias(name)
+            for name in StructType.fromDDL(FLIGHT).names
+        )
     )
 
 
@@ -107,6 +110,10 @@ def bad_records(spark: SparkSession, brokers: str) -> DataFrame:
         .when(F.trim(text) == "", "the record is empty")
         .when(tree.isNull(), "not valid JSON")
         .when(~F.schema_of_variant(tree).startswith("OBJECT"), "not a JSON object")
+        .when(
+            F.try_variant_get(F.try_parse_json(framed(text)), "$.end", "boolean").isNull(),
+            "something follows the JSON object",
+        )
         .otherwise("a field does not fit the schema")
     )
     return (
@@ -126,9 +133,10 @@ def bad_records(spark: SparkSession, brokers: str) -> DataFrame:
 
 def parsed(spark: SparkSession, brokers: str, name: str) -> DataFrame:
     text = F.col("value").cast("string")
-    schema = StructType.fromDDL(FLIGHT).add("corrupt", StringType())
+    schema = StructType().add("object", StructType.fromDDL(FLIGHT)).add("end", BooleanType())
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "corrupt"}
-    records = topic(spark, brokers, name).withColumn("record", F.from_json(text, schema, options))
+    parser = F.from_json(framed(text), schema.add("corrupt", StringType()), options)
+    records = topic(spark, brokers, name).withColumn("record", parser)
     return records.withColumn("is_good", is_good(text)).observe(
         f"records.{name}",
         F.count_if("is_good").alias("good"),
@@ -136,11 +144,15 @@ def parsed(spark: SparkSession, brokers: str, name: str) -> DataFrame:
     )
 
 
+def framed(text: Column) -> Column:
+    """Spark's parser stops behind the first object and leaves out what follows; in a frame it cannot."""
+    return F.concat(F.lit('{"object":'), text, F.lit('\n,"end":true}'))
+
+
 def is_good(text: Column) -> Column:
     record = F.col("record")
-    fits = record.isNotNull() & record.getField("corrupt").isNull()
-    whole = F.ltrim(text, F.lit(" \t\r\n")).startswith("{")
-    return F.coalesce(fits & whole & F.is_valid_utf8(text), F.lit(False))
+    whole = record.getField("object").isNotNull() & record.getField("end")
+    return F.coalesce(record.getField("corrupt").isNull() & whole & F.is_valid_utf8(text), F.lit(False))
 
 
 def topic(spark: SparkSession, brokers: str, name: str) -> DataFrame:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import BooleanType, StringType, StructType
 
 from mainstem.spec.sources import Decode, JsonDecode
 
@@ -17,6 +17,8 @@ METRIC: Final = "mainstem"
 BAD_RECORD: Final = "mainstem:BadRecord:"
 _CORRUPT: Final = "__mainstem_corrupt"
 _RECORD: Final = "__mainstem_record"
+_OBJECT: Final = "__mainstem_object"
+_END: Final = "__mainstem_end"
 _GOOD: Final = "__mainstem_good"
 _PLACE: Final = ("topic", "partition", "offset", "file")
 
@@ -30,9 +32,9 @@ def parsed(raw: DataFrame, json: JsonDecode, occurrence: str) -> DataFrame:
         occurrence: name of the source's occurrence in the query.
     """
     text = F.col("value").cast("string")
-    schema = StructType.fromDDL(json.schema_).add(_CORRUPT, StringType())
+    schema = StructType().add(_OBJECT, StructType.fromDDL(json.schema_)).add(_END, BooleanType())
     options = dict(json.options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-    record = raw.withColumn(_RECORD, F.from_json(text, schema, options))
+    record = raw.withColumn(_RECORD, F.from_json(_framed(text), schema.add(_CORRUPT, StringType()), options))
     counted = record.withColumn(_GOOD, _is_good(text))
     return counted.observe(
         f"{METRIC}.{occurrence}",
@@ -47,8 +49,9 @@ def good(records: DataFrame, decode: Decode) -> DataFrame:
         records = records.where(F.assert_true(F.col(_GOOD), _fail_message(records)).isNull())
     else:
         records = records.where(F.col(_GOOD))
-    fields = [name for name in _record_fields(records) if name != _CORRUPT]
-    columns = [F.col(_RECORD).getField(name).alias(name) for name in fields]
+    kind: Any = records.schema[_RECORD].dataType
+    fields = kind[_OBJECT].dataType.fieldNames()
+    columns = [F.col(_RECORD).getField(_OBJECT).getField(name).alias(name) for name in fields]
     return records.select(*columns, *decode.keep)
 
 
@@ -67,27 +70,38 @@ def bad(records: DataFrame) -> DataFrame:
     )
 
 
-def _is_good(text: Column) -> Column:
-    """A whole, well-formed object in UTF-8 whose fields fit the schema.
+def _framed(text: Column) -> Column:
+    """The record as a field of an object that ends behind it.
 
-    Spark's from_json alone would take the first object of an array, replace bytes that are no UTF-8, and give null for
-    an empty text: three ways to lose a record without a word.
+    Spark's parser stops behind the first object and leaves out what follows; within a frame that does not parse, or
+    the frame's end is not seen. The line break ends a comment, where the document's options allow them. What passes is
+    a record that goes on as the inside of an object would: `{"a": 1}, "b": {"c": 2}`.
+    """
+    return F.concat(F.lit(f'{{"{_OBJECT}":'), text, F.lit(f'\n,"{_END}":true}}'))
+
+
+def _is_good(text: Column) -> Column:
+    """A whole, well-formed object in UTF-8, and nothing else, whose fields fit the schema.
+
+    Spark's from_json alone would take the first object of an array or of several, replace bytes that are no UTF-8, and
+    give null for an empty text: ways to lose a record without a word.
     """
     record = F.col(_RECORD)
-    whole = F.expr(r"trim(LEADING ' \t\r\n' FROM CAST(value AS STRING))").startswith("{")
-    fits = record.isNotNull() & record.getField(_CORRUPT).isNull()
-    return F.coalesce(fits & whole & F.is_valid_utf8(text), F.lit(False))
+    fits = record.getField(_CORRUPT).isNull() & record.getField(_OBJECT).isNotNull() & record.getField(_END)
+    return F.coalesce(fits & F.is_valid_utf8(text), F.lit(False))
 
 
 def _why() -> Column:
     text = F.col("value").cast("string")
     tree = F.try_parse_json(text)
+    framed_end = F.try_variant_get(F.try_parse_json(_framed(text)), f"$.{_END}", "boolean")
     return (
         F.when(text.isNull(), "the record has no value")
         .when(~F.is_valid_utf8(text), "not valid UTF-8")
         .when(F.trim(text) == "", "the record is empty")
         .when(tree.isNull(), "not valid JSON")
         .when(~F.schema_of_variant(tree).startswith("OBJECT"), "not a JSON object")
+        .when(framed_end.isNull(), "something follows the JSON object")
         .otherwise("a field does not fit the schema")
     )
 
@@ -97,8 +111,3 @@ def _fail_message(records: DataFrame) -> Column:
         F.concat(F.lit(f" {name} "), F.col(name).cast("string")) for name in _PLACE if name in records.columns
     ]
     return F.concat(F.lit(BAD_RECORD), F.lit("a record does not parse:"), *parts)
-
-
-def _record_fields(records: DataFrame) -> list[str]:
-    kind: Any = records.schema[_RECORD].dataType
-    return list(kind.fieldNames())
