@@ -10,7 +10,11 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 
-JAVA_OPTIONS: Final = "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8 -Duser.timezone=UTC"
+JAVA_OPTIONS: Final = (
+    "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8 -Duser.timezone=UTC "
+    "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=25000 -XX:Tier4MinInvocationThreshold=3000 "
+    "-XX:Tier4CompileThreshold=75000 -XX:Tier4BackEdgeThreshold=200000"
+)
 CONF: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -26,14 +30,17 @@ CONF: Final = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
     "spark.sql.streaming.stopActiveRunOnRestart": "false",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.merge.materializeSource": "all",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.hadoop.fs.s3a.attempts.maximum": "4",
     "spark.hadoop.fs.s3a.retry.limit": "4",
     "spark.hadoop.fs.s3a.retry.interval": "250ms",
-    "spark.hadoop.fs.s3a.change.detection.mode": "warn",
+    "spark.hadoop.fs.s3a.change.detection.version.required": "false",
+    "spark.hadoop.fs.s3a.input.stream.type": "classic",
 }
 
 

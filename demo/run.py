@@ -28,7 +28,7 @@ REFERENCE = PLACE / "input" / "reference"
 LAKE = PLACE / "lake"
 RUN_REPORT = PLACE / "run.json"
 PAGE = PLACE / "delays.html"
-COMMAND = ["run", DOCUMENT, "--stop-when-idle", "8 seconds", "--report", str(ROOT / RUN_REPORT)]
+COMMAND = ["run", DOCUMENT, "--stop-when-idle", "5 seconds", "--report", str(ROOT / RUN_REPORT)]
 PAUSE = 0.7
 """Seconds between two files: faster than the pipeline reads them, slow enough to be seen to arrive."""
 

@@ -142,9 +142,6 @@ SELECT carrier /* one */ FROM /* two /* nested */ */ departures /* three */
 SELECT carrier FROM departures; -- done
 SELECT carrier FROM departures;
 SELECT carrier FROM departures ; ;
-SELECT TRANSFORM (carrier, dest) USING 'cat' AS (a, b) FROM departures
-MAP carrier USING 'cat' AS c FROM departures
-REDUCE carrier USING 'cat' AS c FROM departures
 SELECT * FROM departures WATERMARK time_hour DELAY OF INTERVAL 1 HOUR
 SELECT w.carrier FROM departures WATERMARK time_hour DELAY OF INTERVAL 1 HOUR AS w
 SELECT watermark FROM (SELECT carrier AS watermark FROM departures)
@@ -585,6 +582,9 @@ COMMENT ON TABLE t IS 'x'
 FORBIDDEN: Final = [
     line
     for line in r"""
+SELECT TRANSFORM (carrier, dest) USING 'cat' AS (a, b) FROM departures
+MAP carrier USING 'cat' AS c FROM departures
+REDUCE carrier USING 'cat' AS c FROM departures
 SELECT reflect('java.lang.Math', 'abs', dep_delay) FROM departures
 SELECT java_method('java.lang.Math', 'abs', dep_delay) FROM departures
 SELECT try_reflect('java.lang.Math', 'abs', dep_delay) FROM departures

@@ -129,7 +129,7 @@ def keys(server: S3Server) -> dict[str, str]:
     return {"AWS_ACCESS_KEY_ID": server.access_key, "AWS_SECRET_ACCESS_KEY": server.secret_key}
 
 
-TOPIC = {"name": "src", "kafka": {"connection": "events", "subscribe": ["orders"]}}
+TOPIC = {"name": "src", "kafka": {"connection": "events", "subscribe": ["bad-input-missing"]}}
 
 
 @pytest.fixture
@@ -347,7 +347,7 @@ def test_a_broken_line_of_a_file(runs: Runs, laptop: Laptop) -> None:
 def test_a_topic_that_is_not_there_to_be_read(runs: Runs, kafka: Broker) -> None:
     ended = runs("topic read")
     assert ended.code == Exit.NOT_READY
-    assert ended.line == f"error: connection 'events' ({kafka.bootstrap_servers}): no topic 'orders' [TopicNotFound]"  # fmt: skip
+    assert ended.line == f"error: connection 'events' ({kafka.bootstrap_servers}): no topic 'bad-input-missing' [TopicNotFound]"  # fmt: skip
 
 
 def test_a_topic_that_is_not_there_to_be_written(runs: Runs, kafka: Broker) -> None:

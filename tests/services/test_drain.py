@@ -98,7 +98,10 @@ def test_a_signal_within_a_batch_drains(trigger: str, count: int, tmp_path: Path
 @pytest.mark.S34
 @pytest.mark.S36
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("trigger", ["processingTime"])
+@pytest.mark.parametrize(
+    "trigger",
+    [name if name == "processingTime" else pytest.param(name, marks=pytest.mark.full) for name in TRIGGERS],
+)
 def test_a_deadline_shorter_than_the_batch_cuts(trigger: str, tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, trigger, files=2, drain="1 second")
     with pipeline.run() as driver:

@@ -24,7 +24,7 @@ from harness.s3 import S3Server
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "exactly_once.yaml"
-ROWS = 60_000
+ROWS = 36_000
 BROKEN = 9
 SHOPS = ("bern", "genf", "chur")
 QUERIES = ("archive", "copy", "shop-days")

@@ -1,4 +1,6 @@
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -6,9 +8,12 @@ from types import ModuleType
 import pytest
 
 
+ROOT = Path(__file__).parents[2]
+
+
 @pytest.fixture(scope="module")
 def stats() -> ModuleType:
-    file = Path(__file__).parents[2] / "bench" / "stats.py"
+    file = ROOT / "bench" / "stats.py"
     spec = importlib.util.spec_from_file_location("bench_stats", file)
     assert spec is not None
     assert spec.loader is not None
@@ -55,3 +60,19 @@ def test_nine_rounds_put_each_variant_two_to_four_times_in_each_place(stats):
 
 def test_a_span_is_the_median_with_the_extremes(stats):
     assert stats.span([1.0, 3.0, 2.5], 1) == "2.5 (1.0-3.0)"
+
+
+def test_both_jobs_have_the_same_settings():
+    script = (
+        "import plainspark, throughput; from mainstem.run.conf import JAVA_OPTIONS; "
+        "print(throughput.differing_properties(), plainspark.JAVA_OPTIONS == JAVA_OPTIONS)"
+    )
+    path = os.pathsep.join(str(ROOT / folder) for folder in ("bench", "tests"))
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "[] True", done.stderr

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.build.decode import BAD_RECORD
 from mainstem.run.failures import classify, of_text
@@ -296,6 +296,7 @@ def test_texts_come_to_one_line_with_a_reason(case: Case) -> None:
 
 
 @given(st.text())
+@example(".")
 def test_any_text_is_one_short_line(text: str) -> None:
     failure = of_text(text)
     assert failure.reason

@@ -160,7 +160,7 @@ def of_text(text: str) -> Failure:
             message = ": ".join([message, *_root(text)])
         return Failure(name, message, permanent or bool(_PERMANENT.match(name)))
     first = next((line for line in text.splitlines() if line.strip()), "no message")
-    return Failure("QueryFailed", _short(_simple(first)), permanent)
+    return Failure("QueryFailed", _short(_simple(first)) or first.strip(), permanent)
 
 
 def _told(text: str) -> str:

@@ -200,11 +200,15 @@ class Supervisor:
                 run.busy = time.monotonic()
 
     def _settle(self, run: _Run, handle: StreamingQuery | None) -> None:
-        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread."""
+        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread.
+
+        The last progress of an idle query is none that is delivered: only one of a batch is waited for.
+        """
         last: Any = handle._jsq.lastProgress() if handle is not None else None  # noqa: SLF001
+        awaited = last.timestamp() if last is not None and last.durationMs().containsKey("addBatch") else None
         until = time.monotonic() + SETTLE_SECONDS
         self._take_events()
-        while last is not None and run.status.last_progress != last.timestamp() and time.monotonic() < until:
+        while awaited and run.status.last_progress != awaited and time.monotonic() < until:
             time.sleep(TURN / 10)
             self._take_events()
 
