@@ -4,7 +4,9 @@ Real Kafka, checkpoints and tables on a real S3 server, SIGKILL for Python and J
 """
 
 import collections
+import datetime
 import json
+import math
 import os
 import random
 import subprocess
@@ -24,27 +26,29 @@ from harness.s3 import S3Server
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "exactly_once.yaml"
-ROWS = 36_000
-BROKEN = 9
+BATCH = 1_500
+"""Records of a batch: `maxOffsetsPerTrigger` of the document."""
+AHEAD = 5
+"""Batches that a query has before it when its driver starts, so that none is killed while it idles."""
+DAY = 1_300
+"""Orders of a day."""
+BROKEN = 4_000
+"""One record in so many is broken."""
 SHOPS = ("bern", "genf", "chur")
+FIRST = datetime.datetime(2024, 3, 1, tzinfo=datetime.UTC)
 QUERIES = ("archive", "copy", "shop-days")
 START = 240.0
 """Seconds for a start and a first batch, on a machine that does other things too."""
 KILLS = ("planned",) * 5 + ("writing",) * 3 + ("any",) * 2
 
 
-def orders() -> list[Record]:
-    broken = {round((i + 1) * ROWS / (BROKEN + 1)) for i in range(BROKEN)}
+def orders(numbers: range) -> list[Record]:
     records = []
-    for number in range(ROWS):
-        if number in broken:
+    for number in numbers:
+        if number % BROKEN == BROKEN // 2:
             records.append(Record(None, b'{"id": 1, "shop": '))
-        order = {
-            "id": number,
-            "shop": SHOPS[number % 3],
-            "at": f"2024-03-{1 + number * 28 // ROWS:02d}T{number % 24:02d}:00:00Z",
-            "amount": number % 100 / 4,
-        }
+        at = FIRST + datetime.timedelta(days=number // DAY, hours=number % 24)
+        order = {"id": number, "shop": SHOPS[number % 3], "at": at.isoformat(), "amount": number % 100 / 4}
         # Both partitions in the order of time: rows of one far behind the other would be late.
         records.append(Record(None, json.dumps(order).encode(), partition=number % 2))
     return records
@@ -74,7 +78,6 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     for bucket in ("lake", "checkpoints"):
         s3.make_bucket(bucket)
     kafka.create_topic("orders", 2)
-    kafka.produce("orders", orders())
     env = {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
     sets = {"brokers": kafka.bootstrap_servers, "endpoint": s3.endpoint}
     checkpoints, archive = s3.root / "checkpoints" / "exactly-once", s3.root / "lake" / "archive"
@@ -88,11 +91,19 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     def unlogged() -> set[str]:
         return data_files(archive) - logged_files(archive)
 
+    def feed(target: Path, rows: int) -> int:
+        """Rows in the topic once the query of a checkpoint has `AHEAD` batches before it."""
+        wanted = max(rows, (newest(target / "commits") + 1 + AHEAD) * BATCH)
+        kafka.produce("orders", orders(range(rows, wanted)))
+        return wanted
+
+    rows = 0
     kinds = list(KILLS)
     chance.shuffle(kinds)
     seen: collections.Counter[str] = collections.Counter()
     for number, kind in enumerate(kinds):
         target = checkpoint("archive" if kind == "writing" else QUERIES[number % 3])
+        rows = feed(target, rows)
         before = newest(target / "commits")
         with Driver(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
             driver.until(lambda: newest(target / "commits") > before, START)  # noqa: B023 - called at once
@@ -106,7 +117,7 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
         seen["planned"] += planned()
         seen["writing"] += bool(unlogged())
     print(
-        f"kills: {len(kinds)}, with a batch planned {seen['planned']}, with files written {seen['writing']}"
+        f"{rows} orders; kills: {len(kinds)}, with a batch planned {seen['planned']}, with files written {seen['writing']}"
     )
     assert seen["planned"] >= 4
     assert seen["writing"] >= 2
@@ -115,14 +126,14 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
         assert driver.wait(2 * START) == 0, driver.stderr[-3000:]
 
     ids = pyarrow.dataset.dataset(archive, format="parquet").to_table(columns=["id"])["id"].to_pylist()
-    assert sorted(ids) == list(range(ROWS)), "Parquet, the bare folder read by pyarrow"
-    assert count_by_spark(s3, env) == (ROWS, ROWS), "Parquet, read by Spark"
+    assert sorted(ids) == list(range(rows)), "Parquet, the bare folder read by pyarrow"
+    assert count_by_spark(s3, env) == (rows, rows), "Parquet, read by Spark"
     assert unlogged() == set()
     copied = DeltaTable(str(s3.root / "lake" / "copy")).to_pyarrow_table()["id"].to_pylist()
-    assert sorted(copied) == list(range(ROWS)), "Delta, appended"
+    assert sorted(copied) == list(range(rows)), "Delta, appended"
     merged = DeltaTable(str(s3.root / "lake" / "shop_days")).to_pyarrow_table().to_pylist()
-    assert sum(row["orders"] for row in merged) == ROWS, "Delta, merged"
-    assert len(merged) == len({(row["day"], row["shop"]) for row in merged}) == 28 * 3
+    assert sum(row["orders"] for row in merged) == rows, "Delta, merged"
+    assert len(merged) == len({(row["day"], row["shop"]) for row in merged}) == math.ceil(rows / DAY) * 3
     with pytest.raises(HarnessError):
         driver.until(lambda: False, 1)  # it has ended: nothing of it is left
     for secret in (s3.access_key, s3.secret_key):
