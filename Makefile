@@ -9,7 +9,8 @@ CACHE := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/mainstem
 UV := $(CACHE)/bin/uv
 BIN := .venv/bin
 JARS := app/jars/src/mainstem_jars/jars
-INSTALL := $(UV) pip install --quiet --python
+# Compiled once: where Python may not write its bytecode, every start would compile all that it imports.
+INSTALL := $(UV) pip install --quiet --compile-bytecode --python
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup lock jars wheels demo check format test test-unit test-spark test-services test-apiserver \

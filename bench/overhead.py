@@ -6,6 +6,7 @@ does fail if the two jobs do not do the same: other Spark properties, or other r
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,8 @@ SAMPLE: Final = jobs.HERE.parent / "k8s/samples/flights-files.yaml"
 def main() -> None:
     given = _arguments()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    # As on a user's machine: a module is compiled once, not at every start.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     results: dict[str, Any] = {"machine": {"cores": jobs.CORES, "heap": jobs.HEAP}, "arguments": vars(given)}
     parts: dict[str, Callable[[], Any]] = {
         "overhead": lambda: overhead(given.pairs, given.records, given.seed),
