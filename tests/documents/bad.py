@@ -1084,6 +1084,27 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "folder of two writers, spelled differently",
+        (("          console: {}\n", "          parquet: {path: s3a://lake/flights//x/../archive}\n"),),
+        (
+            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a Parquet folder has one writer [FolderShared]",
+        ),
+    ),
+    Bad(
+        "folder within another sink's",
+        (("          console: {}\n", "          delta: {path: s3a://lake/flights/archive/late}\n"),),
+        (
+            "63:25: spec.queries[3].to[0].delta.path: one of this folder and that of the query 'archive' lies within the other; keep them apart [FolderShared]",
+        ),
+    ),
+    Bad(
+        "checkpoints within a folder",
+        (("          console: {}\n", "          parquet: {path: s3a://checkpoints}\n"),),
+        (
+            "63:27: spec.queries[3].to[0].parquet.path: checkpoints.location lies within this folder; keep them apart, or call it _checkpoints [FolderInCheckpoints]",
+        ),
+    ),
+    Bad(
         "folder within the checkpoints",
         (("          console: {}\n", "          parquet: {path: s3a://checkpoints/flights/out}\n"),),
         (

@@ -32,7 +32,7 @@ def new(path: str) -> FileInfo:
     ],
 )
 def test_a_logged_file_is_kept_however_it_is_spelled(listed: str, logged: str) -> None:
-    assert unlogged([new(listed)], [logged], SINCE) == []
+    assert unlogged([new(listed)], [logged], SINCE, "file:/data/out") == []
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_logged_file_is_kept_however_it_is_spelled(listed: str, logged: str) -
 )
 def test_what_sparks_sink_writes_is_removed_unless_logged(name: str) -> None:
     path = f"file:/data/out/{name}"
-    assert unlogged([new(path)], [], SINCE) == [path]
+    assert unlogged([new(path)], [], SINCE, "file:/data/out") == [path]
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,27 @@ def test_what_sparks_sink_writes_is_removed_unless_logged(name: str) -> None:
     ],
 )
 def test_what_spark_did_not_name_is_kept(name: str) -> None:
-    assert unlogged([new(f"file:/data/out/{name}")], [], SINCE) == []
+    assert unlogged([new(f"file:/data/out/{name}")], [], SINCE, "file:/data/out") == []
 
 
 def test_what_is_older_than_the_batch_is_kept() -> None:
     files = [
         FileInfo(f"file:/o/part-{n:05d}-{UUID}-c000.parquet", SINCE + age) for n, age in enumerate((-1, 0, 1))
     ]
-    assert unlogged(files, [], SINCE) == [files[1].path, files[2].path]
+    assert unlogged(files, [], SINCE, "file:/o") == [files[1].path, files[2].path]
+
+
+@pytest.mark.parametrize("log", ["_delta_log/00000000000000000000.json", "_spark_metadata/0"])
+def test_a_table_below_the_folder_is_another_writers(log: str) -> None:
+    files = [
+        new(f"s3a://lake/out/{name}") for name in (NAME, f"late/{NAME}", f"late/x=1/{NAME}", f"late/{log}")
+    ]
+    assert unlogged(files, [], SINCE, "s3a://lake/out") == [f"s3a://lake/out/{NAME}"]
+
+
+def test_the_log_of_the_folder_itself_protects_nothing() -> None:
+    files = [new(f"file:/data/out/{name}") for name in (NAME, "_spark_metadata/0")]
+    assert unlogged(files, [], SINCE, "file:/data/out/") == [f"file:/data/out/{NAME}"]
 
 
 NAMES = st.one_of(
@@ -116,7 +129,7 @@ def test_never_a_logged_a_foreign_or_an_old_file(
             logged.append(roots[1] + quote(inside, safe="/="))
         if in_log or modified < SINCE or not name.startswith("part-"):
             kept.add(path)
-    removed = unlogged(listing, logged, SINCE)
+    removed = unlogged(listing, logged, SINCE, roots[0].rstrip("/"))
     assert not kept & set(removed)
     assert set(removed) <= {file.path for file in listing}
     for path in removed:

@@ -29,6 +29,10 @@ class Folder:
     def __truediv__(self, name: str) -> "Folder":
         return Folder(self._session, f"{self.path.rstrip('/')}/{name}")
 
+    def qualified(self) -> str:
+        """The full name, spelled as in a listing of what is below."""
+        return str(self._system.makeQualified(self._path).toString())
+
     def exists(self) -> bool:
         """True where something is there."""
         return bool(self._system.exists(self._path))

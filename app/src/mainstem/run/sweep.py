@@ -7,7 +7,7 @@ of the sink's own naming, in no entry of the log, and not older than the plan of
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -41,7 +41,7 @@ def prepare(session: SparkSession, folder: str, checkpoint: str) -> list[str]:
     if committed == planned or not target.exists():
         return []
     since = (offsets / str(planned)).modified() - _SKEW_MS
-    leftovers = unlogged(target.files(), logged, since)
+    leftovers = unlogged(target.files(), logged, since, target.qualified())
     for path in leftovers:
         Folder(session, path).delete()
     return leftovers
@@ -62,14 +62,35 @@ def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
     return leftovers
 
 
-def unlogged(files: Iterable[FileInfo], logged: Iterable[str], since: int) -> list[str]:
-    """The data files that no log entry names and that are not older than `since` (milliseconds); pure."""
+def unlogged(files: Iterable[FileInfo], logged: Iterable[str], since: int, folder: str) -> list[str]:
+    """The data files of a folder that no log entry names and that are not older than `since`; pure.
+
+    Args:
+        files: all files below the folder.
+        logged: what the sink's log names, in any spelling of the folder.
+        since: milliseconds since 1970.
+        folder: the sink's folder, spelled as in `files`. A table of its own below it is another writer's.
+    """
+    listed = list(files)
     known = {_name(path) for path in logged}
+    foreign = tuple({f"{root}/" for root in _tables(listed) if root != folder.rstrip("/")})
     return sorted(
         file.path
-        for file in files
-        if file.modified >= since and _DATA_FILE.search(file.path) and _name(file.path) not in known
+        for file in listed
+        if file.modified >= since
+        and _DATA_FILE.search(file.path)
+        and _name(file.path) not in known
+        and not file.path.startswith(foreign)
     )
+
+
+def _tables(files: Iterable[FileInfo]) -> Iterator[str]:
+    for file in files:
+        root, log, _ = file.path.partition(f"/{LOG}/")
+        if not log:
+            root, log, _ = file.path.partition("/_delta_log/")
+        if log:
+            yield root
 
 
 def _logged(session: SparkSession, target: Folder) -> list[str]:

@@ -1,10 +1,12 @@
 """Paths: checkpoints are never shared, a folder has one writer, and buckets are written as Spark reads them."""
 
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
+from mainstem.spec.queries import Query
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
 
@@ -35,28 +37,47 @@ def checkpoints(context: Context) -> Iterator[Problem]:
 
 
 def sinks(context: Context) -> Iterator[Problem]:
-    """A Parquet folder has one writing query, and no query writes into what it reads, or into checkpoints."""
-    folders: dict[str, str] = {}
-    checkpoint = _normal(context.spec.checkpoints.location)
+    """A Parquet folder has one writing query, no folder lies in another, and none is what the query reads or its checkpoints."""
+    checkpoints = normal(context.spec.checkpoints.location)
+    earlier: list[tuple[Query, str]] = []
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
             target = sink.parquet or sink.delta
             if target is None:
                 continue
-            path: Path = ("queries", index, "to", place, "parquet" if sink.parquet else "delta", "path")
-            folder = _normal(target.path)
-            other = folders.setdefault(folder, query.name)
-            if other != query.name and (sink.parquet or _writes_parquet(context, other)):
-                message = f"the query {other!r} writes this folder already; a Parquet folder has one writer"
+            path: Path = ("queries", index, "to", place, sink.choice(), "path")
+            folder = normal(target.path)
+            yield from _apart(context, path, query, folder, earlier)
+            earlier.append((query, folder))
+            if _within(folder, checkpoints):
+                message = "lies within checkpoints.location; keep them apart"
+                yield context.problem(path, message, "FolderInCheckpoints")
+            elif _seen_by_readers(folder, checkpoints):
+                message = (
+                    "checkpoints.location lies within this folder; keep them apart, or call it _checkpoints"
+                )
+                yield context.problem(path, message, "FolderInCheckpoints")
+            if any(folder == normal(read) for read in _folders_read(context, query.from_)):
+                message = "the query reads this folder; it would read its own output"
+                yield context.problem(path, message, "SinkIsSource")
+
+
+def _apart(
+    context: Context, path: Path, query: Query, folder: str, earlier: list[tuple[Query, str]]
+) -> Iterator[Problem]:
+    for other, taken in earlier:
+        if folder == taken:
+            if other.name != query.name and (query.sink.parquet or other.sink.parquet):
+                message = (
+                    f"the query {other.name!r} writes this folder already; a Parquet folder has one writer"
+                )
                 yield context.problem(path, message, "FolderShared")
-            if folder == checkpoint or folder.startswith(checkpoint + "/"):
-                yield context.problem(
-                    path, "lies within checkpoints.location; keep them apart", "FolderInCheckpoints"
-                )
-            if any(folder == _normal(read) for read in _folders_read(context, query.from_)):
-                yield context.problem(
-                    path, "the query reads this folder; it would read its own output", "SinkIsSource"
-                )
+                return
+        elif _within(folder, taken) or _within(taken, folder):
+            # VACUUM of a Delta table, and every reader of a Parquet folder, take what lies below as their own.
+            message = f"one of this folder and that of the query {other.name!r} lies within the other; keep them apart"
+            yield context.problem(path, message, "FolderShared")
+            return
 
 
 def buckets(context: Context) -> Iterator[Problem]:
@@ -73,10 +94,6 @@ def buckets(context: Context) -> Iterator[Problem]:
         if match and owner and match[1] not in owner:
             message = f"no S3 connection lists the bucket {match[1]!r}; AWS's own endpoint and credentials will be used"
             yield context.problem(path, message, "BucketUnlisted", warning=True)
-
-
-def _writes_parquet(context: Context, query: str) -> bool:
-    return any(other.name == query and other.sink.parquet is not None for other in context.spec.queries)
 
 
 def _folders_read(context: Context, relation: str) -> Iterator[str]:
@@ -102,5 +119,22 @@ def paths(context: Context) -> Iterator[tuple[Path, str]]:
                 yield ("queries", index, "to", place, sink.choice(), "path"), target.path
 
 
-def _normal(path: str) -> str:
-    return re.sub(r"/+$", "", re.sub(r"^file:/+", "/", path)).replace("/./", "/").removeprefix("./")
+def normal(path: str) -> str:
+    """One spelling for a folder: no `file:`, no `.` or `..`, no slash doubled or at the end.
+
+    >>> normal("./lake//a/../b/"), normal("file:///lake/a"), normal("s3a://lake//a/")
+    ('lake/b', '/lake/a', 's3a://lake/a')
+    """
+    bucket = re.match(r"^s3a://[^/]*", path)
+    start = bucket[0] if bucket else ""
+    rest = re.sub(r"/+", "/", path[len(start) :] if bucket else re.sub(r"^file:/+", "/", path))
+    return (start + posixpath.normpath(rest or "/")).rstrip("/")
+
+
+def _seen_by_readers(folder: str, checkpoints: str) -> bool:
+    """True where readers of the folder, and Delta's VACUUM, take the checkpoints for data: a leading _ hides them."""
+    return _within(checkpoints, folder) and not checkpoints[len(folder) :].startswith("/_")
+
+
+def _within(folder: str, above: str) -> bool:
+    return folder == above or folder.startswith(above + "/")
