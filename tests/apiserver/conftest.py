@@ -18,6 +18,7 @@ class Pipelines:
         self.namespace = f"schema-{secrets.token_hex(4)}"
         CoreV1Api(self.client).create_namespace({"metadata": {"name": self.namespace}})
         self._objects = CustomObjectsApi(self.client)
+        self._path = f"/apis/mainstem.dev/v1alpha1/namespaces/{self.namespace}/streamingpipelines"
         self._at = ("mainstem.dev", "v1alpha1", self.namespace, "streamingpipelines")
 
     def create(self, document: dict[str, Any], *, dry_run: bool = True) -> dict[str, Any]:
@@ -26,6 +27,19 @@ class Pipelines:
         return self._objects.create_namespaced_custom_object(
             *self._at, document, field_validation="Strict", **only
         )
+
+    def create_text(self, text: str) -> dict[str, Any]:
+        """The object that the server would store for a document in YAML, read by the server itself."""
+        answer = self.client.call_api(
+            "POST",
+            f"{self.client.configuration.host}{self._path}?dryRun=All",
+            {"Accept": "application/json", "Content-Type": "application/yaml"},
+            body=text,
+        )
+        answer.read()
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise ApiException(http_resp=answer)
+        return self.client.deserialize(answer.data.decode(), "object", "application/json")
 
     def apply(self, document: dict[str, Any], manager: str, *, status: bool = False) -> dict[str, Any]:
         """Server-side apply of a part of an object, as a field manager, without force."""
@@ -44,10 +58,9 @@ class Pipelines:
 
     def table(self) -> dict[str, Any]:
         """What `kubectl get` is given to print."""
-        path = f"/apis/mainstem.dev/v1alpha1/namespaces/{self.namespace}/streamingpipelines"
         answer = self.client.call_api(
             "GET",
-            self.client.configuration.host + path,
+            self.client.configuration.host + self._path,
             {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"},
         )
         answer.read()

@@ -1,6 +1,7 @@
 """The definition against a real API server: it and our own reader agree on what a document may be."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from documents import INVALID, OURS_ONLY, VALID, Edit, document
 from kubernetes.client import ApiException
 from mainstem.schema.models import defaults
 from mainstem.spec.document import read_text
+from mainstem.spec.yamltext import parse
 
 
 def test_there_are_enough_documents_to_mean_something() -> None:
@@ -94,3 +96,37 @@ def _part(**fields: Any) -> dict[str, Any]:
         "metadata": {"name": "smallest"},
         **fields,
     }
+
+
+SCALARS = """
+yes No on OFF y N true True yEs ~ null 0 12 -3 +3 007 017 -017 08 0x10 0X1f 0b11 0o17 1_000 _1 1_ 1e3 1.5 1. .5 -.5
+1e-2 00.5 0E0 NaN 12:30 2013-01-01 2013-01-01T10:00:00Z 1.2.3 9007199254740993 123456789012345678901234567890
+a$b '12' "no" 0x 0xg 1e 1e+ + - -- +.5 0_8 1__0 0b2
+"""
+
+
+@pytest.mark.parametrize("scalar", SCALARS.split())
+def test_bare_words_and_numbers_are_what_the_server_makes_of_them(pipelines, scalar: str) -> None:
+    """The value of a parameter takes strings only: the server says what else it found."""
+    text = f"""
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: scalar}}
+spec:
+  parameters: [{{name: a, value: {scalar}}}]
+  sources: [{{name: ticks, rate: {{}}}}]
+  queries: [{{name: show, from: ticks, to: [{{name: out, console: {{}}}}]}}]
+  checkpoints: {{location: /c}}
+"""
+    [part] = parse(text)
+    ours = part.data["spec"]["parameters"][0]["value"]
+    try:
+        theirs = pipelines.create_text(text)["spec"]["parameters"][0]["value"]
+    except ApiException as refused:
+        message = json.loads(refused.body)["message"]
+        found = re.search(r'must be of type string: \\?"(\w+)\\?"|Required value', message)
+        assert found, message
+        kinds = {bool: ("boolean",), int: ("integer", "number"), float: ("number",), type(None): ("null",)}
+        assert (found[1] or "null") in kinds[type(ours)], message
+    else:
+        assert ours == theirs

@@ -345,10 +345,17 @@ BAD: Final = [
         ),
     ),
     Bad(
-        "yes for true",
-        (("truncate: false", "truncate: no"),),
+        "a quoted no for false",
+        (("truncate: false", "truncate: 'no'"),),
         (
             "69:31: spec.queries[4].to[0].console.truncate: 'no' is not true or false; write false [InvalidType]",
+        ),
+    ),
+    Bad(
+        "a bare on for a string",
+        (("properties: {client.id: flights}", "properties: {client.id: on}"),),
+        (
+            "9:71: spec.connections[0].kafka.properties[client.id]: true is not a string; put it in quotes [InvalidType]",
         ),
     ),
     Bad(
@@ -1116,6 +1123,74 @@ BAD: Final = [
         (("          console: {}\n", "          parquet: {path: /data/weather/}\n"),),
         (
             "63:27: spec.queries[3].to[0].parquet.path: the query reads this folder; it would read its own output [SinkIsSource]",
+        ),
+    ),
+    Bad(
+        "address that is no URL",
+        (('endpoint: "http://s3:7070"', "endpoint: minio:9000"),),
+        (
+            "11:52: spec.connections[1].s3.endpoint: 'minio:9000' is not a URL such as https://minio:9000; did you mean http://minio:9000? [InvalidAddress]",
+        ),
+    ),
+    Bad(
+        "address with a port that is none",
+        (('endpoint: "http://s3:7070"', 'endpoint: "http://s3:x"'),),
+        (
+            "11:52: spec.connections[1].s3.endpoint: 'http://s3:x' is not a URL such as https://minio:9000 [InvalidAddress]",
+        ),
+    ),
+    Bad(
+        "broker without a port",
+        (('bootstrapServers: "kafka:9092"', 'bootstrapServers: "kafka:9092, other"'),),
+        (
+            "9:33: spec.connections[0].kafka.bootstrapServers: 'other' is not host:port, such as kafka:9092 [InvalidAddress]",
+        ),
+    ),
+    Bad(
+        "client property with Spark's prefix",
+        (("client.id: flights", "kafka.security.protocol: SSL"),),
+        (
+            "9:60: spec.connections[0].kafka.properties[kafka.security.protocol]: properties are those of Kafka's clients, without Spark's prefix: security.protocol [KafkaPrefix]",
+        ),
+    ),
+    Bad(
+        "key as text",
+        (("client.id: flights", "ssl.truststore.certificates: '-----BEGIN RSA PRIVATE KEY----- x'"),),
+        (
+            "9:60: spec.connections[0].kafka.properties[ssl.truststore.certificates]: ssl.truststore.certificates is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+        ),
+    ),
+    Bad(
+        "topic listed twice",
+        (("subscribe: [departures]", "subscribe: [departures, other, departures]"),),
+        ("14:46: spec.sources[0].kafka.subscribe: 'departures' is listed twice [DuplicateEntry]",),
+    ),
+    Bad(
+        "kept headers that are not read",
+        (("keep: [offset]", "keep: [offset, headers]"),),
+        (
+            "18:24: spec.sources[0].decode.keep[1]: the record has no column 'headers' without kafka.includeHeaders: true [UnknownColumn]",
+        ),
+    ),
+    Bad(
+        "kept column that the schema has too",
+        (('dep_delay INT"}', 'dep_delay INT, OFFSET INT"}'),),
+        (
+            "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; the relation would have two [DuplicateColumn]",
+        ),
+    ),
+    Bad(
+        "offsets misspelled",
+        (("maxOffsetsPerTrigger: 5000", "startingOffsets: erliest"),),
+        (
+            "14:77: spec.sources[0].kafka.startingOffsets: 'erliest' is neither earliest, latest nor JSON such as {\"orders\": {\"0\": 42}}; did you mean 'earliest'? [InvalidValue]",
+        ),
+    ),
+    Bad(
+        "offsets of another shape",
+        (("maxOffsetsPerTrigger: 5000", "startingOffsets: '{\"departures\": 5}'"),),
+        (
+            '14:77: spec.sources[0].kafka.startingOffsets: \'{"departures": 5}\' is neither earliest, latest nor JSON such as {"orders": {"0": 42}} [InvalidValue]',
         ),
     ),
     Bad(

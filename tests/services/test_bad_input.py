@@ -160,11 +160,12 @@ def test_a_broker_that_never_answers(laptop: Laptop, silent: int, protocol: str)
     assert ended.seconds < SOON
 
 
-def test_brokers_of_unknown_names_and_no_port(laptop: Laptop) -> None:
-    ended = laptop.run(connections=[kafka_at("no-such-host.invalid:9092, broker")], sources=[TOPIC])
+def test_brokers_of_unknown_names(laptop: Laptop) -> None:
+    servers = "no-such-host.invalid:9092, PLAINTEXT://neither.invalid:1"
+    ended = laptop.run(connections=[kafka_at(servers)], sources=[TOPIC])
     assert ended.code == Exit.NOT_READY
     assert "no-such-host.invalid:9092: " in ended.line
-    assert "broker: it is not host:port" in ended.line
+    assert "neither.invalid:1: " in ended.line
     assert ended.line.endswith("[BrokerUnreachable]")
     assert ended.seconds < SOON
 
@@ -297,6 +298,8 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
         "read-only checkpoints": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "checkpoints": {"location": "s3a://lake/c"}, "env": keys(readonly)},
         "read-only sink": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "query": table, "env": keys(readonly)},
         "column": {"sources": [laptop.lines], "views": views, "query": {"from": "above"}},
+        "heap": {"sources": [RATE], "arguments": ("--heap=128m",)},
+        "client": {"connections": [kafka_at(kafka.bootstrap_servers, **{"ssl.truststore.location": "/none.jks", "security.protocol": "PLAINTEXT", "request.timeout.ms": "soon"})], "sources": [TOPIC]},
     }  # fmt: skip
     # Alone, because its time is asserted, and two JVMs on few cores take turns.
     alone = laptop.run(
@@ -307,7 +310,7 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
     )
     with ThreadPoolExecutor(2) as pool:
         futures: dict[str, Future[Ended]] = {
-            name: pool.submit(laptop.run, **spec) for name, spec in wanted.items()
+            name: pool.submit(laptop.run, *spec.pop("arguments", ()), **spec) for name, spec in wanted.items()
         }
         yield lambda name: alone if name == "bucket" else futures[name].result()
     print({name: round(future.result().seconds, 1) for name, future in futures.items()})
@@ -385,3 +388,17 @@ def test_a_column_that_is_not_there(runs: Runs) -> None:
     assert "'copy'" in ended.line
     assert "SQLQueryContextLogger" not in ended.stderr
     assert ended.line.endswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION]")
+
+
+def test_a_heap_too_small_for_spark(runs: Runs) -> None:
+    ended = runs("heap")
+    assert ended.code == Exit.NOT_READY
+    assert "heap" in ended.line.lower()
+    assert ended.line.endswith("[JvmNotStarted]")
+
+
+def test_a_property_that_kafkas_client_refuses(runs: Runs) -> None:
+    ended = runs("client")
+    assert ended.code == Exit.NOT_READY
+    assert "request.timeout.ms" in ended.line
+    assert ended.line.endswith("[KafkaConfigInvalid]")

@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from mainstem.errors import NotReady
@@ -36,16 +37,19 @@ def write(path: Path, age: float = 0.0) -> Path:
 @pytest.mark.S36
 def test_only_the_unfinished_batch_s_files_go(spark: SparkSession, folders: tuple[Path, Path]) -> None:
     out, checkpoint = folders
-    logged = write(out / NAME.format(1))
-    entry = f'{{"path":"file://{logged}","size":4,"isDir":false,"modificationTime":1,"blockReplication":1,"blockSize":1,"action":"add"}}'
+    logged = write(out / "shop=a,b (c)" / NAME.format(1))
+    entry = f'{{"path":"file://{quote(str(logged))}","size":4,"isDir":false,"modificationTime":1,"blockReplication":1,"blockSize":1,"action":"add"}}'
     (out / "_spark_metadata" / "0").write_text(f"v1\n{entry}")
     older = write(out / NAME.format(2), age=3600)
     foreign = write(out / "mine.parquet")
     leftover = write(out / NAME.format(3))
+    table = write(out / "late" / NAME.format(5))
+    write(out / "late" / "_delta_log" / "00000000000000000000.json")
     deeper = write(out / "shop=a b%20c" / NAME.format(4))
     removed = sweep.prepare(spark, str(out), str(checkpoint))
     assert len(removed) == 2
-    assert [file.exists() for file in (logged, older, foreign, leftover, deeper)] == [
+    assert [file.exists() for file in (logged, older, foreign, table, leftover, deeper)] == [
+        True,
         True,
         True,
         True,
@@ -68,6 +72,19 @@ def test_a_folder_with_data_is_refused_to_a_fresh_checkpoint(spark: SparkSession
     write(tmp_path / "out" / NAME.format(1))
     with pytest.raises(NotReady) as refused:
         sweep.prepare(spark, str(tmp_path / "out"), str(tmp_path / "checkpoint"))
+    assert refused.value.reason == "SinkFolderTaken"
+
+
+@pytest.mark.S26
+@pytest.mark.parametrize("entry", ["2", "9.compact"])
+def test_a_folder_ahead_of_the_checkpoint_is_refused(
+    spark: SparkSession, folders: tuple[Path, Path], entry: str
+) -> None:
+    """Of a checkpoint put back from an older copy, say: Spark would skip the batches that the log has."""
+    out, checkpoint = folders
+    (out / "_spark_metadata" / entry).write_text("v1")
+    with pytest.raises(NotReady) as refused:
+        sweep.prepare(spark, str(out), str(checkpoint))
     assert refused.value.reason == "SinkFolderTaken"
 
 

@@ -144,6 +144,40 @@ def test_rows_are_right_and_a_restart_goes_on(bench: Bench, case: str) -> None:
     assert bench.run(*views) == rows
 
 
+def test_a_column_called_file_is_the_users(bench: Bench) -> None:
+    bench.put("a", '{"file": "one.txt", "size": 1}')
+    document = bench.document(result="a")
+    document["spec"]["sources"] = [
+        {
+            "name": "a",
+            "files": {"path": str(bench.folder / "a"), "format": "json", "schema": "file STRING, size INT"},
+        }
+    ]
+    [read] = read_text(json.dumps(document))
+    graph = Graph(read.pipeline)
+    frame = Builder(bench.spark.newSession(), graph).relation("a")
+    assert frame.columns == ["file", "size"]
+    query = graph.spec.queries[0]
+    start(bench.spark, build(bench.spark, graph, query), query).awaitTermination(120)
+    assert [tuple(row) for row in bench.spark.read.parquet(str(bench.folder / "out")).collect()] == [
+        ("one.txt", 1)
+    ]
+
+
+def test_a_key_that_is_no_column_is_refused_before_a_table_is_made(bench: Bench) -> None:
+    document = bench.document("result: SELECT value AS shop FROM a")
+    sink = {"name": "out", "delta": {"path": str(bench.folder / "out"), "merge": {"keys": ["SHOP", "shpo"]}}}
+    document["spec"]["queries"][0] |= {"to": [sink], "outputMode": "update"}
+    [read] = read_text(json.dumps(document))
+    graph = Graph(read.pipeline)
+    with pytest.raises(SpecInvalid) as refused:
+        build(bench.spark, graph, graph.spec.queries[0])
+    assert [problem.render("f.yaml") for problem in refused.value.problems] == [
+        "f.yaml:0:0: spec.queries[0].to[0].delta.merge.keys[1]: 'result' has no column 'shpo'; did you mean 'shop'? [UnknownColumn]"
+    ]
+    assert not (bench.folder / "out").exists()
+
+
 def test_a_source_may_join_a_union_and_leave_it(bench: Bench) -> None:
     bench.put("a", "1")
     assert bench.run("result: SELECT value FROM a") == ["1"]

@@ -95,7 +95,8 @@ OPEN = {
     "spark.databricks.delta.properties.defaults.enableDeletionVectors",
     "spark.databricks.delta.snapshotPartitions",
     "spark.hadoop.fs.s3a.attempts.maximum",
-    "spark.hadoop.fs.s3a.change.detection.mode",
+    "spark.hadoop.fs.s3a.change.detection.version.required",
+    "spark.hadoop.fs.s3a.input.stream.type",
     "spark.hadoop.fs.s3a.retry.interval",
     "spark.hadoop.fs.s3a.retry.limit",
     "spark.local.dir",
@@ -112,6 +113,14 @@ def test_no_document_changes_what_mainstem_owns() -> None:
         with pytest.raises(SpecInvalid) as refused:
             read_text(VALID["smallest"] + f'  spark: {{conf: {{{key}: "x"}}}}\n')
         assert [problem.reason for problem in refused.value.problems] == ["OwnedConf"], key
+
+
+@pytest.mark.parametrize(
+    "key", [*sorted(OPEN), "spark.driver.maxResultSize", "spark.hadoop.fs.s3a.connection.maximum"]
+)
+def test_a_document_may_change_what_is_open(key: str) -> None:
+    [document] = read_text(VALID["smallest"] + f'  spark: {{conf: {{{key}: "x"}}}}\n')
+    assert spark_conf(document.pipeline, machine())[key] == "x"
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,29 @@ CASES = [
         permanent=False,
     ),
     Case(
+        "properties that Kafka refuses",
+        stream(
+            "Failed to create new KafkaAdminClient",
+            "org.apache.kafka.common.KafkaException: Failed to create new KafkaAdminClient",
+            "org.apache.kafka.common.config.ConfigException: The specified value of default.api.timeout.ms must be no smaller than the value of request.timeout.ms.",
+        ),
+        "KafkaConfigInvalid",
+        "Kafka's client refuses its properties: ConfigException: The specified value of default.api.timeout.ms must be no smaller than the value of request.timeout.ms",
+        permanent=True,
+    ),
+    Case(
+        "a key store that cannot be read",
+        stream(
+            "Failed to construct kafka consumer",
+            "org.apache.kafka.common.KafkaException: Failed to construct kafka consumer",
+            "org.apache.kafka.common.KafkaException: Failed to load SSL keystore /keys/none.jks of type JKS",
+            "java.nio.file.NoSuchFileException: /keys/none.jks",
+        ),
+        "KafkaConfigInvalid",
+        "Kafka's client refuses its properties: NoSuchFileException: /keys/none.jks",
+        permanent=True,
+    ),
+    Case(
         "a bucket that is not there",
         stream(
             "`s3a://nope/x/_delta_log': listObjects() on s3a://nope/x/_delta_log: software.amazon.awssdk.services.s3.model."

@@ -1,4 +1,6 @@
+import io
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -82,3 +84,27 @@ def test_a_console_gets_one_plain_line(capsys: pytest.CaptureFixture[str]) -> No
     assert "query started" in line
     assert "query=copy" in line
     assert "\x1b" not in line
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_a_reader_that_has_gone_ends_nothing(
+    log_format: logs.LogFormat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w", encoding="utf-8", buffering=1) as gone:
+        monkeypatch.setattr("sys.stderr", gone)
+        logs.configure(log_format, verbose=False)
+        logs.get("mainstem").info("draining")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), write)
+
+
+def test_the_stream_is_that_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live table takes the place of standard error while it is drawn."""
+    logs.configure("json", verbose=False)
+    logger = logs.get("mainstem")
+    logger.info("before")
+    table = io.StringIO()
+    monkeypatch.setattr("sys.stderr", table)
+    logger.info("within")
+    assert json.loads(table.getvalue())["event"] == "within"

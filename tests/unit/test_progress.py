@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.run.progress import QueryStatus, SourceStatus, State, as_json, updated
+from mainstem.run.progress import QueryStatus, SourceStatus, State, as_json, updated, waiting
 
 
 KAFKA: dict[str, Any] = {
@@ -225,3 +225,21 @@ def test_sums_are_those_of_the_events(batches: list[tuple[int, int, bool]]) -> N
     assert source.good == sum(good for good, _, _ in batches)
     assert source.good + source.bad == status.input_rows
     assert status.batch == max((number for number, (_, _, ran) in enumerate(batches) if ran), default=None)
+
+
+def test_a_committed_batch_ends_the_trouble() -> None:
+    failed = replace(
+        QueryStatus("copy"), state=State.RESTARTING, reason="StoreUnreachable", message="no answer"
+    )
+    assert updated(failed, event(durationMs={"latestOffset": 3}), ["orders"]).reason == "StoreUnreachable"
+    healed = updated(failed, event(), ["orders"])
+    assert (healed.state, healed.reason, healed.message) == (State.RUNNING, None, None)
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_query_that_waits_for_data_runs(state: State) -> None:
+    status = waiting(replace(QueryStatus("copy"), state=state, reason="Before", message="before"))
+    if state in (State.STARTING, State.RESTARTING):
+        assert (status.state, status.reason) == (State.RUNNING, None)
+    else:
+        assert (status.state, status.reason) == (state, "Before")

@@ -1,5 +1,6 @@
 import io
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -105,7 +106,30 @@ def test_rows_of_a_console_sink_pass_as_they_are() -> None:
 
 
 def test_a_stream_that_is_no_terminal_gets_lines() -> None:
-    assert isinstance(for_stream(io.StringIO(), "flights"), Lines)
+    stream = io.StringIO()
+    for_stream(stream, "flights").changed([RUNNING])
+    assert json.loads(stream.getvalue())["pipeline"] == "flights"
+
+
+def test_a_reader_that_has_gone_ends_nothing() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w", encoding="utf-8") as stream:
+        reporter = for_stream(stream, "flights")
+        reporter.changed([RUNNING])
+        reporter.output("a row")
+        reporter.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), write)
+
+
+def test_a_row_of_a_console_sink_is_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stdout", screen)
+    table = reporter.Table("flights")
+    wide = "|" + "é :warning: [bold]x[/bold] " * 20 + "|"
+    table.output(wide)
+    table.close()
+    assert wide in screen.getvalue().splitlines()
 
 
 def drawn(statuses: Sequence[QueryStatus], width: int = 160) -> list[str]:

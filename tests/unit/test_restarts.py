@@ -31,8 +31,22 @@ def test_a_long_time_of_health_gives_the_budget_back() -> None:
     assert [restarts.next(1.0), restarts.next(2.0)] == [5, 10]
     restarts.started(100.0)
     assert restarts.next(699.9) is None
+    restarts.started(100.0)
     assert restarts.next(700.0) == 5
     assert restarts.count == 1
+
+
+def test_starts_that_fail_are_no_health() -> None:
+    """A store is down for an hour: nothing runs in that time, so nothing is given back."""
+    restarts = Restarts(settings(maxRetries=3, resetAfter="10 minutes"))
+    restarts.started(0.0)
+    assert [restarts.next(now) for now in (1.0, 1000.0, 2000.0, 3000.0)] == [5, 10, 20, None]
+
+
+def test_a_first_start_that_never_was_is_no_health() -> None:
+    """The clock is the machine's: it may stand at days."""
+    restarts = Restarts(settings(maxRetries=2))
+    assert [restarts.next(3e5 + hour) for hour in range(3)] == [5, 10, None]
 
 
 def test_time_before_the_first_start_is_no_health() -> None:

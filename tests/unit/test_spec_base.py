@@ -221,12 +221,21 @@ def models(draw: st.DrawFn, model: type[Model]) -> dict[str, Any]:
     return data
 
 
+class _Quoting(yaml.SafeDumper):
+    """PyYAML leaves texts bare that kubectl reads as something else: `y`, `08`, `0E0`."""
+
+
+_Quoting.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(models(StreamingPipeline))
 def test_what_is_written_is_read_back_equal(data: dict[str, Any]) -> None:
     written = StreamingPipeline.model_validate_json(json.dumps(data), strict=True)
     dumped = written.model_dump(by_alias=True, mode="json", exclude_none=True)
-    (part,) = parse(yaml.safe_dump(dumped, allow_unicode=False))
+    (part,) = parse(yaml.dump(dumped, Dumper=_Quoting))
     read, problems = shape_problems(part)
     assert problems == []
     assert read == written

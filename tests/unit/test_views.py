@@ -57,6 +57,21 @@ def test_occurrences_are_told_apart(sql: str, expected: str, names: list[str]) -
     assert spelled(sql, "a", "b") == (expected, names)
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT * FROM a p JOIN a q JOIN a__2 r", "SELECT * FROM a p JOIN a__3 q JOIN a__2 r"),
+        ("SELECT * FROM a__2 r JOIN a p JOIN a q", "SELECT * FROM a__2 r JOIN a p JOIN a__3 q"),
+        ("SELECT * FROM a p JOIN A__2 r JOIN a q JOIN a s", "SELECT * FROM a p JOIN A__2 r JOIN a__3 q JOIN a__4 s"),
+        ("WITH a__2 AS (SELECT 1) SELECT * FROM a__2, a p, a q", "WITH a__2 AS (SELECT 1) SELECT * FROM a__2, a p, a__3 q"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_taken_is_not_given_again(sql: str, expected: str) -> None:
+    text, names = spelled(sql, "a", "a__2")
+    assert text == expected
+    assert len(set(names)) == len(names)
+
+
 def test_only_what_the_document_names_is_renamed() -> None:
     sql = "SELECT * FROM x JOIN x"
     assert spelled(sql, "a") == (sql, [])

@@ -151,7 +151,9 @@ def _fail(error: MainstemError, file: str, *, verbose: bool) -> NoReturn:
     if verbose:
         import traceback
 
-        traceback.print_exception(error)
+        from mainstem.logs import redact
+
+        click.echo(redact("".join(traceback.format_exception(error))), err=True)
     sys.exit(error.exit_code)
 
 

@@ -1,8 +1,10 @@
 """One stream of logs, on standard error, as JSON or for a console; Spark's own lines join it."""
 
+import io
 import logging
 import re
 import sys
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 import structlog
@@ -16,6 +18,24 @@ _SECRETS: Final = re.compile(
     rf"({_KEY}[\"']?\s*=\s*)({_VALUE})|({_KEY}[\"']?\s*:\s*)({_VALUE})(?=\s*(?:[,;}}]|$))",
     re.IGNORECASE | re.MULTILINE,
 )
+
+
+class _StandardError(io.TextIOBase):
+    """Standard error of the moment: the live table puts its own in place, and a reader may have gone.
+
+    A line that nobody can read any more must not end a run, least of all while it drains.
+    """
+
+    def write(self, text: str) -> int:
+        """Write, or do nothing where the other end is closed."""
+        with suppress(OSError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, or do nothing where the other end is closed."""
+        with suppress(OSError):
+            sys.stderr.flush()
 
 
 def configure(log_format: LogFormat, *, verbose: bool) -> None:
@@ -34,7 +54,7 @@ def configure(log_format: LogFormat, *, verbose: bool) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_StandardError()),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
 

@@ -6,7 +6,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build.sinks import writer
 from mainstem.build.views import Builder
+from mainstem.errors import Problem, SpecInvalid
 from mainstem.spec.graph import Graph
+from mainstem.spec.messages import did_you_mean
 from mainstem.spec.queries import Query
 
 
@@ -17,11 +19,37 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
 
     Raises:
         AnalysisException: Spark refuses the SQL or a path.
+        SpecInvalid: a key of a merge is no column of the query.
     """
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     frame = Builder(session, graph).relation(query.from_)
+    if unknown := _unknown_keys(graph, query, frame.columns):
+        raise SpecInvalid(unknown)
     connections = {c.name: c.kafka for c in graph.spec.connections if c.kafka}
     return writer(frame, query, checkpoint(graph, query), connections)
+
+
+def _unknown_keys(graph: Graph, query: Query, columns: list[str]) -> list[Problem]:
+    """Keys of a merge that the query does not have: Delta would say so in the first batch, behind a new table."""
+    merge = query.sink.delta.merge if query.sink.delta else None
+    at = f"spec.queries[{graph.spec.queries.index(query)}].to[0].delta.merge.keys"
+    known = {column.lower() for column in columns}
+    return [
+        Problem(
+            0,
+            0,
+            f"{at}[{index}]",
+            f"{query.from_!r} has no column {key!r}{_near(key, columns)}",
+            "UnknownColumn",
+        )
+        for index, key in enumerate(merge.keys if merge else ())
+        if key.lower() not in known
+    ]
+
+
+def _near(key: str, columns: list[str]) -> str:
+    """The column that was meant, or all there are."""
+    return did_you_mean(key, columns) or f"; there are {', '.join(columns)}"
 
 
 def start(session: SparkSession, writer: DataStreamWriter, query: Query) -> StreamingQuery:

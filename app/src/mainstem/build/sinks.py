@@ -9,17 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from mainstem.build import kafka
 from mainstem.spec.base import interval
 from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.queries import DeltaSink, KafkaSink, Query, Trigger
-
-
-# max.block covers the first metadata fetch; delivery must exceed request + linger.
-PRODUCER_PATIENCE = {
-    "kafka.max.block.ms": "20000",
-    "kafka.request.timeout.ms": "15000",
-    "kafka.delivery.timeout.ms": "25000",
-}
 
 
 def writer(
@@ -39,7 +32,8 @@ def writer(
     result = frame.writeStream.queryName(query.name).outputMode(query.output_mode)
     result = _triggered(result, query.trigger).option("checkpointLocation", checkpoint)
     if sink.kafka:
-        return result.format("kafka").options(**kafka_options(sink.kafka, connections[sink.kafka.connection]))
+        options = kafka.sink_options(sink.kafka, connections[sink.kafka.connection])
+        return result.format("kafka").options(**options)
     if sink.delta and sink.delta.merge:
         return result.foreachBatch(merger(sink.delta, f"{query.name}/{sink.name}"))
     if target := sink.delta or sink.parquet:
@@ -50,19 +44,6 @@ def writer(
     if console is None:
         raise ValueError(f"{query.name} has no sink")
     return result.format("console").option("numRows", console.num_rows).option("truncate", console.truncate)
-
-
-def kafka_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]:
-    """The options of Spark's Kafka sink; pure."""
-    options = PRODUCER_PATIENCE | {f"kafka.{key}": value for key, value in connection.properties.items()}
-    return (
-        options
-        | dict(sink.options)
-        | {
-            "kafka.bootstrap.servers": connection.bootstrap_servers,
-            "topic": sink.topic,
-        }
-    )
 
 
 def _records(frame: DataFrame, sink: KafkaSink) -> DataFrame:

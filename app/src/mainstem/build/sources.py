@@ -5,14 +5,10 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import decode
+from mainstem.build import decode, kafka
 from mainstem.spec.base import interval
 from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.sources import FilesSource, KafkaSource, Source, StaticSource
-
-
-# Kafka's own defaults keep a query waiting for minutes before an unreachable broker is an error.
-CONSUMER_PATIENCE = {"kafka.default.api.timeout.ms": "20000", "kafka.request.timeout.ms": "15000"}
 
 
 def relation(
@@ -31,8 +27,6 @@ def relation(
     frame = _raw(session, source, occurrence, connections)
     if source.decode and source.decode.json_:
         frame = decode.good(decode.parsed(frame, source.decode.json_, occurrence), source.decode)
-    elif source.files:
-        frame = frame.drop("file")
     if source.watermark:
         frame = frame.withWatermark(source.watermark.column, interval(source.watermark.delay))
     return frame
@@ -55,7 +49,8 @@ def _raw(
     if source.kafka:
         return _kafka(session, source.kafka, occurrence, connections[source.kafka.connection])
     if source.files:
-        return _files(session, source.files, occurrence)
+        files = _files(session, source.files, occurrence)
+        return files.withColumn("file", F.col("_metadata.file_path")) if source.decode else files
     rate = source.rate
     if rate is None:
         raise ValueError(f"{source.name} does not stream")
@@ -63,33 +58,10 @@ def _raw(
     return reader.name(occurrence).load()
 
 
-def kafka_options(source: KafkaSource, connection: KafkaConnection) -> dict[str, str]:
-    """The options of Spark's Kafka source; pure."""
-    import json
-
-    options = CONSUMER_PATIENCE | {f"kafka.{key}": value for key, value in connection.properties.items()}
-    options |= dict(source.options)
-    options["kafka.bootstrap.servers"] = connection.bootstrap_servers
-    if source.subscribe:
-        options["subscribe"] = ",".join(source.subscribe)
-    elif source.subscribe_pattern:
-        options["subscribePattern"] = source.subscribe_pattern
-    elif source.assign:
-        options["assign"] = json.dumps({topic: list(parts) for topic, parts in source.assign.items()})
-    options["startingOffsets"] = source.starting_offsets
-    options["failOnDataLoss"] = str(source.fail_on_data_loss).lower()
-    options["includeHeaders"] = str(source.include_headers).lower()
-    if source.max_offsets_per_trigger:
-        options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
-    if source.min_partitions:
-        options["minPartitions"] = str(source.min_partitions)
-    return options
-
-
 def _kafka(
     session: SparkSession, source: KafkaSource, occurrence: str, connection: KafkaConnection
 ) -> DataFrame:
-    options = kafka_options(source, connection)
+    options = kafka.source_options(source, connection)
     return session.readStream.format("kafka").options(**options).name(occurrence).load()
 
 
@@ -103,7 +75,7 @@ def _files(session: SparkSession, source: FilesSource, occurrence: str) -> DataF
         reader = reader.option("pathGlobFilter", source.path_glob_filter)
     if source.latest_first:
         reader = reader.option("latestFirst", value=True)
-    return reader.name(occurrence).load(source.path).withColumn("file", F.col("_metadata.file_path"))
+    return reader.name(occurrence).load(source.path)
 
 
 def _static(session: SparkSession, source: StaticSource) -> DataFrame:

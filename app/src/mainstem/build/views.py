@@ -5,6 +5,8 @@ DataFrames over two named readers. The text of the SQL stays what the user wrote
 twice.
 """
 
+import itertools
+import re
 from collections import Counter
 
 from pyspark.sql import DataFrame, SparkSession
@@ -68,12 +70,15 @@ def distinct(sql: str, references: list[Reference]) -> tuple[str, list[str]]:
     >>> distinct("SELECT * FROM a JOIN a AS b", [Reference("a", 14, 15, False), Reference("a", 21, 22, True)])
     ('SELECT * FROM a JOIN a__2 AS b', ['a', 'a__2'])
     """
-    counts: Counter[str] = Counter()
-    names = []
+    taken = set(re.findall(r"\w+", sql.lower()))
+    names: list[str] = []
     for reference in references:
-        counts[reference.name] += 1
-        count = counts[reference.name]
-        names.append(reference.name if count == 1 else f"{reference.name}__{count}")
+        name = reference.name
+        if name in names:
+            further = (f"{name}__{count}" for count in itertools.count(2))
+            name = next(spelling for spelling in further if spelling not in taken)
+        taken.add(name)
+        names.append(name)
     for reference, name in reversed(list(zip(references, names, strict=True))):
         if name != reference.name:
             alias = "" if reference.aliased else f" AS {reference.name}"

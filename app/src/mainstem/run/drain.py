@@ -13,6 +13,7 @@ Source: MicroBatchExecution and StreamExecution of Spark 4.2 (constructNextBatch
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,19 +42,19 @@ class Outcome:
     seconds: float
 
 
-def drain(query: StreamingQuery, deadline: float, hurry: threading.Event) -> Outcome:
+def drain(query: StreamingQuery, deadline: float, hurry: Callable[[], bool]) -> Outcome:
     """Stop one query at the end of its running batch, or cut it at the deadline.
 
     Args:
         query: a running query; one that has ended well already is a clean outcome, one that failed is not.
         deadline: `time.monotonic()` at which the batch is cut.
-        hurry: set to cut at once.
+        hurry: true when to cut at once.
     """
     begun = time.monotonic()
     stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
     lock = stream.awaitProgressLock()
     boundary = False
-    while query.isActive and not boundary and time.monotonic() < deadline and not hurry.is_set():
+    while query.isActive and not boundary and time.monotonic() < deadline and not hurry():
         if _try(lock, 0.2):
             try:
                 boundary = _planned(stream) == _committed(stream)
@@ -77,10 +78,8 @@ def _try(lock: Any, seconds: float) -> bool:
     return bool(lock.tryLock(int(seconds * 1000), jvm.java.util.concurrent.TimeUnit.MILLISECONDS))
 
 
-def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, hurry: threading.Event) -> None:
-    while (
-        query.isActive and not lock.hasQueuedThreads() and time.monotonic() < deadline and not hurry.is_set()
-    ):
+def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, hurry: Callable[[], bool]) -> None:
+    while query.isActive and not lock.hasQueuedThreads() and time.monotonic() < deadline and not hurry():
         time.sleep(POLL)
 
 

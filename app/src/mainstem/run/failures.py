@@ -35,7 +35,7 @@ def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = Fal
 
 
 # In the order in which they are looked for; the text is that of the whole chain of causes, without plans and frames.
-# In messages {found} is the pattern's own group, {bucket} the first bucket that is named, {said} what S3 answered.
+# In messages {found} is the pattern's own group, {bucket} the first bucket that is named, {said} what S3 answered, {root} the last cause.
 _SIGNS: Final = (
     _sign(
         # Where Spark shows the plan, the two parts of the message stand apart.
@@ -56,9 +56,15 @@ _SIGNS: Final = (
         permanent=True,
     ),
     _sign(
-        r"Timed? ?out.{0,80}(node assignment|metadata)|Failed to (create new KafkaAdminClient|construct kafka)|TimeoutException.{0,200}(listOffsets|describeTopics|fetch)|No resolvable bootstrap urls",
+        r"Timed? ?out.{0,80}(node assignment|metadata)|TimeoutException.{0,200}(listOffsets|describeTopics|fetch)|No resolvable bootstrap urls",
         "BrokerUnreachable",
         "the Kafka broker does not answer",
+    ),
+    _sign(
+        r"Failed to (create new KafkaAdminClient|construct kafka)|kafka\.common\.config\.ConfigException",
+        "KafkaConfigInvalid",
+        "Kafka's client refuses its properties: {root}",
+        permanent=True,
     ),
     _sign(
         r"TopicAuthorization|SaslAuthentication|GroupAuthorization",
@@ -192,6 +198,7 @@ def _details(text: str) -> dict[str, str]:
         "gap": f" ({gap[3]}: {gap[1]} to {gap[2]})" if gap else "",
         "said": f": {said[1]}" if said else "",
         "topic": f" {topic[1]!r}" if topic else "",
+        "root": "".join(_root(text)),
     }
 
 

@@ -3,9 +3,11 @@
 import json
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
@@ -19,8 +21,20 @@ from mainstem.run import java
 _LEVELS = {"FATAL": "error", "ERROR": "error", "WARN": "warning", "INFO": "info"}
 
 
-def launch(conf: dict[str, str], output: Callable[[str], None], *, verbose: bool) -> Any:
-    """Start the JVM and return its gateway.
+class Jvm(NamedTuple):
+    """A JVM that runs.
+
+    Attributes:
+        gateway: py4j's.
+        last_words: the last lines that it said outside its log.
+    """
+
+    gateway: Any
+    last_words: Callable[[], str]
+
+
+def launch(conf: dict[str, str], output: Callable[[str], None], scratch: Path, *, verbose: bool) -> Jvm:
+    """Start the JVM.
 
     The JVM leads a session of its own, because signals for this process's group (a closed terminal, `timeout`) would
     otherwise end it in the middle of a batch; it still ends with this process, whose pipe it reads.
@@ -28,18 +42,16 @@ def launch(conf: dict[str, str], output: Callable[[str], None], *, verbose: bool
     Args:
         conf: Spark properties.
         output: called with each line of the JVM's standard output: the rows of console sinks.
+        scratch: a folder without Spark settings.
         verbose: let Spark's INFO lines through.
 
     Raises:
         NotReady: `JvmNotStarted`, with the last lines that the JVM said.
     """
-    os.environ["JAVA_HOME"] = java.home()
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", _this_python())
+    _own_environment(scratch)
     options = conf["spark.driver.extraJavaOptions"]
-    conf = conf | {
-        "spark.driver.extraJavaOptions": f"{options} -Dmainstem.spark.level={'info' if verbose else 'warn'}"
-    }
+    levels = f"-Dmainstem.spark.level={'info' if verbose else 'warn'} -Dmainstem.stream.level={'error' if verbose else 'off'}"
+    conf = conf | {"spark.driver.extraJavaOptions": f"{options} {levels}"}
     pump = _Pump(output)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
@@ -47,16 +59,28 @@ def launch(conf: dict[str, str], output: Callable[[str], None], *, verbose: bool
         with pump.attached():
             gateway = launch_gateway(settings, pipes)
     except PySparkRuntimeError:
-        raise NotReady(
-            f"Spark's JVM did not start: {' | '.join(pump.tail) or 'it said nothing'}", reason="JvmNotStarted"
-        ) from None
-    return gateway
+        raise NotReady(f"Spark's JVM did not start: {pump.last_words()}", reason="JvmNotStarted") from None
+    return Jvm(gateway, pump.last_words)
 
 
-def _this_python() -> str:
-    import sys
+def _own_environment(scratch: Path) -> None:
+    """The JVM is that of the installed pyspark, with our settings alone, whatever Spark the machine has besides."""
+    import pyspark
 
-    return sys.executable
+    for name in (
+        "PYSPARK_GATEWAY_PORT",
+        "PYSPARK_GATEWAY_SECRET",
+        "PYSPARK_SUBMIT_ARGS",
+        "PYSPARK_PIN_THREAD",
+    ):
+        os.environ.pop(name, None)
+    os.environ |= {
+        "JAVA_HOME": java.home(),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_CONF_DIR": str(scratch),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+    }
 
 
 class _Pump:
@@ -65,7 +89,11 @@ class _Pump:
     def __init__(self, output: Callable[[str], None]) -> None:
         self._output = output
         self._log = logs.get("spark")
-        self.tail: list[str] = []
+        self._tail: list[str] = []
+
+    def last_words(self) -> str:
+        """The last lines that were no log, on one line."""
+        return " | ".join(self._tail) or "it said nothing"
 
     def attached(self) -> Any:
         """While this context is open, the next process that py4j starts gets its pipes read."""
@@ -81,7 +109,7 @@ class _Pump:
             record = json.loads(line)
             level, text = _LEVELS.get(record["l"], "debug"), str(record["m"])
         except (ValueError, KeyError, TypeError):
-            self.tail = [*self.tail[-4:], line]
+            self._tail = [*self._tail[-4:], line]
             self._log.debug(line)
             return
         fields = {"spark_logger": record.get("c", "").rpartition(".")[2]}

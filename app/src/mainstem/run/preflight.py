@@ -14,8 +14,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from mainstem.build.kafka import client
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
@@ -83,11 +85,8 @@ def _broker(name: str, kafka: KafkaConnection) -> None:
     tls = kafka.properties.get("security.protocol", "").upper().endswith("SSL")
     whys = []
     for server in kafka.bootstrap_servers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        if port.isdigit() and host:
-            why = _silence(host.strip("[]"), int(port), _API_VERSIONS, tls=tls)
-        else:
-            why = "it is not host:port"
+        host, _, port = server.strip().rpartition("://")[2].rpartition(":")
+        why = _silence(host.strip("[]"), int(port), _API_VERSIONS, tls=tls)
         if why is None:
             return
         whys.append(f"{server.strip()}: {why}")
@@ -177,16 +176,8 @@ def _check_topics(
 
 def _properties(jvm: Any, kafka: KafkaConnection) -> Any:
     bytes_ = "org.apache.kafka.common.serialization.ByteArraySerializer"
-    patience = {
-        "request.timeout.ms": "10000",
-        "default.api.timeout.ms": "15000",
-        "max.block.ms": "10000",
-        "key.serializer": bytes_,
-        "value.serializer": bytes_,
-    }
     properties = jvm.java.util.Properties()
-    own = {"bootstrap.servers": kafka.bootstrap_servers}
-    for key, value in (patience | dict(kafka.properties) | own).items():
+    for key, value in (client(kafka) | {"key.serializer": bytes_, "value.serializer": bytes_}).items():
         properties.setProperty(key, value)
     return properties
 
@@ -218,7 +209,7 @@ def _asked(what: str, path: str, question: Any) -> Any:
         return question()
     except MainstemError:
         raise
-    except Py4JError as error:
+    except (PySparkException, Py4JError) as error:  # pyspark makes its own of a few of Java's
         failure = classify(error)
         at = f" ({path})" if path else ""
         raise NotReady(f"{what}{at}: {failure.message}", reason=failure.reason) from error

@@ -110,6 +110,8 @@ def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Seque
     durations = progress.get("durationMs") or {}
     ran = "addBatch" in durations
     watermark = (progress.get("eventTime") or {}).get("watermark")
+    if ran:
+        status = replace(status, reason=None, message=None)
     return replace(
         status,
         state=State.RUNNING if status.state in (State.STARTING, State.RESTARTING) else status.state,
@@ -134,6 +136,13 @@ def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Seque
         sources=_sources(status.sources, progress, occurrences),
         last_progress=progress.get("timestamp"),
     )
+
+
+def waiting(status: QueryStatus) -> QueryStatus:
+    """The status of a query that is seen to wait for data: Spark sends no progress of an idle start."""
+    if status.state not in (State.STARTING, State.RESTARTING):
+        return status
+    return replace(status, state=State.RUNNING, reason=None, message=None)
 
 
 def as_json(status: QueryStatus, *, offsets: bool = False) -> dict[str, Any]:

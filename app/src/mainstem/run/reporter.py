@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TextIO
 
 from mainstem.run.progress import QueryStatus, State, as_json
@@ -27,7 +27,34 @@ class Reporter(Protocol):
 
 def for_stream(stream: TextIO, pipeline: str) -> Reporter:
     """The live table where the stream is a terminal, JSON lines where it is not."""
-    return Table(pipeline) if stream.isatty() else Lines(stream, pipeline)
+    return _Quiet(Table(pipeline) if stream.isatty() else Lines(stream, pipeline))
+
+
+class _Quiet:
+    """Goes silent once nobody reads: a closed terminal, or a `head` that has seen enough, ends no pipeline."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter: Reporter | None = reporter
+
+    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+        """Pass on."""
+        self._tell(lambda reporter: reporter.changed(statuses))
+
+    def output(self, line: str) -> None:
+        """Pass on."""
+        self._tell(lambda reporter: reporter.output(line))
+
+    def close(self) -> None:
+        """Pass on."""
+        self._tell(lambda reporter: reporter.close())
+
+    def _tell(self, what: Callable[[Reporter], None]) -> None:
+        if self._reporter is None:
+            return
+        try:
+            what(self._reporter)
+        except (OSError, SystemExit):  # rich exits where a pipe is closed
+            self._reporter = None
 
 
 class Lines:
@@ -74,7 +101,8 @@ class Table:
 
         self._pipeline = pipeline
         self._console = Console(file=sys.stdout)
-        self._live = Live(console=self._console, auto_refresh=False, redirect_stderr=True)
+        # Logs on the same terminal are printed above the table; logs that go elsewhere stay there.
+        self._live = Live(console=self._console, auto_refresh=False, redirect_stderr=sys.stderr.isatty())
         self._drawn: Sequence[QueryStatus] = ()
         self._live.start()
 
@@ -86,7 +114,9 @@ class Table:
 
     def output(self, line: str) -> None:
         """Print a console sink's line above the table."""
-        self._console.print(line, markup=False, highlight=False)
+        from rich.text import Text
+
+        self._console.print(Text(line), soft_wrap=True)
 
     def close(self) -> None:
         """Leave the last table where it is."""

@@ -17,16 +17,20 @@ class Restarts:
 
     settings: Restart
     count: int = 0
-    _since: float = field(default=0.0, repr=False)
+    _since: float | None = field(default=None, repr=False)
 
     def started(self, now: float) -> None:
-        """The query runs again, at `now` (monotonic seconds)."""
+        """The query runs, since `now` (monotonic seconds)."""
         self._since = now
 
     def next(self, now: float) -> float | None:
-        """Seconds to wait before the next start, or None where the budget is spent."""
-        if self.count and now - self._since >= seconds(self.settings.reset_after):
+        """Seconds to wait before the next start, or None where the budget is spent.
+
+        A start that fails is no health: only the time between `started` and the failure gives the budget back.
+        """
+        if self._since is not None and now - self._since >= seconds(self.settings.reset_after):
             self.count = 0
+        self._since = None
         if self.settings.policy == "Never" or self.count >= self.settings.max_retries:
             return None
         wait = seconds(self.settings.backoff) * 2.0**self.count

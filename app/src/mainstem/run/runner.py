@@ -3,7 +3,7 @@
 import json
 import signal
 import sys
-import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -12,11 +12,11 @@ from typing import Any
 from py4j.protocol import Py4JNetworkError
 
 from mainstem import logs
-from mainstem.errors import DrainCut, NotReady, QueryFailed, SpecInvalid
+from mainstem.errors import DrainCut, QueryFailed, SpecInvalid
 from mainstem.run import preflight, session
 from mainstem.run.progress import QueryStatus, as_json
 from mainstem.run.reporter import for_stream
-from mainstem.run.supervisor import TURN, Supervisor, drain_seconds
+from mainstem.run.supervisor import TURN, Supervisor
 from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
@@ -42,21 +42,24 @@ class Options:
 
 
 class Stop:
-    """SIGTERM and Ctrl-C: the first asks for a drain, the second for a cut."""
+    """SIGTERM, Ctrl-C and a closed terminal: the first asks for a drain, the second for a cut.
+
+    Plain booleans: an Event's lock may be held by the very thread that the signal interrupts.
+    """
 
     def __init__(self) -> None:
-        self.asked = threading.Event()
-        self.hurry = threading.Event()
+        self.asked = False
+        self.hurry = False
 
     def listen(self) -> None:
         """Take the signals; again after Spark's context is made, for pyspark takes SIGINT for itself."""
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, self._signalled)
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
+                signal.signal(name, self._signalled)
 
     def _signalled(self, _number: int, _frame: FrameType | None) -> None:
-        if self.asked.is_set():
-            self.hurry.set()
-        self.asked.set()
+        self.hurry = self.asked
+        self.asked = True
 
 
 def run(document: Document, options: Options) -> None:
@@ -75,16 +78,10 @@ def run(document: Document, options: Options) -> None:
             pipeline, cores=options.cores, heap=options.heap, output=reporter.output, verbose=options.verbose
         ) as spark:
             stop.listen()
-            if not stop.asked.is_set():
-                _run(Supervisor(spark, pipeline, reporter.changed), spark, pipeline, options, stop)
+            if not stop.asked:
+                _run(Supervisor(spark, pipeline, reporter.changed, stop), spark, pipeline, options, stop)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__
-    except (Py4JNetworkError, ConnectionError) as error:
-        raise NotReady(
-            "Spark's JVM has ended",
-            reason="JvmLost",
-            remedy="its last lines are in the log; often the heap is too small: --heap",
-        ) from error
     finally:
         reporter.close()
 
@@ -96,7 +93,12 @@ def _run(
     try:
         preflight.present(spark, Graph(pipeline))
         supervisor.start()
-        outcome = _loop(supervisor, pipeline, options, stop)
+        outcome = _loop(supervisor, options, stop)
+    except (Py4JNetworkError, ConnectionError):
+        raise  # no JVM, nothing to drain
+    except Exception:
+        supervisor.drain()
+        raise
     finally:
         if options.report:
             _write_report(options.report, pipeline.name, outcome, supervisor.statuses)
@@ -113,14 +115,14 @@ def _run(
         )
 
 
-def _loop(supervisor: Supervisor, pipeline: StreamingPipeline, options: Options, stop: Stop) -> str:
+def _loop(supervisor: Supervisor, options: Options, stop: Stop) -> str:
     while supervisor.turn():
         idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
-        if stop.asked.is_set() or idle:
-            timeout = drain_seconds(pipeline)
-            logs.get("mainstem").info("draining", because="idle" if idle else "signal", seconds=timeout)
-            return "drained" if supervisor.drain(timeout, stop.hurry) else "cut"
-        stop.asked.wait(TURN)
+        if stop.asked or idle:
+            logs.get("mainstem").info("draining", because="idle" if idle else "signal")
+            clean = supervisor.drain()
+            return "failed" if supervisor.failures else "drained" if clean else "cut"
+        time.sleep(TURN)
     return "failed" if supervisor.failures else "completed"
 
 

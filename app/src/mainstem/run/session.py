@@ -7,15 +7,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
 from mainstem.run import secrets
 from mainstem.run.conf import Machine, pools_xml, spark_conf
+from mainstem.run.failures import classify
 from mainstem.run.jvm import launch
 from mainstem.spec.pipeline import StreamingPipeline
 
@@ -27,7 +30,8 @@ def opened(
     """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
 
     Raises:
-        NotReady: Java, the jars or a secret are missing, or the JVM does not start.
+        NotReady: Java, the jars or a secret are missing, or the JVM does not start; `JvmLost` when it ends before
+            its time.
     """
     # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
@@ -35,18 +39,35 @@ def opened(
     scratch = Path(tempfile.mkdtemp(prefix="mainstem-"))
     try:
         conf = spark_conf(pipeline, _machine(pipeline, scratch, cores or os.cpu_count() or 1, heap))
-        gateway = launch(conf, output, verbose=verbose)
-        settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
-        context = SparkContext(gateway=gateway, conf=settings)
-        session = SparkSession(context)
+        jvm = launch(conf, output, scratch, verbose=verbose)
         try:
-            yield session
+            session = _session(jvm.gateway, conf)
+            try:
+                yield session
+            finally:
+                with suppress(Py4JError, ConnectionError):  # the JVM may be gone already
+                    session.stop()
+        except (Py4JNetworkError, ConnectionError) as error:
+            raise NotReady(
+                f"Spark's JVM has ended: {jvm.last_words()}",
+                reason="JvmLost",
+                remedy="often the heap is too small: --heap",
+            ) from error
         finally:
-            with suppress(Py4JError, ConnectionError):  # the JVM may be gone already
-                session.stop()
-            gateway.shutdown()
+            jvm.gateway.shutdown()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _session(gateway: Any, conf: dict[str, str]) -> SparkSession:
+    settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+    try:
+        return SparkSession(SparkContext(gateway=gateway, conf=settings))
+    except Py4JNetworkError:
+        raise
+    except (PySparkException, Py4JError) as error:
+        message = f"Spark did not start: {classify(error).message}"
+        raise NotReady(message, reason="JvmNotStarted") from error
 
 
 def _machine(pipeline: StreamingPipeline, scratch: Path, cores: int, heap: str) -> Machine:

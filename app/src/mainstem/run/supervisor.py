@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -20,12 +20,12 @@ from pyspark.sql.streaming import StreamingQuery
 
 from mainstem import logs
 from mainstem.build import query as build
-from mainstem.errors import MainstemError, NotReady, Problem, SpecInvalid
+from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.run import sweep
 from mainstem.run.drain import Outcome, drain
 from mainstem.run.failures import Failure, classify
 from mainstem.run.listener import Listener, Progress
-from mainstem.run.progress import QueryStatus, State, updated
+from mainstem.run.progress import QueryStatus, State, updated, waiting
 from mainstem.run.restarts import Restarts
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
@@ -36,6 +36,18 @@ from mainstem.spec.queries import Query
 
 TURN: Final = 0.2
 SETTLE_SECONDS: Final = 3.0
+
+
+class StopAsked(Protocol):
+    """Whether the run shall end.
+
+    Attributes:
+        asked: at the next batch boundary.
+        hurry: at once.
+    """
+
+    asked: bool
+    hurry: bool
 
 
 @dataclass
@@ -50,6 +62,7 @@ class _Run:
     handle: StreamingQuery | None = None
     due: float | None = None
     busy: float = 0.0
+    waiting: bool = False
 
 
 class Supervisor:
@@ -59,14 +72,20 @@ class Supervisor:
         session: the application's session.
         pipeline: the checked document, parameters filled in.
         changed: called with all statuses after every change.
+        stop: whether the run is asked to end, and to end at once; nothing is started once it is.
     """
 
     def __init__(
-        self, session: SparkSession, pipeline: StreamingPipeline, changed: Callable[[list[QueryStatus]], None]
+        self,
+        session: SparkSession,
+        pipeline: StreamingPipeline,
+        changed: Callable[[list[QueryStatus]], None],
+        stop: StopAsked,
     ) -> None:
         self._pipeline = pipeline
         self._graph = Graph(pipeline)
         self._changed = changed
+        self._stop = stop
         self._events: queue.Queue[Progress] = queue.Queue()
         self._listener = Listener(self._events)
         self._log = logs.get("mainstem")
@@ -83,7 +102,7 @@ class Supervisor:
         return [run.status for run in self._runs if run.status.state is State.FAILED]
 
     def start(self) -> None:
-        """Build all queries, then start them; if Spark refuses one, none runs.
+        """Build all queries and make their folders fit, then start them: where one is refused, none runs.
 
         Raises:
             SpecInvalid: Spark's analysis refuses a query; with Spark's own condition as reason.
@@ -93,17 +112,12 @@ class Supervisor:
             self._analysed(run, partial(build.build, run.session, self._graph, run.query))
             for run in self._runs
         ]
-        try:
-            for run, writer in zip(self._runs, writers, strict=True):
-                self._prepare(run)
-                run.handle = self._analysed(run, partial(build.start, run.session, writer, run.query))
-                run.busy = time.monotonic()
-                self._log.info(
-                    "query started", query=run.query.name, id=run.handle.id if run.handle else None
-                )
-        except BaseException:
-            self.drain(0.0, threading.Event())
-            raise
+        for run in self._runs:
+            self._analysed(run, partial(self._prepare, run))
+        for run, writer in zip(self._runs, writers, strict=True):
+            if self._stop.asked:
+                return
+            self._started(run, self._analysed(run, partial(build.start, run.session, writer, run.query)))
 
     def turn(self) -> bool:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""
@@ -112,8 +126,10 @@ class Supervisor:
         for run in self._runs:
             if run.handle is not None and not run.handle.isActive:
                 self._ended(run, now)
-            elif run.due is not None and now >= run.due:
+            elif run.due is not None and now >= run.due and not self._stop.asked:
                 self._restart(run)
+            elif run.status.state in (State.STARTING, State.RESTARTING):
+                _look(run)
         self._changed(self.statuses)
         return any(run.handle is not None or run.due is not None for run in self._runs)
 
@@ -121,26 +137,21 @@ class Supervisor:
         """Time since any query last had data, or waited for a restart."""
         now = time.monotonic()
         for run in self._runs:
-            waiting = run.due is not None
-            if waiting or (run.handle is not None and run.handle.status["isDataAvailable"]):
+            _look(run)
+            if run.due is not None or (run.handle is not None and not run.waiting):
                 run.busy = now
         return now - max(run.busy for run in self._runs)
 
-    def drain(self, timeout: float, hurry: threading.Event) -> bool:
-        """Stop every query at its batch's end, all at once; True where none was cut.
-
-        Args:
-            timeout: seconds until running batches are cut.
-            hurry: set to cut at once.
-        """
-        deadline = time.monotonic() + timeout
+    def drain(self) -> bool:
+        """Stop every query at its batch's end, all at once, within `drain.timeout`; True where none was cut."""
+        deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
         outcomes: dict[str, Outcome] = {}
+        running = [run for run in self._runs if run.handle is not None]
         threads = [
             threading.Thread(
-                target=self._drain_one, args=(run, deadline, hurry, outcomes), name=f"drain-{run.query.name}"
+                target=self._drain_one, args=(run, deadline, outcomes), name=f"drain-{run.query.name}"
             )
-            for run in self._runs
-            if run.handle is not None
+            for run in running
         ]
         for thread in threads:
             thread.start()
@@ -151,7 +162,7 @@ class Supervisor:
             run.due = None
             self._drained(run, outcomes.get(run.query.name))
         self._changed(self.statuses)
-        return all(outcome.clean for outcome in outcomes.values())
+        return all(run.query.name in outcomes and outcomes[run.query.name].clean for run in running)
 
     def _new_run(self, session: SparkSession, query: Query) -> _Run:
         own = session.newSession()
@@ -197,7 +208,7 @@ class Supervisor:
             run = next(run for run in self._runs if run.query.name == progress["name"])
             run.status = updated(run.status, progress, run.occurrences)
             if progress.get("numInputRows"):
-                run.busy = time.monotonic()
+                run.busy, run.waiting = time.monotonic(), False
 
     def _settle(self, run: _Run, handle: StreamingQuery | None) -> None:
         """Wait for the last progress event of a query that has ended; Spark delivers it from another thread.
@@ -245,22 +256,28 @@ class Supervisor:
         try:
             self._prepare(run)
             writer = build.build(run.session, self._graph, run.query)
-            run.handle = build.start(run.session, writer, run.query)
+            handle = build.start(run.session, writer, run.query)
+        except SpecInvalid as error:
+            problem = error.problems[0]
+            self._failed(run, Failure(problem.reason, problem.message, permanent=True), time.monotonic())
         except NotReady as error:
             self._failed(run, Failure(error.reason, error.message), time.monotonic())
         except (PySparkException, Py4JError) as error:
             self._failed(run, classify(error), time.monotonic())
         else:
-            run.restarts.started(time.monotonic())
-            run.busy = time.monotonic()
+            self._started(run, handle)
 
-    def _drain_one(
-        self, run: _Run, deadline: float, hurry: threading.Event, outcomes: dict[str, Outcome]
-    ) -> None:
+    def _started(self, run: _Run, handle: StreamingQuery) -> None:
+        now = time.monotonic()
+        run.handle, run.busy, run.waiting = handle, now, False
+        run.restarts.started(now)
+        self._log.info("query started", query=run.query.name, id=handle.id)
+
+    def _drain_one(self, run: _Run, deadline: float, outcomes: dict[str, Outcome]) -> None:
         try:
             if run.handle is not None:
-                outcomes[run.query.name] = drain(run.handle, deadline, hurry)
-        except (PySparkException, Py4JError, MainstemError) as error:
+                outcomes[run.query.name] = drain(run.handle, deadline, lambda: self._stop.hurry)
+        except (PySparkException, Py4JError, ConnectionError) as error:
             self._log.warning("drain failed", query=run.query.name, error=classify(error).message)
             outcomes[run.query.name] = Outcome(clean=False, committed=None, pending=None, seconds=0.0)
 
@@ -284,6 +301,12 @@ class Supervisor:
         )
 
 
-def drain_seconds(pipeline: StreamingPipeline) -> float:
-    """`drain.timeout` in seconds."""
-    return seconds(pipeline.spec.drain.timeout)
+def _look(run: _Run) -> None:
+    """Whether a running query waits for data; while sources are opened and listed it does not, nor in a batch."""
+    if run.handle is not None:
+        status = run.handle.status
+        if status["isDataAvailable"]:
+            run.waiting = False
+        elif str(status["message"]).startswith("Waiting"):
+            run.waiting = True
+            run.status = waiting(run.status)

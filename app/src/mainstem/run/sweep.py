@@ -6,6 +6,7 @@ the batch has run again. So before a query starts on its checkpoint again, exact
 of the sink's own naming, in no entry of the log, and not older than the plan of the batch that was never committed.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -28,20 +29,18 @@ def prepare(session: SparkSession, folder: str, checkpoint: str) -> list[str]:
     """Make a Parquet folder fit for its query to start, and return the files that were removed.
 
     Raises:
-        NotReady: `SinkFolderTaken`: the checkpoint is fresh and the folder holds data.
-            Spark would take the batches for written already and lose them without a word.
+        NotReady: `SinkFolderTaken`: the checkpoint is fresh and the folder holds data, or the folder's log is ahead of
+            the checkpoint. Spark would take the batches for written already and lose them without a word.
     """
     target, offsets = Folder(session, folder), Folder(session, checkpoint) / "offsets"
     planned = _newest(offsets)
-    logged = _logged(session, target)
-    if planned is None:
-        _refuse_data(target, folder)
+    if not target.exists():
         return []
-    committed = _newest(Folder(session, checkpoint) / "commits")
-    if committed == planned or not target.exists():
+    _refuse_foreign(target, folder, planned)
+    if planned is None or _newest(Folder(session, checkpoint) / "commits") == planned:
         return []
     since = (offsets / str(planned)).modified() - _SKEW_MS
-    leftovers = unlogged(target.files(), logged, since, target.qualified())
+    leftovers = unlogged(target.files(), _logged(session, target), since, target.qualified())
     for path in leftovers:
         Folder(session, path).delete()
     return leftovers
@@ -100,25 +99,33 @@ def _logged(session: SparkSession, target: Folder) -> list[str]:
     kind = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog
     default_retention = getattr(kind, "$lessinit$greater$default$4")()
     log = kind(1, session._jsparkSession, (target / LOG).path, default_retention)  # noqa: SLF001
-    return [str(status.path()) for status in log.allFiles()]
+    # One text for all: a call for each file of a long log would take minutes.
+    out = jvm.java.io.ByteArrayOutputStream()
+    log.serialize(log.allFiles(), out)
+    return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
 
 
-def _refuse_data(target: Folder, folder: str) -> None:
-    if target.exists() and any(
-        file.path.endswith(".parquet") or f"/{LOG}/" in file.path for file in target.files()
-    ):
+def _refuse_foreign(target: Folder, folder: str, planned: int | None) -> None:
+    """Raise where the folder's data is not of this checkpoint: its log is ahead, or there is no batch yet and data."""
+    logged = _newest(target / LOG)
+    if planned is None:
+        foreign = logged is not None or any(file.path.endswith(".parquet") for file in target.files())
+    else:
+        foreign = logged is not None and logged > planned
+    if foreign:
         raise NotReady(
-            f"the folder {folder} holds data of another checkpoint or another writer",
+            f"the folder {folder} holds data of another checkpoint, of a later state of this one, or of another writer",
             reason="SinkFolderTaken",
             remedy="give the sink a new path, or go on from the checkpoint that wrote it",
         )
 
 
 def _newest(log: Folder) -> int | None:
-    """The newest batch in `offsets` or `commits` of a checkpoint."""
+    """The newest batch in `offsets` or `commits` of a checkpoint, or in the log of a sink."""
     if not log.exists():
         return None
-    batches = [int(name) for file in log.files() if (name := file.path.rpartition("/")[2]).isdigit()]
+    names = (file.path.rpartition("/")[2].removesuffix(".compact") for file in log.files())
+    batches = [int(name) for name in names if name.isdigit()]
     return max(batches, default=None)
 
 

@@ -44,5 +44,6 @@ def _without_extensions(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_extensions(item) for item in value]
     if isinstance(value, dict):
-        return {key: _without_extensions(item) for key, item in value.items() if not key.startswith("x-")}
+        plain = {key: _without_extensions(item) for key, item in value.items() if not key.startswith("x-")}
+        return plain | {"uniqueItems": True} if value.get("x-kubernetes-list-type") == "set" else plain
     return value

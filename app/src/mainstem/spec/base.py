@@ -109,11 +109,23 @@ def _time_zone(name: str) -> str:
     return name
 
 
-Identifier = Annotated[
-    str,
-    StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$", max_length=63),
-    Field(json_schema_extra={"x-why": "a SQL identifier: lower case letters, digits, underscores"}),
-]
+def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
+    for index, item in enumerate(items):
+        if item in items[:index]:
+            raise PydanticCustomError("listed_twice", "{value} is listed twice", {"value": repr(item)})
+    return items
+
+
+UNIQUE: Final = AfterValidator(_unique)
+"""Goes with `LIST_SET`: the API server refuses an entry that stands there twice."""
+
+
+def pattern(kind: Any) -> str:
+    """The pattern of one of the annotated strings."""
+    return str(kind.__metadata__[0].pattern)
+
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$", max_length=63)]
 """Name of a source, view, connection or sink: a SQL identifier in lower case."""
 
 Label = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", max_length=63)]

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from mainstem.spec.base import LIST_SET, MAX_ITEMS, Identifier, Label, Model, Options, Text
+from mainstem.spec.base import LIST_SET, MAX_ITEMS, UNIQUE, Identifier, Label, Model, Options, Text
 
 
 class SecretRef(Model):
@@ -30,7 +30,7 @@ class S3Connection(Model):
     """An S3-compatible store, for `s3a://` paths in the buckets it names."""
 
     buckets: Annotated[
-        tuple[Bucket, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET)
+        tuple[Bucket, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
     ]
     """The buckets that are reached through this connection."""
     endpoint: Text | None = None

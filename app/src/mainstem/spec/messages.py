@@ -10,8 +10,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mainstem.errors import Problem
-from mainstem.spec.base import DURATION_PATTERN, Model
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.base import DURATION_PATTERN, Duration, Identifier, Label, Model, ParameterName, pattern
+from mainstem.spec.connections import Bucket
+from mainstem.spec.pipeline import PipelineName, StreamingPipeline
 from mainstem.spec.yamltext import Path, Text, render_path
 
 
@@ -29,24 +30,24 @@ _TYPES = {
 }
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 _PATTERNS = {
-    DURATION_PATTERN: ("a duration such as '30 seconds' or '30s'", "InvalidDuration"),
-    r"^[a-z][a-z0-9_]{0,62}$": (
+    pattern(Duration): ("a duration such as '30 seconds' or '30s'", "InvalidDuration"),
+    pattern(Identifier): (
         "a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters",
         "InvalidName",
     ),
-    r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$": (
+    pattern(Label): (
         "a DNS label: lower case letters, digits and hyphens, a letter first, at most 63 characters",
         "InvalidName",
     ),
-    r"^[a-z]([-a-z0-9]{0,43}[a-z0-9])?$": (
+    pattern(PipelineName): (
         "a DNS label: lower case letters, digits and hyphens, a letter first, at most 45 characters",
         "InvalidName",
     ),
-    r"^[A-Za-z_][A-Za-z0-9_]{0,62}$": (
+    pattern(ParameterName): (
         "a name: letters, digits and underscores, at most 63 characters",
         "InvalidName",
     ),
-    r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$": (
+    pattern(Bucket): (
         "a bucket name, without s3a:// and without a path",
         "InvalidName",
     ),
@@ -105,8 +106,8 @@ def _words(  # noqa: PLR0911 - a table of kinds, one line each
     if kind == "string_pattern_mismatch":
         what, reason = _PATTERNS[str(context["pattern"])]
         return f"{shown} is not {what}{parameter}", reason
-    if kind == "one_of":
-        return default, "NotExactlyOne"
+    if kind in ("one_of", "listed_twice"):
+        return (default, "NotExactlyOne") if kind == "one_of" else (default, "DuplicateEntry")
     if kind == "time_zone":
         return f"{shown} is {default}{parameter or _near_zone(str(value))}", "UnknownTimeZone"
     if kind in ("string_too_long", "too_long", "string_too_short", "too_short"):

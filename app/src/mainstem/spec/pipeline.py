@@ -83,7 +83,7 @@ class PipelineSpec(Model):
     checkpoints: Checkpoints
     """Where checkpoints are kept."""
     time_zone: TimeZone = "UTC"
-    """Zone in which SQL reads and shows timestamps. Part of every checkpoint's identity."""
+    """Zone in which SQL reads and shows timestamps. A change means other days and hours: start a new generation."""
     spark: SparkSettings = Field(default_factory=SparkSettings)
     """Spark properties."""
     restart: Restart = Field(default_factory=Restart)

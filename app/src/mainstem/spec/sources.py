@@ -2,11 +2,12 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from mainstem.spec.base import (
     LIST_SET,
     MAX_ITEMS,
+    UNIQUE,
     Column,
     Ddl,
     Duration,
@@ -19,6 +20,7 @@ from mainstem.spec.base import (
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
+Offsets = Annotated[str, StringConstraints(min_length=1, max_length=64 * 1024)]
 KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 Partitions = Annotated[
     tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...], Field(min_length=1, max_length=1024)
@@ -33,7 +35,9 @@ class KafkaSource(Model):
     connection: Identifier
     """Name of the Kafka connection."""
     subscribe: (
-        Annotated[tuple[Text, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET)]
+        Annotated[
+            tuple[Text, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
+        ]
         | None
     ) = None
     """Topics by name."""
@@ -41,7 +45,7 @@ class KafkaSource(Model):
     """Topics by a Java regular expression."""
     assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
     """Exact partitions: topic -> partition numbers."""
-    starting_offsets: Text = "latest"
+    starting_offsets: Offsets = "latest"
     """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; heeded by a fresh checkpoint only."""
     max_offsets_per_trigger: PositiveInt | None = None
     """At most so many records in one batch, over all partitions."""
@@ -158,7 +162,7 @@ class Decode(Model):
     """JSON objects."""
     on_bad_record: Literal["fail", "drop", "deadLetter"] = "fail"
     """What becomes of a record that does not parse. `deadLetter` offers it as relation `<source>_dead_letters`."""
-    keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET)] = ()
+    keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET), UNIQUE] = ()
     """Columns of the Kafka record to keep beside the decoded ones."""
 
 

@@ -1,13 +1,13 @@
 """YAML text to plain data that knows, for every value, the line and column it stands at.
 
-Scalars follow the JSON schema of YAML 1.2, as Kubernetes reads them in practice: `true`, `false`, `null` and numbers
-have types, and everything else is a string. So `on`, `no`, `12:30` and dates stay what was written. Anchors, aliases and
-merge keys (`<<`) work as they do in kubectl; of tags only `!!str` has a meaning.
+Scalars are what kubectl and the API server make of them (goyaml.v2 of sigs.k8s.io/yaml, YAML 1.1 less its oddest parts):
+`yes`, `on` and `y` are booleans, `0x10`, `017` and `1_000` are numbers; `12:30` and dates are strings. Anchors, aliases
+and merge keys (`<<`) work as they do there; of tags only `!!str` has a meaning.
 """
 
 import re
 from dataclasses import dataclass, field
-from math import isinf
+from math import isfinite, nan
 from typing import Any, Final
 
 import yaml
@@ -18,8 +18,22 @@ from mainstem.spec.yamlguard import guard, marked_problem
 
 
 Path = tuple[str | int, ...]
-_NUMBER: Final = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None, "True": True, "False": False, "TRUE": True, "FALSE": False, "Null": None, "NULL": None}  # fmt: skip
+_INTEGER: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_LONGEST: Final = 40
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_MEANINGS: Final[tuple[tuple[str, bool | None], ...]] = (
+    ("true yes on y", True),
+    ("false no off n", False),
+    ("null", None),
+    ("~", None),
+)
+_ENDLESS: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_WORDS: Final = {
+    spelling: meaning
+    for words, meaning in _MEANINGS
+    for word in words.split()
+    for spelling in (word, word.capitalize(), word.upper())
+}
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -144,8 +158,9 @@ class _Reader:
         text = str(node.value)
         if not node.style and node.start_mark.index not in self._strings:
             value = _plain(text)
-            if isinstance(value, float) and isinf(value):
-                self._problem(node, path, f"the number {text:.40} is too large")
+            if isinstance(value, float) and not isfinite(value):
+                why = "is too large" if text[-1:].isdigit() else "is none that JSON has; put it in quotes"
+                self._problem(node, path, f"the number {text:.40} {why}")
                 return None
         else:  # quoted or block: a string, whatever it looks like
             value = text
@@ -193,9 +208,22 @@ class _Reader:
 
 def _plain(text: str) -> Any:
     """What a scalar without quotes means."""
+    if not text:
+        return None
     if text in _WORDS:
         return _WORDS[text]
-    if _NUMBER.fullmatch(text) is None:
+    if _ENDLESS.fullmatch(text):
+        return nan
+    plain = text.replace("_", "") if text[0] in "+-0123456789" else text
+    if _INTEGER.fullmatch(plain) and len(plain) <= _LONGEST:
+        return _integer(plain)
+    if _FLOAT.fullmatch(plain) is None:
         return text
-    number = int(text) if re.fullmatch(r"[-+]?[0-9]{1,40}", text) else float(text)
+    number = float(plain)
     return int(number) if abs(number) < 2**53 and number == int(number) else number
+
+
+def _integer(text: str) -> int:
+    """A number as Go's base 0 has it: a leading 0 is octal."""
+    octal = re.sub(r"^([-+]?)0+(?=[0-7])", r"\g<1>0o", text)
+    return int(octal, 0)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mainstem.errors import Problem
 from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.rules import modes, owned, places, references, relations
+from mainstem.spec.rules import connections, modes, owned, places, references, relations
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Text
 
@@ -19,7 +19,10 @@ NAMING: tuple[Rule, ...] = (
     references.one_query_each,
     references.sql_relations,
     references.cycles,
+    connections.servers,
+    connections.endpoints,
     owned.options,
+    owned.client_properties,
     owned.spark_conf,
     owned.secrets,
     places.locations,
@@ -28,6 +31,8 @@ NAMING: tuple[Rule, ...] = (
 
 MEANING: tuple[Rule, ...] = (
     relations.decoding,
+    relations.kept,
+    relations.offsets,
     relations.files,
     relations.watermarks,
     relations.occurrences,

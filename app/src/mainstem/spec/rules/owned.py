@@ -50,6 +50,11 @@ OWNED_CONF: Final = {
     "spark.master": "`mainstem run --cores`, or the executors of the cluster",
     "spark.app.name": "metadata.name",
     "spark.submit.deployMode": "",
+    "spark.driver.memory": "`mainstem run --heap`",
+    "spark.driver.host": "",
+    "spark.driver.bindAddress": "",
+    "spark.driver.extraClassPath": "",
+    "spark.driver.extraJavaOptions": "",
     "spark.jars": "",
     "spark.jars.packages": "",
     "spark.jars.ivy": "",
@@ -68,15 +73,23 @@ OWNED_CONF: Final = {
 }
 OWNED_PREFIXES: Final = {
     "spark.kubernetes.": "",
-    "spark.driver.": "",
     "spark.authenticate": "",
-    "spark.hadoop.fs.s3a.": "connections[].s3",
+    "spark.hadoop.fs.s3a.access.key": "connections[].s3",
+    "spark.hadoop.fs.s3a.secret.key": "connections[].s3",
+    "spark.hadoop.fs.s3a.session.token": "connections[].s3",
+    "spark.hadoop.fs.s3a.aws.credentials": "connections[].s3",
+    "spark.hadoop.fs.s3a.auth.": "connections[].s3",
+    "spark.hadoop.fs.s3a.bucket.": "connections[].s3",
+    "spark.hadoop.fs.s3a.endpoint": "connections[].s3",
+    "spark.hadoop.fs.s3a.path.style.access": "connections[].s3",
+    "spark.hadoop.fs.s3a.connection.ssl.enabled": "connections[].s3",
     "fs.s3a.": "connections[].s3",
 }
-_INSTEAD: Final = {"spark.driver.memory": "`mainstem run --heap`"}
 _SECRET_KEY: Final = re.compile(
-    r"password|passwd|secret|sasl\.jaas|access[._-]?key|session[._-]?token|credential", re.IGNORECASE
+    r"password|passwd|secret|sasl\.jaas|access[._-]?key|session[._-]?token|ssl\.keystore\.key|credential(?!\.provider\.path)",
+    re.IGNORECASE,
 )
+_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _USER_INFO: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
 
 
@@ -92,15 +105,25 @@ def spark_conf(context: Context) -> Iterator[Problem]:
     """`spark.conf` holds Spark properties, none that Mainstem owns."""
     for key in context.spec.spark.conf:
         path: Path = ("spark", "conf", key)
-        instead = _INSTEAD.get(key, "")
         prefix = next((prefix for prefix in OWNED_PREFIXES if key.startswith(prefix)), None)
         if key in OWNED_CONF:
             yield context.problem(path, _owned(key, OWNED_CONF[key]), "OwnedConf", key=True)
         elif prefix is not None:
-            yield context.problem(path, _owned(key, instead or OWNED_PREFIXES[prefix]), "OwnedConf", key=True)
+            yield context.problem(path, _owned(key, OWNED_PREFIXES[prefix]), "OwnedConf", key=True)
         elif not key.startswith("spark."):
             message = f"{key!r} is not a Spark property: they start with spark."
             yield context.problem(path, message, "InvalidConf", key=True)
+
+
+def client_properties(context: Context) -> Iterator[Problem]:
+    """Properties of a connection are a client's own: Spark's prefix would make them something that no client knows."""
+    for index, connection in enumerate(context.spec.connections):
+        for key in connection.kafka.properties if connection.kafka else ():
+            if key.lower().startswith("kafka."):
+                message = f"properties are those of Kafka's clients, without Spark's prefix: {key[6:]}"
+                yield context.problem(
+                    ("connections", index, "kafka", "properties", key), message, "KafkaPrefix", key=True
+                )
 
 
 def secrets(context: Context) -> Iterator[Problem]:
@@ -108,7 +131,7 @@ def secrets(context: Context) -> Iterator[Problem]:
     conf: list[tuple[Path, Mapping[str, str]]] = [(("spark", "conf"), context.spec.spark.conf)]
     for path, given in conf + [(path, given) for path, given, _ in _maps(context)]:
         for key, value in given.items():
-            if _SECRET_KEY.search(key) and value:
+            if (_SECRET_KEY.search(key) and value) or _PRIVATE_KEY.search(value):
                 message = f"{key} is a credential; it comes from a secret or the environment, never from the document"
                 yield context.problem((*path, key), message, "SecretInDocument", key=True)
     for path, text in _urls(context):

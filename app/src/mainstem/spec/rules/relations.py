@@ -1,10 +1,11 @@
 """Sources and what may be said of them: decoding, watermarks, dead letters, occurrences."""
 
+import json
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
-from mainstem.spec.ddl import column_names
-from mainstem.spec.messages import did_you_mean
+from mainstem.spec.ddl import column_names, ddl_columns
+from mainstem.spec.messages import did_you_mean, show
 from mainstem.spec.names import occurrence_names
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
@@ -26,6 +27,45 @@ def decoding(context: Context) -> Iterator[Problem]:
             yield context.problem(
                 (*path, "keep"), "only Kafka records have these columns", "DecodeNotAllowed"
             )
+
+
+def kept(context: Context) -> Iterator[Problem]:
+    """Columns of the record that are kept are there, and are not called like decoded ones."""
+    for index, source in enumerate(context.spec.sources):
+        if source.decode is None or source.kafka is None:
+            continue
+        decoded = ddl_columns(source.decode.json_.schema_) if source.decode.json_ else None
+        for place, name in enumerate(source.decode.keep):
+            path: Path = ("sources", index, "decode", "keep", place)
+            if name == "headers" and not source.kafka.include_headers:
+                message = "the record has no column 'headers' without kafka.includeHeaders: true"
+                yield context.problem(path, message, "UnknownColumn")
+            elif name.lower() in {column.lower() for column in decoded or ()}:
+                message = f"the schema has a column {name!r} already; the relation would have two"
+                yield context.problem(path, message, "DuplicateColumn")
+
+
+def offsets(context: Context) -> Iterator[Problem]:
+    """Where a Kafka source starts: a word, or topic -> partition -> offset as JSON."""
+    for index, source in enumerate(context.spec.sources):
+        text = source.kafka.starting_offsets if source.kafka else "earliest"
+        if text.strip().lower() not in ("earliest", "latest") and not _is_offsets(text):
+            hint = did_you_mean(text, ("earliest", "latest"))
+            message = (
+                f'{show(text)} is neither earliest, latest nor JSON such as {{"orders": {{"0": 42}}}}{hint}'
+            )
+            yield context.problem(("sources", index, "kafka", "startingOffsets"), message, "InvalidValue")
+
+
+def _is_offsets(text: str) -> bool:
+    try:
+        topics = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(topics, dict) and all(
+        isinstance(partitions, dict) and all(type(offset) is int for offset in partitions.values())
+        for partitions in topics.values()
+    )
 
 
 def files(context: Context) -> Iterator[Problem]:

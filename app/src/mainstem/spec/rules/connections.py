@@ -1,0 +1,49 @@
+"""Addresses of brokers and stores, once parameters are filled in."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from mainstem.errors import Problem
+from mainstem.spec.messages import show
+from mainstem.spec.rules.context import Context
+
+
+# Kafka's own pattern: ClientUtils and Utils.HOST_PORT_PATTERN.
+_SERVER: Final = re.compile(r"(?:[0-9A-Za-z\-%._]*://)?\[?[0-9A-Za-z\-%._:]+\]?:([0-9]+)")
+_PORTS: Final = range(1, 2**16)
+
+
+def servers(context: Context) -> Iterator[Problem]:
+    """Bootstrap servers are `host:port`, with commas between them."""
+    for index, connection in enumerate(context.spec.connections):
+        for server in connection.kafka.bootstrap_servers.split(",") if connection.kafka else ():
+            match = _SERVER.fullmatch(server.strip())
+            if match is None or int(match[1]) not in _PORTS:
+                path = ("connections", index, "kafka", "bootstrapServers")
+                message = f"{show(server.strip())} is not host:port, such as kafka:9092"
+                yield context.problem(path, message, "InvalidAddress")
+
+
+def endpoints(context: Context) -> Iterator[Problem]:
+    """The endpoint of a store is a URL of http or https with a host and no path."""
+    for index, connection in enumerate(context.spec.connections):
+        endpoint = connection.s3.endpoint if connection.s3 else None
+        if endpoint is not None and not _is_endpoint(endpoint):
+            path = ("connections", index, "s3", "endpoint")
+            hint = f"; did you mean http://{endpoint}?" if _is_endpoint(f"http://{endpoint}") else ""
+            message = f"{show(endpoint)} is not a URL such as https://minio:9000{hint}"
+            yield context.problem(path, message, "InvalidAddress")
+
+
+def _is_endpoint(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        return False
+    plain = not (url.path.strip("/") or url.query or url.fragment)
+    return (
+        url.scheme in ("http", "https") and bool(url.hostname) and (port is None or port in _PORTS) and plain
+    )
