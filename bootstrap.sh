@@ -13,11 +13,17 @@ PYTHON="${PYTHON:-python3}"
 mkdir -p "$CACHE/bin"
 
 have() { command -v "$1" >/dev/null 2>&1; }
-java17() {
-    for home in "${JAVA_HOME:-}" /usr/lib/jvm/java-17-openjdk-* /usr/lib/jvm/*17*; do
-        if [ -x "$home/bin/java" ] && "$home/bin/java" -version 2>&1 | grep -q '"17\.'; then return 0; fi
+fits() { "$1" -version 2>&1 | grep -Eq '"(17|21)\.'; }
+java_ok() {
+    for home in "${JAVA_HOME:-}" /usr/lib/jvm/*17* /usr/lib/jvm/*21*; do
+        if [ -x "$home/bin/java" ] && fits "$home/bin/java"; then return 0; fi
     done
-    have java && java -version 2>&1 | grep -q '"17\.'
+    have java && fits java
+}
+# Debian 12 has 17, Debian 13 has 21; before the first `apt-get update` apt knows neither.
+java_deb() {
+    if apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 || ! apt-cache show openjdk-21-jre-headless >/dev/null 2>&1
+    then echo openjdk-17-jre-headless; else echo openjdk-21-jre-headless; fi
 }
 new_go() { have go && go version | awk '{split(substr($3, 3), v, "."); exit !(v[1] > 1 || v[2] >= 26)}'; }
 venv_ok() { "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; }
@@ -26,7 +32,7 @@ debs=""
 for what in "$@"; do
     case "$what" in
         uv) have uv || [ -x "$CACHE/bin/uv" ] || venv_ok || debs="$debs python3-venv" ;;
-        java) java17 || debs="$debs openjdk-17-jre-headless" ;;
+        java) java_ok || debs="$debs JAVA" ;;
         maven) have mvn || debs="$debs maven" ;;
         go) ;;
         debs) for pair in openssl:openssl; do have "${pair%%:*}" || debs="$debs ${pair##*:}"; done ;;
@@ -35,9 +41,12 @@ for what in "$@"; do
 done
 if [ -n "$debs" ]; then
     if [ "$(id -u)" = 0 ] && have apt-get; then
+        apt-get -qq update
+        debs=$(echo "$debs" | sed "s/JAVA/$(java_deb)/")
         echo "installing Debian packages:$debs"
-        apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $debs >/dev/null
+        DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $debs >/dev/null
     else
+        debs=$(echo "$debs" | sed "s/JAVA/$(java_deb)/")
         echo "bootstrap.sh: missing Debian packages:$debs (as root: apt-get install$debs)" >&2
         exit 1
     fi

@@ -7,11 +7,11 @@ from pathlib import Path
 from harness.errors import HarnessError
 
 
-_VERSION = "17"
+_VERSIONS = ("17", "21")
 
 
 def find_java() -> Path:
-    """Return a `java` of version 17: from /usr/lib/jvm, for the default may be newer, else JAVA_HOME, else PATH.
+    """Return a `java` of version 17 or 21: from /usr/lib/jvm, for the default may be newer, else JAVA_HOME, else PATH.
 
     :raises HarnessError: when none of them has one.
     """
@@ -19,12 +19,13 @@ def find_java() -> Path:
         if java.is_file() and _is_wanted(java):
             return java
     raise HarnessError(
-        f"Java {_VERSION} is needed, in /usr/lib/jvm, JAVA_HOME or PATH: openjdk-17-jre-headless on Debian"
+        "Java 17 or 21 is needed, in /usr/lib/jvm, JAVA_HOME or PATH: openjdk-17-jre-headless on Debian"
     )
 
 
 def _candidates() -> Iterator[Path]:
-    yield from sorted(Path("/usr/lib/jvm").glob(f"*{_VERSION}*/bin/java"))
+    for version in _VERSIONS:
+        yield from sorted(Path("/usr/lib/jvm").glob(f"*{version}*/bin/java"))
     home, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
     if home:
         yield Path(home) / "bin" / "java"
@@ -34,4 +35,4 @@ def _candidates() -> Iterator[Path]:
 
 def _is_wanted(java: Path) -> bool:
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    return f'version "{_VERSION}' in answer.stderr
+    return any(f'version "{version}.' in answer.stderr for version in _VERSIONS)

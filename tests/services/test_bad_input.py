@@ -251,8 +251,8 @@ def test_jars_that_are_not_there(laptop: Laptop) -> None:
     ended = laptop.run(sources=[RATE], env={"PYTHONPATH": str(shadow.parent)})
     assert ended.code == Exit.NOT_READY
     assert ended.line == (
-        "error: the JVM dependencies are missing: no jars in the wheel; pip install 'mainstem[spark]', or `make setup` "
-        "in a checkout [JarsNotFound]"
+        "error: the JVM dependencies are missing: no jars in the wheel; install mainstem with its extra spark, "
+        "see Installing in the README, or `make setup` in a checkout [JarsNotFound]"
     )
 
 

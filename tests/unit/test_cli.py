@@ -42,7 +42,7 @@ def call(*arguments: object) -> Result:
 def test_a_good_document_is_ok(document: Path) -> None:
     result = call("validate", document)
     assert result.exit_code == Exit.OK
-    assert result.stdout == f"{document}: smallest: ok (1 sources, 0 views, 1 queries)\n"
+    assert result.stdout == f"{document}: smallest: ok (1 source, 0 views, 1 query)\n"
     assert result.stderr == ""
 
 
@@ -215,5 +215,6 @@ def test_run_without_spark_says_what_to_install(document: Path, tmp_path: Path) 
     )
     assert done.returncode == Exit.NOT_READY
     assert re.fullmatch(
-        r"error: py\w+ is missing: pip install 'mainstem\[spark\]' \[SparkNotInstalled\]\n", done.stderr
+        r"error: py\w+ is missing: install mainstem with its extra spark, see Installing in the README \[SparkNotInstalled\]\n",
+        done.stderr,
     )

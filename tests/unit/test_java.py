@@ -30,7 +30,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_no_java_is_told_with_what_to_install(machine: Path) -> None:
     with pytest.raises(
-        NotReady, match=r"Java 17 was not found; install openjdk-17.*\[JavaNotFound\]"
+        NotReady, match=r"no Java 17 or 21 was found; install openjdk-17.*\[JavaNotFound\]"
     ) as none:
         java.home()
     assert none.value.exit_code == Exit.NOT_READY
@@ -52,11 +52,18 @@ def test_java_home_comes_first(machine: Path, monkeypatch: pytest.MonkeyPatch) -
     assert java.home() == str(own)
 
 
-@pytest.mark.parametrize("version", ["11.0.2", "21", "1.8.0_392", "170.1"])
+@pytest.mark.parametrize("version", ["11.0.2", "25", "1.8.0_392", "170.1", "210"])
 def test_another_version_is_passed_over(machine: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(jdk(machine / "own", version)))
     with pytest.raises(NotReady):
         java.home()
+
+
+def test_a_newer_one_that_spark_knows_will_do(machine: Path) -> None:
+    newer = jdk(machine / "jvm" / "java-21-openjdk-amd64", "21.0.8")
+    assert java.home() == str(newer)
+    older = jdk(machine / "jvm" / "java-17-openjdk-amd64", "17.0.9")
+    assert java.home() == str(older)
 
 
 def test_java_on_the_path_is_asked_for_its_version(machine: Path) -> None:

@@ -4,6 +4,7 @@ Imports are late: `validate` must not wait for Spark, nor any command for anothe
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -109,7 +110,8 @@ def run(
         ):
             raise
         click.echo(
-            f"error: {error.name} is missing: pip install 'mainstem[spark]' [SparkNotInstalled]", err=True
+            f"error: {error.name} is missing: install mainstem with its extra spark, see Installing in the README [SparkNotInstalled]",
+            err=True,
         )
         sys.exit(Exit.NOT_READY)
 
@@ -133,8 +135,12 @@ def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
             for warning in document.warnings:
                 click.echo(warning.render(file), err=True)
             spec = document.pipeline.spec
-            counts = f"{len(spec.sources)} sources, {len(spec.views)} views, {len(spec.queries)} queries"
-            click.echo(f"{file}: {document.pipeline.name}: ok ({counts})")
+            counts = (
+                _counted(spec.sources, "source"),
+                _counted(spec.views, "view"),
+                _counted(spec.queries, "query"),
+            )
+            click.echo(f"{file}: {document.pipeline.name}: ok ({', '.join(counts)})")
     sys.exit(code)
 
 
@@ -144,6 +150,11 @@ def crd() -> None:
     from mainstem.schema import crd_yaml
 
     click.echo(crd_yaml(), nl=False)
+
+
+def _counted(items: Sequence[object], name: str) -> str:
+    plural = f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
+    return f"{len(items)} {name if len(items) == 1 else plural}"
 
 
 def _fail(error: MainstemError, file: str, *, verbose: bool) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Where Java 17 is."""
+"""Where a Java is that Spark runs on."""
 
 import os
 import re
@@ -6,30 +6,36 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from mainstem.errors import NotReady
 
 
+VERSIONS: Final = ("17", "21")
+"""Of those that Spark 4.2 supports, the ones that Debian has packages of; the first is what is tested most."""
+
+
 def home() -> str:
-    """The home of a Java 17: `JAVA_HOME` if it is one, else one below /usr/lib/jvm, else that of `java` on the path.
+    """The home of a Java 17 or 21: `JAVA_HOME` if it is one, else one below /usr/lib/jvm, else that of `java` on the path.
 
     Raises:
         NotReady: `JavaNotFound`.
     """
     for candidate in _candidates():
-        if (candidate / "bin" / "java").exists() and _version(candidate) == "17":
+        if (candidate / "bin" / "java").exists() and _version(candidate) in VERSIONS:
             return str(candidate)
     raise NotReady(
-        "Java 17 was not found",
+        "no Java 17 or 21 was found",
         reason="JavaNotFound",
-        remedy="install openjdk-17-jre-headless, or set JAVA_HOME to a Java 17",
+        remedy="install openjdk-17-jre-headless or openjdk-21-jre-headless, or set JAVA_HOME",
     )
 
 
 def _candidates() -> Iterator[Path]:
     if given := os.environ.get("JAVA_HOME"):
         yield Path(given)
-    yield from sorted(Path("/usr/lib/jvm").glob("*17*"))
+    for version in VERSIONS:
+        yield from sorted(Path("/usr/lib/jvm").glob(f"*{version}*"))
     if found := shutil.which("java"):
         yield Path(found).resolve().parent.parent
 

@@ -89,27 +89,34 @@ class _Pump:
     def __init__(self, output: Callable[[str], None]) -> None:
         self._output = output
         self._log = logs.get("spark")
-        self._tail: list[str] = []
+        self._said: dict[str, list[str]] = {"stderr": [], "stdout": []}
 
     def last_words(self) -> str:
-        """The last lines that were no log, on one line."""
-        return " | ".join(self._tail) or "it said nothing"
+        """The last lines that were no log, on one line; a JVM that cannot start says so on either stream."""
+        return " | ".join(self._said["stderr"] or self._said["stdout"]) or "it said nothing"
 
     def attached(self) -> Any:
         """While this context is open, the next process that py4j starts gets its pipes read."""
         return _popen_hook(self._start)
 
     def _start(self, process: subprocess.Popen[bytes]) -> None:
-        for pipe, take in ((process.stdout, self._output), (process.stderr, self._log_line)):
+        for pipe, take in ((process.stdout, self._row), (process.stderr, self._log_line)):
             if pipe is not None:
                 threading.Thread(target=_read, args=(pipe, take), daemon=True, name="spark-output").start()
+
+    def _row(self, line: str) -> None:
+        self._keep("stdout", line)
+        self._output(line)
+
+    def _keep(self, stream: str, line: str) -> None:
+        self._said[stream] = [*self._said[stream][-4:], line]
 
     def _log_line(self, line: str) -> None:
         try:
             record = json.loads(line)
             level, text = _LEVELS.get(record["l"], "debug"), str(record["m"])
         except (ValueError, KeyError, TypeError):
-            self._tail = [*self._tail[-4:], line]
+            self._keep("stderr", line)
             self._log.debug(line)
             return
         fields = {"spark_logger": record.get("c", "").rpartition(".")[2]}

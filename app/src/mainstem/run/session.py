@@ -93,5 +93,5 @@ def _jars() -> tuple[Path, ...]:
         raise NotReady(
             f"the JVM dependencies are missing: {error}",
             reason="JarsNotFound",
-            remedy="pip install 'mainstem[spark]', or `make setup` in a checkout",
+            remedy="install mainstem with its extra spark, see Installing in the README, or `make setup` in a checkout",
         ) from None
