@@ -8,6 +8,8 @@ from harness.errors import HarnessError
 
 
 _VERSIONS = ("17", "21")
+SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+"""Environment of a JVM that lives for seconds: compiling twice takes more of two cores than it ever gives back."""
 
 
 def find_java() -> Path:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.java import SHORT_LIVED
 from harness.kafka import Broker
 from harness.process import free_port
 from harness.records import Record
@@ -99,7 +100,7 @@ class Laptop:
         done = subprocess.run(
             [*argv, *arguments],
             cwd=self.folder,
-            env=clean | {"AWS_EC2_METADATA_DISABLED": "true"} | dict(env or {}),
+            env=clean | SHORT_LIVED | {"AWS_EC2_METADATA_DISABLED": "true"} | dict(env or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -207,7 +207,7 @@ def _asked(what: str, path: str, question: Any) -> Any:
     """The answer, or the failure as `NotReady`."""
     try:
         return question()
-    except MainstemError:
+    except (MainstemError, Py4JNetworkError):
         raise
     except (PySparkException, Py4JError) as error:  # pyspark makes its own of a few of Java's
         failure = classify(error)

@@ -123,7 +123,7 @@ def _loop(supervisor: Supervisor, options: Options, stop: Stop) -> str:
             clean = supervisor.drain()
             return "failed" if supervisor.failures else "drained" if clean else "cut"
         time.sleep(TURN)
-    return "failed" if supervisor.failures else "completed"
+    return "failed" if supervisor.failures else "drained" if stop.asked else "completed"
 
 
 def _write_report(file: Path, pipeline: str, outcome: str, statuses: list[QueryStatus]) -> None:

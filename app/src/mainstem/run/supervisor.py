@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Protocol
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -179,6 +179,8 @@ class Supervisor:
     def _analysed(self, run: _Run, act: Callable[[], Any]) -> Any:
         try:
             return act()
+        except Py4JNetworkError:
+            raise
         except (PySparkException, Py4JError) as error:
             failure = classify(error)
             if not isinstance(error, (AnalysisException, ParseException)):

@@ -120,7 +120,7 @@ def _strings() -> str:
         limits = _constraints(kind)
         pattern = limits.pattern.replace("|", r"\|")
         lines.append(f"| {name} | {limits.max_length} | `{pattern}` | {meaning} |")
-    intro = "`${parameter}` may stand in plain strings, never in these."
+    intro = "`${parameter}` may stand in plain strings, never in these, nor in `timeZone`."
     return f"## Strings\n\n{intro}\n\n" + "\n".join(lines) + "\n"
 
 
