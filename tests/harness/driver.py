@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from harness.errors import HarnessError
-from harness.java import SHORT_LIVED
 from harness.process import die_with_parent
 
 
@@ -56,7 +55,7 @@ class Driver:
             self.process = subprocess.Popen(
                 [*die_with_parent(), *self.argv],
                 cwd=folder,
-                env=os.environ | SHORT_LIVED | dict(env or {}),
+                env=os.environ | (env or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -92,7 +92,14 @@ class Broker(Server):
 
     def _format(self) -> None:
         cluster = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-        argv = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", self._config]
+        argv = [
+            *self._java,
+            "kafka.tools.StorageTool",
+            "format",
+            f"--cluster-id={cluster}",
+            "-c",
+            self._config,
+        ]
         with self.process.log.open("w") as log:
             done = subprocess.run(argv, stdout=log, stderr=log, check=False)
         if done.returncode:

@@ -23,7 +23,10 @@ from kubernetes.dynamic.exceptions import ConflictError
 from pyarrow.fs import S3FileSystem
 
 
-def test_broker_keeps_its_records_through_kill_9() -> None:
+def test_broker_keeps_its_records_through_kill_9(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "secrets.token_bytes", lambda _: b"\xfb" * 16
+    )  # the id of its cluster begins with a hyphen
     written = [Record(b"%d" % n, b"value %d" % n, [("n", b"%d" % n)]) for n in range(10_000)]
     with Broker() as broker:
         broker.create_topic("numbers", partitions=3)

@@ -20,6 +20,7 @@ from deltalake import DeltaTable
 from harness.checkpoints import data_files, logged_files, newest, pending
 from harness.driver import Driver
 from harness.errors import HarnessError
+from harness.java import SHORT_LIVED
 from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
@@ -78,7 +79,7 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     for bucket in ("lake", "checkpoints"):
         s3.make_bucket(bucket)
     kafka.create_topic("orders", 2)
-    env = {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
+    env = SHORT_LIVED | {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
     sets = {"brokers": kafka.bootstrap_servers, "endpoint": s3.endpoint}
     checkpoints, archive = s3.root / "checkpoints" / "exactly-once", s3.root / "lake" / "archive"
 
