@@ -4,6 +4,7 @@ Runs that need a JVM are started two at a time when the first of them is asked f
 """
 
 import contextlib
+import itertools
 import json
 import os
 import socket
@@ -54,7 +55,7 @@ class Laptop:
     """A folder of a user's, with an input, and the means to run a document there."""
 
     folder: Path
-    count: int = field(default=0)
+    numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
         (self.folder / "in").mkdir(parents=True)
@@ -69,7 +70,7 @@ class Laptop:
 
     def document(self, spec: Mapping[str, Any]) -> Path:
         """A file with a document whose query `copy` is complete unless the spec says otherwise."""
-        self.count += 1
+        number = next(self.numbers)  # runs are started side by side
         query = {
             "name": "copy",
             "from": "src",
@@ -80,7 +81,7 @@ class Laptop:
             del query["trigger"]
         rest = {key: value for key, value in spec.items() if key != "query"}
         whole = {
-            "checkpoints": {"location": str(self.folder / f"checkpoints-{self.count}")},
+            "checkpoints": {"location": str(self.folder / f"checkpoints-{number}")},
             "queries": [query],
         }
         document = {
@@ -88,7 +89,7 @@ class Laptop:
             "kind": "StreamingPipeline",
             "metadata": {"name": "bad"},
         }
-        file = self.folder / f"bad-{self.count}.yaml"
+        file = self.folder / f"bad-{number}.yaml"
         file.write_text(json.dumps(document | {"spec": whole | rest}, indent=1), encoding="utf-8")
         return file
 
@@ -133,13 +134,6 @@ def keys(server: S3Server) -> dict[str, str]:
 TOPIC = {"name": "src", "kafka": {"connection": "events", "subscribe": ["bad-input-missing"]}}
 
 
-@pytest.fixture
-def silent() -> Iterator[int]:
-    """The port of something that takes connections and never answers."""
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
-        yield server.getsockname()[1]
-
-
 # Without a JVM
 
 
@@ -151,13 +145,38 @@ def test_a_broker_that_is_not_there(laptop: Laptop) -> None:
     assert ended.seconds < SOON
 
 
+@pytest.fixture(scope="module")
+def unanswered(laptop: Laptop) -> Iterator[Callable[[str], tuple[int, Ended]]]:
+    """Runs against something that takes connections and never answers; all at once, for they only wait."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server, ThreadPoolExecutor(5) as pool:
+        port = server.getsockname()[1]
+        runs = {
+            protocol: pool.submit(
+                laptop.run,
+                connections=[kafka_at(f"127.0.0.1:{port}", **{"security.protocol": protocol})],
+                sources=[TOPIC],
+            )
+            for protocol in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT")
+        } | {
+            scheme: pool.submit(
+                laptop.run,
+                connections=[s3_at(f"{scheme}://127.0.0.1:{port}", "lake")],
+                sources=[RATE],
+                checkpoints={"location": "s3a://lake/c"},
+            )
+            for scheme in ("http", "https")
+        }
+        yield lambda name: (port, runs[name].result())
+
+
+Unanswered = Callable[[str], tuple[int, Ended]]
+
+
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT"])
-def test_a_broker_that_never_answers(laptop: Laptop, silent: int, protocol: str) -> None:
-    ended = laptop.run(
-        connections=[kafka_at(f"127.0.0.1:{silent}", **{"security.protocol": protocol})], sources=[TOPIC]
-    )
+def test_a_broker_that_never_answers(unanswered: Unanswered, protocol: str) -> None:
+    port, ended = unanswered(protocol)
     assert ended.code == Exit.NOT_READY
-    assert ended.line == f"error: no broker of connection 'events' answers: 127.0.0.1:{silent}: no answer within 5 s [BrokerUnreachable]"  # fmt: skip
+    assert ended.line == f"error: no broker of connection 'events' answers: 127.0.0.1:{port}: no answer within 5 s [BrokerUnreachable]"  # fmt: skip
     assert ended.seconds < SOON
 
 
@@ -182,13 +201,10 @@ def test_one_broker_that_answers_is_enough(laptop: Laptop, kafka: Broker) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_store_that_never_answers(laptop: Laptop, silent: int, scheme: str) -> None:
-    endpoint = f"{scheme}://127.0.0.1:{silent}"
-    ended = laptop.run(
-        connections=[s3_at(endpoint, "lake")], sources=[RATE], checkpoints={"location": "s3a://lake/c"}
-    )
+def test_a_store_that_never_answers(unanswered: Unanswered, scheme: str) -> None:
+    port, ended = unanswered(scheme)
     assert ended.code == Exit.NOT_READY
-    assert ended.line == f"error: the S3 store of connection 'store' (lake) at {endpoint} does not answer: no answer within 5 s [StoreUnreachable]"  # fmt: skip
+    assert ended.line == f"error: the S3 store of connection 'store' (lake) at {scheme}://127.0.0.1:{port} does not answer: no answer within 5 s [StoreUnreachable]"  # fmt: skip
     assert ended.seconds < SOON
 
 

@@ -80,9 +80,9 @@ def test_the_sample_s_totals_are_exact(
     store = Store(s3, kafka, tmp_path, demo, "flights")
     kafka.create_topic("all-flights", 1)
     kafka.produce("all-flights", (Record(None, line) for line in demo["replay"].records()))
-    document = sample(tmp_path, "all-flights", batch=3 * BATCH)
+    document = sample(tmp_path, "all-flights", batch=4 * BATCH)
     with Driver(
-        document, tmp_path, sets=store.sets, env=store.env, arguments=("--stop-when-idle=5s",)
+        document, tmp_path, sets=store.sets, env=store.env, arguments=("--stop-when-idle=3s",)
     ) as driver:
         assert driver.wait(900) == 0, driver.stderr[-4000:]
     expected = demo["report"].EXPECTED
@@ -101,7 +101,7 @@ def test_the_sample_s_totals_are_exact(
         assert (source["good"], source["bad"], source["lag"]) == (336_776, 12, 0)
         assert query["inputRows"] == 336_788
         assert query["droppedByWatermark"] == 0
-        assert query["batches"] == 8
+        assert query["batches"] == 6
     said = driver.stderr + "\n".join(driver.stdout) + json.dumps(driver.final()) + document.read_text()
     for value in store.values:
         assert value not in said
@@ -122,7 +122,7 @@ def test_a_day_beyond_the_watermark_is_told_as_dropped(
     kafka.produce("shuffled-flights", (Record(None, line) for line in lines))
     document = sample(tmp_path, "shuffled-flights")
     with Driver(
-        document, tmp_path, sets=store.sets, env=store.env, arguments=("--stop-when-idle=5s",)
+        document, tmp_path, sets=store.sets, env=store.env, arguments=("--stop-when-idle=3s",)
     ) as driver:
         assert driver.wait(600) == 0, driver.stderr[-4000:]
     told = {query["name"]: query["droppedByWatermark"] for query in driver.final()["queries"]}

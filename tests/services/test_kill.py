@@ -108,10 +108,10 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
         before = newest(target / "commits")
         with Driver(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
             driver.until(lambda: newest(target / "commits") > before, START)  # noqa: B023 - called at once
-            time.sleep(chance.uniform(0, 1.0))
+            time.sleep(chance.uniform(0, 0.6))
             if kind == "planned":
                 driver.until(lambda: pending(target), START, pause=0.002)  # noqa: B023
-                time.sleep(chance.uniform(0, 1.0))
+                time.sleep(chance.uniform(0, 0.6))
             elif kind == "writing":
                 driver.until(lambda: bool(unlogged()), START, pause=0.002)
             driver.kill()
@@ -123,7 +123,7 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     assert seen["planned"] >= 4
     assert seen["writing"] >= 2
 
-    with Driver(DOCUMENT, tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=4s",)) as driver:
+    with Driver(DOCUMENT, tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=3s",)) as driver:
         assert driver.wait(2 * START) == 0, driver.stderr[-3000:]
 
     ids = pyarrow.dataset.dataset(archive, format="parquet").to_table(columns=["id"])["id"].to_pylist()

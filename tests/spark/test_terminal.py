@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from harness.java import SHORT_LIVED
 
 
 DOCUMENT = """
@@ -34,7 +35,7 @@ def test_a_closed_terminal_drains(tmp_path: Path) -> None:
     screen, terminal = os.openpty()
     command = (sys.executable, "-m", "mainstem", "run", "ticks.yaml", "--report=report.json", "--cores=2")
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+        command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | SHORT_LIVED | {"TMPDIR": str(tmp_path / "tmp")}
     )  # fmt: skip
     os.close(terminal)
     try:
