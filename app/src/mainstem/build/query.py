@@ -8,7 +8,7 @@ from mainstem.build.sinks import writer
 from mainstem.build.views import Builder
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.spec.graph import Graph
-from mainstem.spec.messages import did_you_mean
+from mainstem.spec.messages import nearest_of
 from mainstem.spec.queries import Query
 
 
@@ -39,17 +39,12 @@ def _unknown_keys(graph: Graph, query: Query, columns: list[str]) -> list[Proble
             0,
             0,
             f"{at}[{index}]",
-            f"{query.from_!r} has no column {key!r}{_near(key, columns)}",
+            f"{query.from_!r} has no column {key!r}{nearest_of(key, columns)}",
             "UnknownColumn",
         )
         for index, key in enumerate(merge.keys if merge else ())
         if key.lower() not in known
     ]
-
-
-def _near(key: str, columns: list[str]) -> str:
-    """The column that was meant, or all there are."""
-    return did_you_mean(key, columns) or f"; there are {', '.join(columns)}"
 
 
 def start(session: SparkSession, writer: DataStreamWriter, query: Query) -> StreamingQuery:

@@ -70,6 +70,12 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     return f"; did you mean {folded[near[0]]!r}?" if near else ""
 
 
+def nearest_of(word: str, choices: Iterable[str]) -> str:
+    """`did_you_mean`, or where nothing is near, all that there is."""
+    known = list(choices)
+    return did_you_mean(word, known) or f"; there are {', '.join(known)}"
+
+
 def _genuine(errors: list[ErrorDetails]) -> list[ErrorDetails]:
     """Without pydantic's echo of a list whose entries are wrong as a list that is too short."""
     paths = [details["loc"] for details in errors]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mainstem.errors import Problem
-from mainstem.spec.messages import did_you_mean
+from mainstem.spec.messages import did_you_mean, nearest_of
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
 
@@ -109,5 +109,4 @@ def _unknown(context: Context, name: str) -> str:
         return (
             f"no relation {name!r}: the source {source.name!r} offers it with decode.onBadRecord: deadLetter"
         )
-    hint = did_you_mean(name, context.graph.names) or f"; there are {', '.join(sorted(context.graph.names))}"
-    return f"no source or view is called {name!r}{hint}"
+    return f"no source or view is called {name!r}{nearest_of(name, sorted(context.graph.names))}"

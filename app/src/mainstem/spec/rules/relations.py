@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from mainstem.errors import Problem
 from mainstem.spec.ddl import column_names, ddl_columns
-from mainstem.spec.messages import did_you_mean, show
+from mainstem.spec.messages import did_you_mean, nearest_of, show
 from mainstem.spec.names import occurrence_names
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
@@ -94,8 +94,7 @@ def watermarks(context: Context) -> Iterator[Problem]:
         known = column_names(source)
         if known is not None and source.watermark.column.lower() not in {name.lower() for name in known}:
             name = source.watermark.column
-            hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
-            message = f"the source has no column {name!r}{hint}"
+            message = f"the source has no column {name!r}{nearest_of(name, known)}"
             yield context.problem((*path, "column"), message, "UnknownColumn")
 
 
