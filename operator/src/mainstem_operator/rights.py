@@ -1,0 +1,171 @@
+"""The rights of the operator and of the drivers, in one place; `python -m mainstem_operator.rights [ROOT]` writes them
+into the chart.
+
+Kubernetes lets nobody grant what he does not hold. So the operator holds all that a driver gets, and no `escalate` or
+`bind`, with which it could give itself the cluster.
+"""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+
+CHART: Final = Path("helm/mainstem/files")
+_PIPELINES: Final = "streamingpipelines"
+
+
+@dataclass(frozen=True)
+class Right:
+    """One rule of a Role or ClusterRole.
+
+    Attributes:
+        group: API group, empty for the core's.
+        resources: plurals, with their subresources.
+        verbs: what may be done; nothing is ever `*`.
+        why: what it is for, printed beside the rule.
+        names: the only objects that are meant; all where it is empty.
+    """
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    why: str
+    names: tuple[str, ...] = ()
+
+    def rule(self) -> dict[str, Any]:
+        """The right as Kubernetes has it."""
+        names = {"resourceNames": list(self.names)} if self.names else {}
+        return {
+            "apiGroups": [self.group],
+            "resources": list(self.resources),
+            **names,
+            "verbs": list(self.verbs),
+        }
+
+    def covers(self, other: "Right") -> bool:
+        """Whether whoever holds this right may grant the other one."""
+        return (
+            self.group == other.group
+            and set(other.resources) <= set(self.resources)
+            and set(other.verbs) <= set(self.verbs)
+            and (not self.names or (bool(other.names) and set(other.names) <= set(self.names)))
+        )
+
+
+IN_NAMESPACES: Final = (
+    Right(
+        "mainstem.dev",
+        (_PIPELINES,),
+        ("get", "list", "watch", "patch"),
+        "What is wanted; the finalizer is put on and taken off.",
+    ),
+    Right(
+        "mainstem.dev",
+        (f"{_PIPELINES}/status",),
+        ("get", "patch"),
+        "The operator's part of the status, and a dead driver's; `get` only to grant it to drivers.",
+    ),
+    Right(
+        "mainstem.dev",
+        (f"{_PIPELINES}/finalizers",),
+        ("update",),
+        "Children that block their owner's deletion, where the API server checks for that.",
+    ),
+    Right(
+        "",
+        ("pods",),
+        ("create", "delete", "deletecollection", "get", "list", "patch", "watch"),
+        "Drivers; `deletecollection` only to grant it to drivers with executors.",
+    ),
+    Right(
+        "",
+        ("configmaps",),
+        ("create", "delete", "get", "list", "patch"),
+        "The documents that drivers run, the last five of each pipeline.",
+    ),
+    Right("", ("serviceaccounts",), ("create", "delete", "get", "patch"), "One for each driver."),
+    Right(
+        "",
+        ("secrets",),
+        ("create",),
+        "By what driver and executors know each other: made once. No Secret is ever read.",
+    ),
+    Right("", ("events",), ("create",), "What happened, on the pipeline."),
+    Right(
+        "rbac.authorization.k8s.io",
+        ("roles", "rolebindings"),
+        ("create", "delete", "get", "patch"),
+        "The rights of each driver.",
+    ),
+    Right(
+        "policy",
+        ("poddisruptionbudgets",),
+        ("create", "delete", "get", "patch"),
+        "Where a pipeline asks for one.",
+    ),
+)
+"""In every namespace whose pipelines the operator runs."""
+
+IN_CLUSTER: Final = (
+    Right(
+        "apiextensions.k8s.io",
+        ("customresourcedefinitions",),
+        ("get",),
+        "Whether the definition is as new as the operator.",
+        (f"{_PIPELINES}.mainstem.dev",),
+    ),
+)
+"""Everywhere, for the object is of no namespace."""
+
+_EXECUTORS: Final = Right(
+    "",
+    ("pods",),
+    ("create", "delete", "deletecollection", "get", "list", "watch"),
+    "Executors, made and seen after by Spark.",
+)
+
+
+def driver(pipeline: str, *, executors: bool) -> tuple[Right, ...]:
+    """The rights of one pipeline's driver in its namespace: its own resource, and pods only where it has executors."""
+    own = (pipeline,)
+    rights = (
+        Right("mainstem.dev", (_PIPELINES,), ("get",), "Its own pipeline.", own),
+        Right("mainstem.dev", (f"{_PIPELINES}/status",), ("get", "patch"), "Its progress.", own),
+    )
+    return (*rights, _EXECUTORS) if executors else rights
+
+
+def rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
+    """The `rules` of a Role or ClusterRole."""
+    return [right.rule() for right in rights]
+
+
+def files() -> dict[str, str]:
+    """Path below the repository's root -> text, for each list of rights that the chart includes."""
+    return {
+        str(CHART / "rights-in-namespaces.yaml"): _text(IN_NAMESPACES),
+        str(CHART / "rights-in-cluster.yaml"): _text(IN_CLUSTER),
+    }
+
+
+def _text(rights: Iterable[Right]) -> str:
+    return "".join(
+        f"# {right.why}\n{yaml.safe_dump([right.rule()], sort_keys=False, default_flow_style=None, width=120)}"
+        for right in rights
+    )
+
+
+def main(root: Path) -> None:
+    """Write the lists below the repository's root."""
+    for name, text in files().items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "."))

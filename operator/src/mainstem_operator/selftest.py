@@ -1,0 +1,187 @@
+"""`python -m mainstem_operator.selftest`: what `helm test` runs, in a pod of its own beside the operator.
+
+Two questions. Does the operator answer on its health endpoint, which tells whether it hears of pipelines and looks at
+them? Does the API server take a pipeline? The second is a dry run: nothing is made.
+"""
+
+import json
+import os
+import ssl
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+from mainstem.errors import MainstemError
+
+
+ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_PIPELINE: Final = {
+    "apiVersion": "mainstem.dev/v1alpha1",
+    "kind": "StreamingPipeline",
+    "metadata": {"generateName": "selftest-"},
+    "spec": {
+        "sources": [{"name": "ticks", "rate": {}}],
+        "queries": [{"name": "show", "from": "ticks", "to": [{"name": "out", "console": {}}]}],
+        "checkpoints": {"location": "s3a://checkpoints/selftest"},
+        "suspend": True,
+    },
+}
+_SECONDS: Final = 10
+
+
+class SelftestFailed(MainstemError):
+    """Something does not work that pipelines need."""
+
+
+@dataclass(frozen=True)
+class Api:
+    """The API server, as a pod reaches it.
+
+    Attributes:
+        url: where it is, without a slash at the end.
+        namespace: the pod's own.
+        token: of the pod's service account.
+        tls: trusts the API server.
+    """
+
+    url: str
+    namespace: str
+    token: str
+    tls: ssl.SSLContext
+
+    @classmethod
+    def of_pod(cls, environment: Mapping[str, str], account: Path = ACCOUNT) -> "Api":
+        """Read what Kubernetes puts into every pod.
+
+        :raises SelftestFailed: outside a pod.
+        """
+        try:
+            host = environment["KUBERNETES_SERVICE_HOST"]
+            return cls(
+                f"https://{f'[{host}]' if ':' in host else host}:{environment['KUBERNETES_SERVICE_PORT']}",
+                (account / "namespace").read_text(encoding="utf-8").strip(),
+                (account / "token").read_text(encoding="utf-8").strip(),
+                ssl.create_default_context(cafile=account / "ca.crt"),
+            )
+        except (KeyError, OSError) as error:
+            raise SelftestFailed(
+                f"this is no pod with a service account: {error}",
+                reason="NotInAPod",
+                remedy="run it by `helm test`",
+            ) from None
+
+    def call(self, path: str, body: Any = None) -> Any:
+        """Send GET, or POST where there is a body, and return the JSON of the answer.
+
+        :raises SelftestFailed: when the server refuses it or does not answer.
+        """
+        request = urllib.request.Request(  # noqa: S310 - https, from the pod's own environment
+            self.url + path,
+            None if body is None else json.dumps(body).encode(),
+            {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS, context=self.tls) as answer:  # noqa: S310
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise SelftestFailed(_said(error), reason="ApiServerRefused") from None
+        except OSError as error:
+            raise SelftestFailed(
+                f"the API server at {self.url} does not answer: {error}", reason="ApiServerUnreachable"
+            ) from None
+
+
+def pipeline_is_taken(api: Api) -> str:
+    """Create a small pipeline as a dry run, with unknown fields refused, and say so.
+
+    :raises SelftestFailed: with the API server's words.
+    """
+    path = f"/apis/mainstem.dev/v1alpha1/namespaces/{api.namespace}/streamingpipelines"
+    api.call(f"{path}?dryRun=All&fieldValidation=Strict", _PIPELINE)
+    return "the API server takes pipelines"
+
+
+def operator_answers(api: Api, selector: str, port: int) -> str:
+    """Ask the operator's pod for its health, and return what it says.
+
+    :raises SelftestFailed: when no pod runs, or it does not call itself healthy.
+    """
+    query = urllib.parse.urlencode({"labelSelector": selector})
+    pods = api.call(f"/api/v1/namespaces/{api.namespace}/pods?{query}")["items"]
+    addresses = {
+        pod["metadata"]["name"]: address
+        for pod in pods
+        if (address := pod["status"].get("podIP")) and "deletionTimestamp" not in pod["metadata"]
+    }
+    if not addresses:
+        raise SelftestFailed(
+            f"no pod {selector} runs in the namespace {api.namespace}",
+            reason="OperatorNotRunning",
+            remedy="see `kubectl describe` of the operator's Deployment and pods",
+        )
+    return "; ".join(_health(name, address, port) for name, address in addresses.items())
+
+
+def _health(pod: str, address: str, port: int) -> str:
+    url = f"http://{f'[{address}]' if ':' in address else address}:{port}/healthz"
+    try:
+        with urllib.request.urlopen(url, timeout=_SECONDS):
+            return f"the operator {pod} is healthy"
+    except urllib.error.HTTPError as error:
+        with error:
+            why = f"says {error.code} at {url}: {error.read(1024).decode(errors='replace')}"
+    except OSError as error:
+        why = f"does not answer at {url}: {error}"
+    raise SelftestFailed(
+        f"the operator {pod} {why}", reason="OperatorUnhealthy", remedy=f"see `kubectl logs {pod}`"
+    )
+
+
+def _said(error: urllib.error.HTTPError) -> str:
+    try:
+        message = json.load(error)["message"]
+    except (ValueError, KeyError, TypeError):
+        message = HTTPStatus(error.code).phrase
+    return f"the API server answers {error.code} to {error.geturl()}: {message}"
+
+
+def main(environment: Mapping[str, str], account: Path = ACCOUNT) -> int:
+    """Run both checks, print a line for each, return 1 when one failed.
+
+    `SELFTEST_SELECTOR` selects the operator's pod by its labels, `SELFTEST_PORT` is that of its health endpoint.
+    """
+    selector, port = environment["SELFTEST_SELECTOR"], int(environment["SELFTEST_PORT"])
+    try:
+        api = Api.of_pod(environment, account)
+    except SelftestFailed as error:
+        return _failed(error)
+    failed = 0
+    try:
+        _passed(operator_answers(api, selector, port))
+    except SelftestFailed as error:
+        failed = _failed(error)
+    try:
+        _passed(pipeline_is_taken(api))
+    except SelftestFailed as error:
+        failed = _failed(error)
+    return failed
+
+
+def _passed(line: str) -> None:
+    sys.stdout.write(f"ok      {line}\n")
+
+
+def _failed(error: SelftestFailed) -> int:
+    sys.stdout.write(f"FAILED  {error}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(os.environ))
