@@ -1,5 +1,6 @@
 """Spark's JVM as a child: in a session of its own, its output read line by line."""
 
+import atexit
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ from pyspark.java_gateway import launch_gateway
 
 from mainstem import logs
 from mainstem.errors import NotReady
-from mainstem.run import java
+from mainstem.run import commandline, java
 
 
 _LEVELS = {"FATAL": "error", "ERROR": "error", "WARN": "warning", "INFO": "info"}
@@ -55,18 +56,30 @@ def launch(conf: dict[str, str], output: Callable[[str], None], scratch: Path, *
     pump = _Pump(output)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+
+    def command(arguments: list[str]) -> list[str]:
+        home = Path(os.environ["SPARK_HOME"])
+        return commandline.driver(os.environ["JAVA_HOME"], home, conf, arguments, os.environ)
+
     try:
-        with pump.attached():
+        with _popen_hook(command, pump.start):
             gateway = launch_gateway(settings, pipes)
     except PySparkRuntimeError:
         raise NotReady(f"Spark's JVM did not start: {pump.last_words()}", reason="JvmNotStarted") from None
+    if os.environ.get(commandline.DUMP):
+        atexit.register(_ended, gateway.proc)
     return Jvm(gateway, pump.last_words)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the JVM's end, which is when it writes its archive of classes; a closed pipe tells it to end."""
+    if process.stdin is not None:
+        process.stdin.close()
+    process.wait()
 
 
 def _own_environment(scratch: Path) -> None:
     """The JVM is that of the installed pyspark, with our settings alone, whatever Spark the machine has besides."""
-    import pyspark
-
     for name in (
         "PYSPARK_GATEWAY_PORT",
         "PYSPARK_GATEWAY_SECRET",
@@ -76,10 +89,13 @@ def _own_environment(scratch: Path) -> None:
         os.environ.pop(name, None)
     os.environ |= {
         "JAVA_HOME": java.home(),
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_HOME": str(commandline.spark_home()),
         "SPARK_CONF_DIR": str(scratch),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+        "PYTHONHASHSEED": os.environ.get(
+            "PYTHONHASHSEED", "0"
+        ),  # of the JVM's Python workers: all hash a string alike
     }
 
 
@@ -95,11 +111,8 @@ class _Pump:
         """The last lines that were no log, on one line; a JVM that cannot start says so on either stream."""
         return " | ".join(self._said["stderr"] or self._said["stdout"]) or "it said nothing"
 
-    def attached(self) -> Any:
-        """While this context is open, the next process that py4j starts gets its pipes read."""
-        return _popen_hook(self._start)
-
-    def _start(self, process: subprocess.Popen[bytes]) -> None:
+    def start(self, process: subprocess.Popen[bytes]) -> None:
+        """Read both pipes of the process, each in a thread of its own."""
         for pipe, take in ((process.stdout, self._row), (process.stderr, self._log_line)):
             if pipe is not None:
                 threading.Thread(target=_read, args=(pipe, take), daemon=True, name="spark-output").start()
@@ -134,16 +147,23 @@ def _read(pipe: IO[bytes], take: Callable[[str], None]) -> None:
 
 
 class _popen_hook:  # noqa: N801 - reads as the context manager it is
-    """pyspark keeps the process to itself until the gateway is up; its pipes must be read before that."""
+    """While this context is open, `spark-submit ARGUMENTS` is started as the JVM that it would end in.
 
-    def __init__(self, started: Callable[[subprocess.Popen[bytes]], None]) -> None:
+    The script starts one JVM to ask it for the command line of the next, in which the class path has no fixed order.
+    And pyspark keeps the process to itself until the gateway is up; its pipes must be read before that.
+    """
+
+    def __init__(
+        self, command: Callable[[list[str]], list[str]], started: Callable[[subprocess.Popen[bytes]], None]
+    ) -> None:
+        self._command = command
         self._started = started
 
     def __enter__(self) -> None:
         from pyspark import java_gateway
 
-        def popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
-            process = subprocess.Popen(*args, **kwargs)
+        def popen(submit: list[str], **kwargs: Any) -> subprocess.Popen[bytes]:
+            process: subprocess.Popen[bytes] = subprocess.Popen(self._command(submit[1:]), **kwargs)
             self._started(process)
             return process
 

@@ -1,0 +1,146 @@
+"""The entry of an executor pod: Spark's environment in, a Java command line out."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mainstem.errors import NotReady
+from mainstem.run import commandline, executor
+
+
+ENVIRONMENT = {
+    "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@10.244.0.7:7078",
+    "SPARK_EXECUTOR_ID": "2",
+    "SPARK_EXECUTOR_CORES": "1",
+    "SPARK_EXECUTOR_MEMORY": "640m",
+    "SPARK_APPLICATION_ID": "spark-1",
+    "SPARK_EXECUTOR_POD_IP": "10.244.0.9",
+    "SPARK_EXECUTOR_POD_NAME": "flights-exec-2",
+    "SPARK_RESOURCE_PROFILE_ID": "0",
+}
+JARS = [Path("/m/a.jar")]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A Spark of one jar."""
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core.jar").touch()
+    return tmp_path
+
+
+def command(home: Path, **more: str) -> list[str]:
+    return executor.command(ENVIRONMENT | more, "/java", home, JARS)
+
+
+def test_the_command_line(home: Path) -> None:
+    assert command(home) == [
+        "/java/bin/java",
+        "-cp",
+        commandline.class_path(JARS, home),
+        "-Xmx640m",
+        "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
+        "--driver-url",
+        "spark://CoarseGrainedScheduler@10.244.0.7:7078",
+        "--executor-id",
+        "2",
+        "--cores",
+        "1",
+        "--app-id",
+        "spark-1",
+        "--hostname",
+        "10.244.0.9",
+        "--resourceProfileId",
+        "0",
+        "--podName",
+        "flights-exec-2",
+    ]
+
+
+def test_java_options_come_in_the_order_of_their_numbers(home: Path) -> None:
+    options = {f"SPARK_JAVA_OPT_{number}": f"-Dn={number}" for number in (10, 9, 0, 100)}
+    argv = command(home, **options, SPARK_JAVA_OPT_X="-Dno", SPARK_JAVA_OPTS="-Dneither")
+    assert [word for word in argv if word.startswith("-D")] == ["-Dn=0", "-Dn=9", "-Dn=10", "-Dn=100"]
+
+
+def test_an_option_with_a_space_stays_one_word(home: Path) -> None:
+    assert "-Dname=two words" in command(home, SPARK_JAVA_OPT_0="-Dname=two words")
+
+
+def test_an_extra_class_path_comes_last(home: Path) -> None:
+    assert command(home, SPARK_CLASSPATH="/x/*")[2] == f"{commandline.class_path(JARS, home)}:/x/*"
+
+
+def test_the_drivers_archive_serves_executors_and_is_never_written_by_them(home: Path) -> None:
+    argv = command(home, MAINSTEM_CDS_ARCHIVE="/x.jsa", MAINSTEM_CDS_DUMP="/y.jsa")
+    assert [word for word in argv if "Archive" in word] == ["-XX:SharedArchiveFile=/x.jsa"]
+
+
+def test_all_that_is_missing_is_named_at_once(home: Path) -> None:
+    with pytest.raises(NotReady, match=r"SPARK_DRIVER_URL.*SPARK_EXECUTOR_MEMORY") as told:
+        executor.command({"SPARK_EXECUTOR_ID": "1"}, "/java", home, JARS)
+    assert told.value.reason == "NotAnExecutor"
+    assert "SPARK_EXECUTOR_ID" not in str(told.value)
+
+
+def test_the_entry_imports_no_pyspark() -> None:
+    """Its import takes as long as the executor's JVM needs to start."""
+    code = (
+        "import sys, mainstem.run.executor; sys.exit('pyspark' in sys.modules or 'pydantic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+PIPELINE = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: ticks}
+spec:
+  connections: [{name: store, s3: {buckets: [lake], secretRef: {name: s3-user}}}]
+  sources: [{name: ticks, rate: {rowsPerSecond: 5}}]
+  queries:
+    - {name: keep, from: ticks, to: [{name: files, parquet: {path: s3a://lake/out}}]}
+  checkpoints: {location: s3a://lake/checkpoints}
+"""
+
+
+@pytest.fixture
+def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of an executor pod, below a folder."""
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE, encoding="utf-8")
+    secret = tmp_path / "secrets" / "s3-user"
+    secret.mkdir(parents=True)
+    (secret / "accessKey").write_text("who", encoding="utf-8")
+    (secret / "secretKey").write_text("hush", encoding="utf-8")
+    monkeypatch.setattr(executor, "DOCUMENT", tmp_path / "pipeline.yaml")
+    monkeypatch.setattr(executor, "PROFILES", tmp_path)
+    monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path / "secrets"))
+    return tmp_path
+
+
+def test_the_profiles_are_those_of_the_document(pod: Path) -> None:
+    executor.write_profiles()
+    file = pod / "s3-profiles"
+    assert file.read_text(encoding="utf-8").splitlines() == [
+        "[store]",
+        "aws_access_key_id = who",
+        "aws_secret_access_key = hush",
+    ]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_secrets_no_document_is_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAINSTEM_SECRETS", str(pod / "none"))
+    (pod / "pipeline.yaml").unlink()
+    executor.write_profiles()
+    assert not (pod / "s3-profiles").exists()
+
+
+def test_a_fault_is_one_line_and_its_exit_code(pod: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        executor.main()
+    assert end.value.code == 5
+    told = capsys.readouterr().err
+    assert told.startswith("error: these variables are not set: SPARK_DRIVER_URL")
+    assert "hush" not in told

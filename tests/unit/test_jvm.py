@@ -1,0 +1,82 @@
+"""The command line of Spark's JVM: one class path in one order, and nothing of Spark's own launcher left out."""
+
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from mainstem.run import commandline
+
+
+CONF = {
+    "spark.driver.memory": "3g",
+    "spark.driver.extraClassPath": "/m/b.jar:/m/a.jar",
+    "spark.driver.extraJavaOptions": "-Da=b '-Dname=two words'",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A Spark whose folder lists its jars in no order."""
+    (tmp_path / "jars").mkdir()
+    for name in ("spark-core.jar", "avro.jar", "slf4j-api-2.0.17.jar", "zstd.jar", "notes.txt"):
+        (tmp_path / "jars" / name).touch()
+    return tmp_path
+
+
+def driver(home: Path, **environment: str) -> list[str]:
+    return commandline.driver("/java", home, CONF, ["--conf", "a=b", "pyspark-shell"], environment)
+
+
+def test_the_class_path_is_written_out_in_one_order(home: Path) -> None:
+    names = [f"{home}/jars/{name}.jar" for name in ("slf4j-api-2.0.17", "avro", "spark-core", "zstd")]
+    assert commandline.class_path(["/m/b.jar", "/m/a.jar"], home).split(":") == [
+        "/m/b.jar",
+        "/m/a.jar",
+        *names,
+    ]
+
+
+def test_the_driver_is_what_spark_submit_would_start(home: Path) -> None:
+    argv = driver(home)
+    assert argv[:4] == [
+        "/java/bin/java",
+        "-cp",
+        commandline.class_path(["/m/b.jar", "/m/a.jar"], home),
+        "-Xmx3g",
+    ]
+    assert argv[4:6] == ["-Da=b", "-Dname=two words"]
+    assert argv[6:-4] == list(commandline.MODULE_OPTIONS)
+    assert argv[-4:] == ["org.apache.spark.deploy.SparkSubmit", "--conf", "a=b", "pyspark-shell"]
+
+
+def test_no_jars_of_our_own(home: Path) -> None:
+    argv = commandline.driver("/java", home, CONF | {"spark.driver.extraClassPath": ""}, [], {})
+    assert argv[2] == commandline.class_path([], home)
+
+
+def test_an_archive_is_used_where_one_is_named(home: Path) -> None:
+    used = driver(home, MAINSTEM_CDS_ARCHIVE="/x.jsa")
+    assert "-XX:SharedArchiveFile=/x.jsa" in used
+    assert "-Xlog:all=off:stdout" in used, "standard output belongs to the rows of console sinks"
+    assert not [option for option in driver(home) if "Archive" in option]
+
+
+def test_making_an_archive_uses_none(home: Path) -> None:
+    made = driver(home, MAINSTEM_CDS_ARCHIVE="/x.jsa", MAINSTEM_CDS_DUMP="/y.jsa")
+    assert [option for option in made if "Archive" in option] == ["-XX:ArchiveClassesAtExit=/y.jsa"]
+
+
+def test_the_archive_changes_nothing_else(home: Path) -> None:
+    plain, used = driver(home), driver(home, MAINSTEM_CDS_ARCHIVE="/x.jsa")
+    assert [
+        option for option in used if option not in commandline.sharing({commandline.ARCHIVE: "/x.jsa"})
+    ] == plain
+
+
+def test_the_module_options_are_those_of_sparks_launcher() -> None:
+    [launcher] = (commandline.spark_home() / "jars").glob("spark-launcher_*.jar")
+    with zipfile.ZipFile(launcher) as jar:
+        code = jar.read("org/apache/spark/launcher/JavaModuleOptions.class")
+    constants = re.findall(rb"-(?:XX:|-add-|-sun-|-enable-|Dio\.)[ -~]+", code)
+    assert sorted(constant.decode() for constant in constants) == sorted(commandline.MODULE_OPTIONS)
