@@ -1,0 +1,74 @@
+{{- define "mainstem.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Short enough for every suffix that is put to it. */}}
+{{- define "mainstem.fullname" -}}
+{{- $name := include "mainstem.name" . -}}
+{{- $both := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $both .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "mainstem.serviceAccount" -}}
+{{- default (ternary (include "mainstem.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{/* What the Deployment selects its pods by: never changes within a release. */}}
+{{- define "mainstem.selector" -}}
+app.kubernetes.io/name: {{ include "mainstem.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end -}}
+
+{{- define "mainstem.labels" -}}
+{{- with .Values.commonLabels -}}
+{{ toYaml . }}
+{{ end -}}
+{{ include "mainstem.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{/* (dict "image" ... "version" ...) -> repository:tag or repository@digest */}}
+{{- define "mainstem.image" -}}
+{{- if .image.digest -}}
+{{ .image.repository }}@{{ .image.digest }}
+{{- else -}}
+{{ .image.repository }}:{{ default .version .image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{/* [{name: a}, {name: b}] -> a,b */}}
+{{- define "mainstem.names" -}}
+{{- $names := list -}}
+{{- range . }}{{ $names = append $names .name }}{{ end -}}
+{{- join "," $names -}}
+{{- end -}}
+
+{{/* The security context of every container: with that of the pod it is what the level `restricted` asks for. */}}
+{{- define "mainstem.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- define "mainstem.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{/* A NetworkPolicyPeer of those who may ask for metrics, or all. */}}
+{{- define "mainstem.metricsFrom" -}}
+{{- with .Values.networkPolicy.metricsFrom -}}
+from:
+  - namespaceSelector:
+      matchLabels:
+        {{- toYaml . | nindent 8 }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,93 @@
+"""The table of rights, and that chart and drivers get what it says, no more."""
+
+import pytest
+from chart.rendering import ROOT, objects
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver, files, rules
+
+
+def kinds(values: dict, *wanted: str) -> list[dict]:
+    found = [found for found in objects(values, "--skip-tests") if found["kind"] in wanted]
+    return [role for role in found if not role["metadata"]["name"].endswith(("-view", "-edit"))]
+
+
+def test_the_charts_lists_are_those_of_the_table() -> None:
+    stale = [name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text]
+    assert not stale, f"{', '.join(stale)}: differs from the table; run make generate"
+
+
+def test_over_all_namespaces_by_one_cluster_role() -> None:
+    [role] = kinds({}, "ClusterRole", "Role")
+    assert role["rules"] == rules(IN_CLUSTER + IN_NAMESPACES)
+    [binding] = kinds({}, "ClusterRoleBinding", "RoleBinding")
+    assert binding["roleRef"] == {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": role["kind"],
+        "name": role["metadata"]["name"],
+    }
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "mainstem", "namespace": "mainstem"}]
+
+
+def test_over_some_namespaces_by_a_role_in_each() -> None:
+    values = {"watchNamespaces": ["a", "b"]}
+    [everywhere] = kinds(values, "ClusterRole")
+    assert everywhere["rules"] == rules(IN_CLUSTER)
+    roles = kinds(values, "Role")
+    assert {role["metadata"]["namespace"]: role["rules"] for role in roles} == dict.fromkeys(
+        "ab", rules(IN_NAMESPACES)
+    )
+    bindings = kinds(values, "RoleBinding")
+    assert [binding["metadata"]["namespace"] for binding in bindings] == ["a", "b"]
+    for binding in bindings:
+        assert binding["roleRef"]["kind"] == "Role"
+        assert binding["roleRef"]["name"] == roles[0]["metadata"]["name"]
+        assert binding["subjects"] == [
+            {"kind": "ServiceAccount", "name": "mainstem", "namespace": "mainstem"}
+        ]
+
+
+def test_none_are_made_where_something_else_makes_them() -> None:
+    made = [
+        found["kind"] for found in objects({"rbac": {"create": False, "aggregate": False}}, "--skip-tests")
+    ]
+    assert not {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"} & set(made)
+
+
+@pytest.mark.parametrize("executors", [False, True])
+def test_the_operator_holds_all_that_it_grants(executors: bool) -> None:
+    for granted in driver("flights", executors=executors):
+        assert any(held.covers(granted) for held in IN_NAMESPACES), granted
+
+
+def test_a_driver_without_executors_has_its_own_pipeline_alone() -> None:
+    rights = driver("flights", executors=False)
+    assert {right.names for right in rights} == {("flights",)}
+    assert {right.group for right in rights} == {"mainstem.dev"}
+
+
+def test_nothing_is_granted_that_gives_more_than_it_says() -> None:
+    every = IN_NAMESPACES + IN_CLUSTER + driver("flights", executors=True)
+    for right in every:
+        assert not {"*", "escalate", "bind", "impersonate"} & set(right.verbs)
+        assert "*" not in (right.group, *right.resources)
+        assert not {"pods/exec", "pods/ephemeralcontainers", "serviceaccounts/token"} & set(right.resources)
+        assert right.why
+    assert {right.verbs for right in every if "secrets" in right.resources} == {("create",)}
+
+
+@pytest.mark.parametrize(
+    ("held", "covers"),
+    [
+        (Right("", ("pods", "secrets"), ("get", "list"), ""), True),
+        (Right("", ("pods",), ("get",), "", ("a", "b")), True),
+        (Right("apps", ("pods",), ("get",), ""), False),
+        (Right("", ("secrets",), ("get",), ""), False),
+        (Right("", ("pods",), ("list",), ""), False),
+        (Right("", ("pods",), ("get",), "", ("b",)), False),
+    ],
+)
+def test_what_a_right_covers(held: Right, covers: bool) -> None:
+    assert held.covers(Right("", ("pods",), ("get",), "", ("a",))) is covers
+
+
+def test_a_right_for_some_objects_does_not_cover_one_for_all() -> None:
+    assert not Right("", ("pods",), ("get",), "", ("a",)).covers(Right("", ("pods",), ("get",), ""))

@@ -1,0 +1,88 @@
+"""The operator's environment: what the chart sets is what the operator reads."""
+
+import pytest
+from chart.rendering import objects
+from mainstem.errors import Exit
+from mainstem_operator.settings import SettingInvalid, Settings
+
+
+NEEDED = {"MAINSTEM_DRIVER_IMAGE": "app:1"}
+
+
+def environment(values: dict) -> dict[str, str]:
+    [deployment] = [found for found in objects(values) if found["kind"] == "Deployment"]
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    return {variable["name"]: variable.get("value", "") for variable in container["env"]}
+
+
+def test_only_the_image_is_needed() -> None:
+    assert Settings.from_environment(NEEDED) == Settings(driver_image="app:1")
+
+
+def test_the_charts_defaults_are_the_operators() -> None:
+    found = environment({})
+    assert Settings.from_environment(found) == Settings(driver_image="localhost/mainstem-app:0.1.0")
+    assert len(found) == len(Settings.__dataclass_fields__)
+
+
+def test_every_value_reaches_the_operator() -> None:
+    values = {
+        "driver": {
+            "image": {
+                "repository": "r.example:5000/app",
+                "digest": "sha256:" + "a" * 64,
+                "pullPolicy": "Always",
+            },
+            "imagePullSecrets": [{"name": "one"}, {"name": "two.example"}],
+        },
+        "watchNamespaces": ["a", "b"],
+        "ports": {"health": 8081, "metrics": 9091},
+        "logging": {"format": "console", "level": "debug"},
+        "resyncSeconds": 60,
+    }
+    assert Settings.from_environment(environment(values)) == Settings(
+        driver_image="r.example:5000/app@sha256:" + "a" * 64,
+        image_pull_policy="Always",
+        image_pull_secrets=("one", "two.example"),
+        namespaces=("a", "b"),
+        health_port=8081,
+        metrics_port=9091,
+        log_format="console",
+        log_level="debug",
+        resync_seconds=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("DRIVER_IMAGE", "", "is not set"),
+        ("DRIVER_IMAGE", " ", "is not set"),
+        ("DRIVER_IMAGE", "a b", "no space"),
+        ("IMAGE_PULL_POLICY", "always", "not one of Always, IfNotPresent, Never"),
+        ("IMAGE_PULL_SECRETS", "a,B", "has 'B'"),
+        ("NAMESPACES", "a.b", "has 'a.b'"),
+        ("NAMESPACES", "a,b c", "has 'b c'"),
+        ("HEALTH_PORT", "tcp://10.0.0.1:80", "not a whole number from 1 to 65535"),
+        ("HEALTH_PORT", "0", "not a whole number"),
+        ("HEALTH_PORT", "9090", "which MAINSTEM_HEALTH_PORT has"),
+        ("METRICS_PORT", "65536", "not a whole number"),
+        ("METRICS_PORT", "٣", "not a whole number"),
+        ("LOG_FORMAT", "xml", "not one of json, console"),
+        ("LOG_LEVEL", "INFO", "not one of debug, info, warning, error"),
+        ("RESYNC_SECONDS", "-1", "not a whole number from 1 to 86400"),
+        ("RESYNC_SECONDS", "1.5", "not a whole number"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(name: str, value: str, why: str) -> None:
+    with pytest.raises(SettingInvalid) as refused:
+        Settings.from_environment(NEEDED | {f"MAINSTEM_{name}": value})
+    assert refused.value.reason == "SettingInvalid"
+    assert refused.value.exit_code is Exit.USAGE
+    assert why in str(refused.value)
+    assert "MAINSTEM_" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_names_may_have_spaces_between_them_and_come_twice() -> None:
+    assert Settings.from_environment(NEEDED | {"MAINSTEM_NAMESPACES": " a, b ,,a"}).namespaces == ("a", "b")
