@@ -67,7 +67,12 @@ def objects(
     values: Mapping[str, Any] | None = None, *argv: str, release: str = NAMESPACE
 ) -> list[dict[str, Any]]:
     """The objects of a release, those of `helm test` among them."""
-    return [found for found in yaml.safe_load_all(text(values, *argv, release=release)) if found]
+    return parse(text(values, *argv, release=release))
+
+
+def parse(manifests: str) -> list[dict[str, Any]]:
+    """The objects of a text; by the loader in C, for the definition is long."""
+    return [found for found in yaml.load_all(manifests, Loader=yaml.CSafeLoader) if found]
 
 
 def plain_manifests() -> str:

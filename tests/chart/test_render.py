@@ -1,0 +1,333 @@
+"""What the chart makes of its values, seen as text: no server is asked."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from chart.rendering import CHART, PLAIN, ROOT, HelmRefused, helm, objects, parse, plain_manifests, text
+from mainstem import names
+from mainstem.schema import crd, crd_yaml
+
+
+SHIPPED = CHART / "crd" / "streamingpipelines.yaml"
+
+
+def kinds(found: list[dict]) -> set[str]:
+    return {each["kind"] for each in found}
+
+
+def the(kind: str, values: dict | None = None, suffix: str = "") -> dict:
+    [found] = [
+        each
+        for each in objects(values)
+        if each["kind"] == kind and each["metadata"]["name"] == f"mainstem{suffix}"
+    ]
+    return found
+
+
+def pod(values: dict | None = None) -> dict:
+    return the("Deployment", values)["spec"]["template"]
+
+
+def selected(labels: dict[str, str], by: dict[str, str]) -> bool:
+    return by.items() <= labels.items()
+
+
+def test_lint_has_nothing_to_say() -> None:
+    said = helm("lint", "--strict", CHART)
+    assert set(re.findall(r"\[(\w+)\] (.*)", said)) <= {("INFO", "Chart.yaml: icon is recommended")}
+
+
+def test_plain_manifests_are_the_charts_defaults() -> None:
+    assert PLAIN.read_text(encoding="utf-8") == plain_manifests(), "run make manifests"
+
+
+def test_plain_manifests_hold_what_the_chart_makes() -> None:
+    plain = parse(PLAIN.read_text(encoding="utf-8"))
+    assert plain.pop(0)["kind"] == "Namespace"
+    chart = objects({"crd": {"install": False}}, "--skip-tests")
+    for each in chart:
+        del each["metadata"]["labels"]["helm.sh/chart"]
+        del each["metadata"]["labels"]["app.kubernetes.io/managed-by"]
+    assert plain == chart
+    assert "Helm" not in yaml.safe_dump_all(plain)
+
+
+def test_the_charts_definition_is_the_generated_one() -> None:
+    assert SHIPPED.read_text(encoding="utf-8") == crd_yaml(), "run make generate"
+
+
+def test_the_definition_is_the_generated_one_but_for_what_helm_is_told() -> None:
+    found = the_definition()
+    annotations = found["metadata"].pop("annotations")
+    assert annotations.pop("helm.sh/resource-policy") == "keep"
+    wanted = crd()
+    assert annotations == wanted["metadata"].pop("annotations", {})
+    assert found["metadata"].pop("labels")["app.kubernetes.io/managed-by"] == "Helm"
+    assert found == wanted
+
+
+def test_the_definitions_text_is_copied_to_the_letter() -> None:
+    """Read and written again by Helm, long numbers lose their digits."""
+    assert SHIPPED.read_text(encoding="utf-8").partition("\nspec:\n")[2].strip() in text()
+
+
+def the_definition() -> dict:
+    [found] = [each for each in objects() if each["kind"] == "CustomResourceDefinition"]
+    return found
+
+
+def test_the_definition_can_be_left_to_others() -> None:
+    assert "CustomResourceDefinition" not in kinds(objects({"crd": {"install": False}}))
+
+
+def test_versions_are_those_of_the_operator() -> None:
+    version = tomllib.loads((ROOT / "operator" / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "version"
+    ]
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (version, version)
+
+
+def test_one_operator_at_a_time() -> None:
+    spec = the("Deployment")["spec"]
+    assert spec["replicas"] == 1
+    assert spec["strategy"] == {"type": "Recreate"}
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Pod"])
+def test_pods_pass_restricted(kind: str) -> None:
+    """The API server is asked too, in test_server.py; here every field that it looks at, and what we add."""
+    spec = pod()["spec"] if kind == "Deployment" else the("Pod", suffix="-test")["spec"]
+    context = spec["securityContext"]
+    assert context["runAsNonRoot"] is True
+    assert (context["runAsUser"], context["runAsGroup"]) == (names.UID, names.UID)
+    assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+    assert {next(iter(set(volume) - {"name"})) for volume in spec.get("volumes", [])} <= {"emptyDir"}
+    [container] = spec["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert container["resources"]["requests"]["cpu"]
+    assert container["resources"]["requests"]["memory"]
+    assert container["resources"]["limits"]["memory"]
+    assert spec["enableServiceLinks"] is False
+
+
+def test_the_operator_can_write_to_tmp_alone() -> None:
+    spec = pod()["spec"]
+    [container] = spec["containers"]
+    assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
+    assert [volume["name"] for volume in spec["volumes"]] == ["tmp"]
+
+
+@pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe", "readinessProbe"])
+def test_probes_ask_the_operator(probe: str) -> None:
+    [container] = pod({"ports": {"health": 8081}})["spec"]["containers"]
+    assert container[probe]["httpGet"] == {"path": "/healthz", "port": "health"}
+    assert {port["name"]: port["containerPort"] for port in container["ports"]} == {
+        "health": 8081,
+        "metrics": 9090,
+    }
+
+
+def test_the_deployment_selects_its_pods_and_no_driver() -> None:
+    deployment = the("Deployment")
+    by = deployment["spec"]["selector"]["matchLabels"]
+    assert selected(deployment["spec"]["template"]["metadata"]["labels"], by)
+    driver = {
+        names.NAME_LABEL: "mainstem",
+        names.MANAGED_LABEL: names.OPERATOR,
+        names.COMPONENT_LABEL: "driver",
+        names.PIPELINE_LABEL: "flights",
+    }
+    assert not selected(driver, by)
+    assert not selected(the("Pod", suffix="-test")["metadata"]["labels"], by)
+
+
+def test_an_upgrade_leaves_the_selector_alone() -> None:
+    changed = {"image": {"tag": "9"}, "commonLabels": {"a": "b"}, "podLabels": {"c": "d"}}
+    assert the("Deployment", changed)["spec"]["selector"] == the("Deployment")["spec"]["selector"]
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [
+        ({}, "localhost/mainstem-operator:0.1.0"),
+        ({"tag": "9"}, "localhost/mainstem-operator:9"),
+        ({"repository": "r.example:5000/x/o"}, "r.example:5000/x/o:0.1.0"),
+        ({"tag": "9", "digest": "sha256:" + "0" * 64}, "localhost/mainstem-operator@sha256:" + "0" * 64),
+    ],
+)
+def test_image(image: dict, found: str) -> None:
+    values = {"image": image | {"pullPolicy": "Never"}}
+    [container] = pod(values)["spec"]["containers"]
+    assert (container["image"], container["imagePullPolicy"]) == (found, "Never")
+    [container] = the("Pod", values, "-test")["spec"]["containers"]
+    assert (container["image"], container["imagePullPolicy"]) == (found, "Never")
+
+
+PLACED = {
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "a", "operator": "Exists"}],
+    "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    ],
+    "priorityClassName": "high",
+    "terminationGracePeriodSeconds": 7,
+    "imagePullSecrets": [{"name": "registry"}],
+}
+
+
+def test_where_the_operator_runs() -> None:
+    spec = pod(PLACED)["spec"]
+    assert {key: spec[key] for key in PLACED} == PLACED
+    assert set(PLACED) - set(pod()["spec"]) == set(PLACED) - {"terminationGracePeriodSeconds"}
+
+
+def test_labels_annotations_variables_and_resources() -> None:
+    values = {
+        "commonLabels": {"team": "data", "both": "common"},
+        "podLabels": {"both": "pod"},
+        "podAnnotations": {"note": "x"},
+        "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+        "resources": {"limits": {"cpu": 1}},
+        "serviceAccount": {"name": "me", "annotations": {"role": "r"}},
+    }
+    found = pod(values)
+    assert found["metadata"]["labels"].items() >= {"team": "data", "both": "pod"}.items()
+    assert found["metadata"]["annotations"]["note"] == "x"
+    assert found["spec"]["serviceAccountName"] == "me"
+    [container] = found["spec"]["containers"]
+    assert container["env"][-1] == {"name": "HTTPS_PROXY", "value": "http://proxy:3128"}
+    assert container["resources"]["limits"] == {"cpu": 1, "memory": "512Mi"}
+    for each in objects(values):
+        assert each["metadata"]["labels"]["team"] == "data"
+        if each["kind"] == "ServiceAccount" and each["metadata"]["name"] == "me":
+            assert each["metadata"]["annotations"] == {"role": "r"}
+
+
+def test_a_service_account_of_ones_own() -> None:
+    made = objects({"serviceAccount": {"create": False, "name": "mine"}}, "--skip-tests")
+    assert "ServiceAccount" not in kinds(made)
+    [binding] = [each for each in made if each["kind"] == "ClusterRoleBinding"]
+    assert binding["subjects"][0]["name"] == "mine"
+    assert pod({"serviceAccount": {"create": False}})["spec"]["serviceAccountName"] == "default"
+
+
+def test_names_follow_the_release() -> None:
+    def named(release: str, values: dict) -> str:
+        [found] = [each for each in objects(values, release=release) if each["kind"] == "Deployment"]
+        return found["metadata"]["name"]
+
+    assert named("streams", {}) == "streams-mainstem"
+    assert named("my-mainstem", {}) == "my-mainstem"
+    assert named("streams", {"fullnameOverride": "x"}) == "x"
+    assert named("a" * 53, {"nameOverride": "b"}) == "a" * 50
+
+
+def test_users_roles_say_nothing_of_the_status() -> None:
+    view, edit = the("ClusterRole", suffix="-view"), the("ClusterRole", suffix="-edit")
+    into = "rbac.authorization.k8s.io/aggregate-to-"
+    assert {label for label in view["metadata"]["labels"] if label.startswith(into)} == {
+        f"{into}view",
+        f"{into}edit",
+        f"{into}admin",
+    }
+    assert {label for label in edit["metadata"]["labels"] if label.startswith(into)} == {
+        f"{into}edit",
+        f"{into}admin",
+    }
+    assert {verb for rule in view["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert [rule["resources"] for rule in edit["rules"]] == [["streamingpipelines"]]
+
+
+def test_users_roles_can_be_left_out() -> None:
+    made = [each["metadata"]["name"] for each in objects({"rbac": {"aggregate": False}})]
+    assert not {"mainstem-view", "mainstem-edit"} & set(made)
+
+
+def test_monitors_and_policies_are_off() -> None:
+    assert not {"PodMonitor", "NetworkPolicy", "Service"} & kinds(objects())
+
+
+def test_monitors_find_operator_and_drivers() -> None:
+    values = {"podMonitor": {"enabled": True, "interval": "15s", "labels": {"release": "prometheus"}}}
+    operator, drivers = the("PodMonitor", values), the("PodMonitor", values, "-drivers")
+    assert selected(pod()["metadata"]["labels"], operator["spec"]["selector"]["matchLabels"])
+    [container] = pod()["spec"]["containers"]
+    [asked] = operator["spec"]["podMetricsEndpoints"]
+    assert asked == {"port": "metrics", "path": "/metrics", "interval": "15s"}
+    assert asked["port"] in {port["name"] for port in container["ports"]}
+    assert drivers["spec"]["selector"]["matchLabels"] == OURS | {names.COMPONENT_LABEL: "driver"}
+    assert drivers["spec"]["namespaceSelector"] == {"any": True}
+    assert drivers["spec"]["podTargetLabels"] == [names.PIPELINE_LABEL]
+    for monitor in (operator, drivers):
+        assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    some = the("PodMonitor", values | {"watchNamespaces": ["a"]}, "-drivers")
+    assert some["spec"]["namespaceSelector"] == {"matchNames": ["a"]}
+
+
+OURS = {names.NAME_LABEL: "mainstem", names.MANAGED_LABEL: names.OPERATOR}
+
+
+def test_policies() -> None:
+    values = {
+        "networkPolicy": {
+            "enabled": True,
+            "metricsFrom": {"name": "monitoring"},
+            "apiServerPorts": [6443],
+            "pipelineNamespaces": ["a"],
+        }
+    }
+    monitoring = [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}]
+    operator = the("NetworkPolicy", values)["spec"]
+    assert selected(pod()["metadata"]["labels"], operator["podSelector"]["matchLabels"])
+    assert operator["ingress"] == [
+        {"ports": [{"port": "health"}]},
+        {"ports": [{"port": "metrics"}], "from": monitoring},
+    ]
+    assert operator["egress"][1] == {"ports": [{"port": 6443}]}
+    drivers = the("NetworkPolicy", values, "-drivers")
+    executors = the("NetworkPolicy", values, "-executors")
+    assert drivers["metadata"]["namespace"] == executors["metadata"]["namespace"] == "a"
+    executor = [{"podSelector": {"matchLabels": OURS | {names.COMPONENT_LABEL: "executor"}}}]
+    assert drivers["spec"]["ingress"] == [
+        {"ports": [{"port": names.HTTP_PORT}], "from": monitoring},
+        {"ports": [{"port": names.DRIVER_PORT}, {"port": names.BLOCK_MANAGER_PORT}], "from": executor},
+    ]
+    assert executors["spec"]["ingress"] == [{"from": [{"podSelector": {"matchLabels": OURS}}]}]
+
+
+def test_policies_for_all_who_ask() -> None:
+    values = {"networkPolicy": {"enabled": True, "pipelineNamespaces": ["a"]}}
+    assert the("NetworkPolicy", values)["spec"]["ingress"][1] == {"ports": [{"port": "metrics"}]}
+    assert the("NetworkPolicy", values, "-drivers")["spec"]["ingress"][0] == {
+        "ports": [{"port": names.HTTP_PORT}]
+    }
+
+
+def test_the_self_test_goes_away_when_it_passes() -> None:
+    hooks = [each for each in objects() if "helm.sh/hook" in each["metadata"].get("annotations", {})]
+    assert kinds(hooks) == {"Pod", "ServiceAccount", "Role", "RoleBinding"}
+    for hook in hooks:
+        annotations = hook["metadata"]["annotations"]
+        assert annotations["helm.sh/hook"] == "test"
+        assert annotations["helm.sh/hook-delete-policy"] == "before-hook-creation,hook-succeeded"
+    [container] = the("Pod", suffix="-test")["spec"]["containers"]
+    module = container["command"][-1]
+    assert Path(ROOT / "operator" / "src" / module.replace(".", "/")).with_suffix(".py").is_file()
+    selector = next(each["value"] for each in container["env"] if each["name"] == "SELFTEST_SELECTOR")
+    by = dict(pair.split("=") for pair in selector.split(","))
+    assert selected(pod()["metadata"]["labels"], by)
+
+
+def test_old_clusters_are_refused() -> None:
+    with pytest.raises(HelmRefused, match=r"requires kubeVersion: >=1\.29"):
+        helm("template", "mainstem", CHART, "--kube-version", "1.28.15")
