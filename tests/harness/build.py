@@ -1,4 +1,4 @@
-"""Build the test bed's tools ahead: `python -m harness.build [versitygw|etcd|kubernetes|kafka ...]`, all by default."""
+"""Build the test bed's tools ahead: `python -m harness.build [kafka|versitygw|etcd|kubernetes|... ...]`, all by default."""
 
 import argparse
 import sys
@@ -15,6 +15,10 @@ TOOLS: dict[str, Callable[[], Built]] = {
     "versitygw": gotools.VERSITYGW.build,
     "etcd": gotools.ETCD.build,
     "kubernetes": gotools.kubernetes().build,
+    "coredns": gotools.COREDNS.build,
+    "pause": gotools.PAUSE.build,
+    "helm": gotools.HELM.build,
+    "kindconfig": gotools.KINDCONFIG.build,
 }
 
 

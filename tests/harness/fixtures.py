@@ -4,11 +4,14 @@ Tests share them, so they take names of their own for topics, buckets and object
 one for itself: `with Broker() as broker: ...`.
 """
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from harness.apiserver import ControlPlane
+from harness.cluster.base import Cluster
+from harness.cluster.choose import cluster as this_machines_cluster
 from harness.kafka import Broker
 from harness.s3 import S3Server
 
@@ -32,3 +35,13 @@ def control_plane() -> Iterator[ControlPlane]:
     """A running Kubernetes API server."""
     with ControlPlane() as plane:
         yield plane
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A running Kubernetes cluster of one node; one that was up already (`make cluster-up`) is used and left."""
+    found = this_machines_cluster(print)
+    new = found.up(owner=os.getpid())
+    yield found
+    if new:
+        found.down()

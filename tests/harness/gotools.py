@@ -37,7 +37,9 @@ class GoTool:
 
     @property
     def version(self) -> str:
-        """The version that go.mod requires, like `v1.8.0`."""
+        """The version that go.mod requires, like `v1.8.0`; `own` where the program is all ours."""
+        if not self.requires:
+            return "own"
         text = (self.folder / "go.mod").read_text()
         found = re.search(rf"^(?:require)?\s+{re.escape(self.requires)} (v\S+)", text, re.MULTILINE)
         if found is None:
@@ -78,10 +80,22 @@ class GoTool:
 VERSITYGW = GoTool(
     "versitygw", "github.com/versity/versitygw", ("github.com/versity/versitygw/cmd/versitygw",)
 )
+_KUBERNETES = (
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-proxy",
+    "kube-scheduler",
+    "kubectl",
+    "kubelet",
+)
 ETCD = GoTool("etcd", "go.etcd.io/etcd/server/v3", (".",))
+COREDNS = GoTool("coredns", "github.com/coredns/coredns", (".",))
+PAUSE = GoTool("pause", "", (".",))
+HELM = GoTool("helm", "helm.sh/helm/v3", ("helm.sh/helm/v3/cmd/helm",))
+KINDCONFIG = GoTool("kindconfig", "sigs.k8s.io/kind", (".",))
 
 
-def kubernetes(commands: Sequence[str] = ("kube-apiserver",)) -> GoTool:
+def kubernetes(commands: Sequence[str] = _KUBERNETES) -> GoTool:
     """Return the tool that holds the given commands of Kubernetes: names under `k8s.io/kubernetes/cmd`."""
     packages = tuple(f"k8s.io/kubernetes/cmd/{command}" for command in sorted(commands))
     return GoTool("kubernetes", "k8s.io/kubernetes", packages, "k8s.io/component-base/version.gitVersion")

@@ -1,0 +1,180 @@
+"""What the bare cluster makes on the machine outside its node, and how each of it is removed again."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness import kubeflags
+from harness.cluster import layout
+from harness.cluster.configs import write_json
+from harness.cluster.state import VARIABLE, State
+from harness.errors import HarnessError
+
+
+_TESTS = Path(__file__).parents[2]
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_KERNEL = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1}
+"""Settings that kubelet asks for."""
+
+
+def start_node(state: State, servers: dict[str, list[str]]) -> None:
+    """Start the node, detached from this process, and link it to the machine."""
+    _make_folders(state)
+    for hierarchy in _hierarchies():
+        (hierarchy / layout.CGROUP).mkdir(exist_ok=True)
+    if not Path("/proc/sys/net/bridge").exists():
+        run("modprobe", "br_netfilter")
+    plan = {
+        "run": str(layout.RUN),
+        "data": str(layout.DATA),
+        "logs": str(layout.LOGS),
+        "hidden": [str(path) for path in layout.HIDDEN],
+        "kernel": _KERNEL,
+        "address": f"{layout.NODE_ADDRESS}/30",
+        "services": kubeflags.SERVICES,
+        "servers": servers,
+    }
+    write_json(layout.PLAN, plan)
+    _spawn(state)
+    _link(_first_process(state))
+
+
+def remove_all(state: State) -> None:
+    """End the cluster's processes and remove what was made; what is gone already is no error."""
+    _end(state)
+    subprocess.run(["ip", "link", "delete", layout.LINK], capture_output=True, check=False)
+    for hierarchy in _hierarchies():
+        _remove_cgroups(hierarchy / layout.CGROUP)
+    for folder in reversed(state.folders):
+        if Path(folder).exists():
+            Path(folder).rmdir()
+    for path in (layout.DATA, *layout.RUN.iterdir()):
+        if path.is_dir():
+            _refuse_mounts(path)
+            shutil.rmtree(path)
+        elif path != layout.STATE:
+            path.unlink(missing_ok=True)
+    layout.STATE.unlink()  # the last: until then another `down` can go on where this one was interrupted
+    layout.RUN.rmdir()
+
+
+def run(*argv: str | Path) -> str:
+    """Return what a command says.
+
+    :raises HarnessError: when it fails, with its own words.
+    """
+    words = [str(word) for word in argv]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise HarnessError(f"{words[0]} is not installed; run `sh bootstrap.sh debs` as root once") from None
+    if done.returncode:
+        raise HarnessError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def _make_folders(state: State) -> None:
+    for path in layout.HIDDEN:
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            state.folders.append(str(folder))
+            state.write(layout.STATE)
+            folder.mkdir()
+
+
+def _spawn(state: State) -> None:
+    environment = {"PATH": _PATH, "HOME": "/root", "PYTHONPATH": str(_TESTS), VARIABLE: state.token}
+    namespaces = ["--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--uts", "--ipc"]
+    argv = ["setsid", "--fork", "unshare", *namespaces, "--mount", "--propagation", "slave"]
+    with (layout.LOGS / "node.log").open("ab") as out:
+        subprocess.run(
+            [*argv, sys.executable, "-m", "harness.cluster.node", str(layout.PLAN)],
+            env=environment,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            check=True,
+        )
+
+
+def _first_process(state: State) -> int:
+    """The node's first process, by its id on the machine."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for pid in state.processes():
+            if _is_first(pid):
+                return pid
+        time.sleep(0.02)
+    raise HarnessError(f"the node did not start: {(layout.LOGS / 'node.log').read_text().strip()}")
+
+
+def _is_first(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    ids = next(line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:"))
+    return len(ids) > 1 and ids[-1] == "1"
+
+
+def _link(node: int) -> None:
+    run("ip", "link", "add", layout.LINK, "type", "veth", "peer", "name", "eth0", "netns", str(node))
+    run("ip", "address", "add", f"{layout.HOST_ADDRESS}/30", "dev", layout.LINK)
+    run("ip", "link", "set", layout.LINK, "up")
+
+
+def _end(state: State) -> None:
+    """Kill and wait: when the node's first process is gone, the kernel has ended all others in it."""
+    deadline = time.monotonic() + 30
+    while pids := state.processes():
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        if time.monotonic() > deadline:
+            raise HarnessError(f"processes of the cluster do not end: {pids}")
+        time.sleep(0.05)
+
+
+def _hierarchies() -> Iterator[Path]:
+    """The root of each cgroup hierarchy: one on version 2, one for each controller on version 1."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        if after.startswith("cgroup"):
+            yield Path(before.split()[4])
+
+
+def _remove_cgroups(top: Path) -> None:
+    """Remove a cgroup and all below it; the kernel may need a moment until the last process has left."""
+    deadline = time.monotonic() + 10
+    for folder, _, _ in os.walk(top, topdown=False):
+        while True:
+            try:
+                Path(folder).rmdir()
+                break
+            except FileNotFoundError:
+                break
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    raise HarnessError(f"cannot remove the cgroup {folder}: {error}") from None
+                time.sleep(0.05)
+
+
+def _refuse_mounts(path: Path) -> None:
+    places = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    if inside := [place for place in places if place.startswith(f"{path}/")]:
+        raise HarnessError(f"something is mounted in {path}, so it is not removed: {', '.join(inside)}")
+
+
+def read_json(*argv: str) -> list[dict[str, object]]:
+    """Return what a command of iproute2 says as JSON."""
+    found: list[dict[str, object]] = json.loads(run(*argv) or "[]")
+    return found

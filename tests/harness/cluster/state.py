@@ -1,0 +1,80 @@
+"""What the bare cluster has made, on disk before it is made: so that `down` finds it all, whatever died in between."""
+
+import json
+import secrets
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Self
+
+from harness.errors import HarnessError
+
+
+VARIABLE = "MAINSTEM_TEST_CLUSTER"
+"""The environment variable that carries a cluster's token; only the cluster's own processes have it."""
+
+
+@dataclass
+class State:
+    """One cluster's record.
+
+    Attributes:
+        token: what the environment of each of its processes says. Unlike a process id it is never given to another.
+        folders: folders of the machine that were made, empty, as places to mount on; the last made comes last.
+        owner: the process whose cluster it is, as `process id:start time`; empty when it is to stay.
+    """
+
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    folders: list[str] = field(default_factory=list)
+    owner: str = ""
+
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """Return the record, None when there is no file.
+
+        :raises HarnessError: when the file is not one of ours.
+        """
+        try:
+            return cls(**json.loads(path.read_text()))
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError) as error:
+            raise HarnessError(f"{path} is not the record of a test cluster ({error}); not touched") from None
+
+    def write(self, path: Path) -> None:
+        """Write the record, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.touch(mode=0o600)
+        part.write_text(json.dumps(asdict(self), indent=1))
+        part.rename(path)
+
+    def processes(self) -> list[int]:
+        """The ids of the cluster's own processes that run, in no order."""
+        wanted = f"{VARIABLE}={self.token}".encode()
+        return [pid for pid in _pids() if wanted in _environment(pid)]
+
+    def owner_is_dead(self) -> bool:
+        """Whether the cluster was one process's and that process is gone."""
+        return bool(self.owner) and identity(int(self.owner.partition(":")[0])) != self.owner
+
+
+def identity(pid: int) -> str:
+    """Return `process id:start time`, which no later process shares until the next boot; empty when there is none."""
+    try:
+        # The name, in parentheses, may hold anything; what follows it begins with the third field.
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    return "" if after_name[0] == "Z" else f"{pid}:{after_name[19]}@{boot}"
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # gone, or a kernel thread
+        return []

@@ -1,0 +1,3 @@
+module harness/pause
+
+go 1.26.0
