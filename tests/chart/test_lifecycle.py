@@ -1,0 +1,97 @@
+"""Install beside a definition that is there, upgrade, uninstall, install again: the definition and the pipelines stay, and the runbook's command works."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from chart.rendering import CHART, ROOT, HelmRefused
+from chart.server import Cluster, Refused
+from documents import document
+
+
+CRD = "crd/streamingpipelines.mainstem.dev"
+FREE = CHART / "files" / "release-pipelines.sh"
+
+
+def next_version(folder: Path) -> Path:
+    """A chart like ours, one version on: its definition has a field more."""
+    chart = shutil.copytree(CHART, folder / "mainstem")
+    path = chart / "crd" / "streamingpipelines.yaml"
+    crd = yaml.safe_load(path.read_text(encoding="utf-8"))
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["motto"] = {"type": "string"}
+    path.write_text(yaml.safe_dump(crd, sort_keys=False), encoding="utf-8")
+    about = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
+    about |= {"version": "0.2.0", "appVersion": "0.2.0"}
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(about), encoding="utf-8")
+    return chart
+
+
+def pipeline(name: str, finalizers: list[str], **spec: Any) -> dict[str, Any]:
+    found = document("smallest")
+    found["metadata"] = {"name": name, "namespace": "a", "finalizers": finalizers}
+    found["spec"] |= spec
+    return found
+
+
+def driver_image(cluster: Cluster) -> str:
+    deployment = cluster.get("deployment", "mainstem", "--namespace=mainstem")
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    return next(each["value"] for each in container["env"] if each["name"] == "MAINSTEM_DRIVER_IMAGE")
+
+
+def test_a_release_from_its_first_day_to_its_last(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.run("kubectl", "apply", "--filename", str(ROOT / "k8s" / "crd"))
+    with pytest.raises(HelmRefused, match="cannot be imported into the current release"):
+        cluster.helm("install", "mainstem", CHART)
+    notes = cluster.helm("install", "mainstem", CHART, "--take-ownership")
+    assert "It sees to the pipelines of all namespaces." in notes
+    assert "helm test mainstem --namespace mainstem" in notes
+    assert [line.strip() for line in notes.splitlines()[-6:]] == [
+        line.strip() for line in FREE.read_text(encoding="utf-8").splitlines()
+    ]
+    cluster.kubectl("wait", "--for=condition=Established", CRD, "--timeout=30s")
+    cluster.apply(pipeline("drained", ["mainstem.dev/drain"]))
+    cluster.apply(pipeline("both", ["example.com/first", "mainstem.dev/drain", "example.com/last"]))
+    cluster.apply(pipeline("bare", []))
+    with pytest.raises(Refused, match="motto"):
+        cluster.apply(pipeline("new", [], motto="x"))
+    before = {
+        each["metadata"]["name"]: each["metadata"]["uid"] for each in cluster.get("sp", "-n", "a")["items"]
+    }
+
+    cluster.helm("upgrade", "mainstem", next_version(tmp_path))
+    assert driver_image(cluster).endswith(":0.2.0")
+    cluster.apply(pipeline("bare", [], motto="x"))
+    assert cluster.get("sp", "bare", "-n", "a")["spec"]["motto"] == "x"
+
+    assert "kept due to the resource policy" in cluster.helm("uninstall", "mainstem")
+    assert cluster.get(CRD)["metadata"]["name"]
+    after = {
+        each["metadata"]["name"]: each["metadata"]["uid"] for each in cluster.get("sp", "-n", "a")["items"]
+    }
+    assert after == before
+    left = cluster.kubectl(
+        "get",
+        "deployment,serviceaccount,clusterrole,clusterrolebinding,role,rolebinding",
+        "-A",
+        "--output=name",
+    )
+    assert [name for name in left.splitlines() if name.rpartition("/")[2].startswith("mainstem")] == []
+
+    cluster.kubectl("delete", "sp", "drained", "both", "--namespace=a", "--wait=false")
+    assert cluster.get("sp", "drained", "-n", "a")["metadata"]["deletionTimestamp"]
+    cluster.run("sh", "-eu", str(FREE))
+    assert {
+        each["metadata"]["name"]: each["metadata"].get("finalizers")
+        for each in cluster.get("sp", "-n", "a")["items"]
+    } == {
+        "both": ["example.com/first", "example.com/last"],
+        "bare": None,
+    }
+    cluster.run("sh", "-eu", str(FREE))
+
+    cluster.helm("install", "mainstem", CHART)
+    assert cluster.get("sp", "bare", "-n", "a")["metadata"]["uid"] == before["bare"]
