@@ -3,7 +3,6 @@
 import fcntl
 import json
 import ssl
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -12,23 +11,25 @@ from pathlib import Path
 
 from harness import gotools
 from harness.cache import cache_root, tail
-from harness.cluster import addons, guard, host, layout, oci, plan
+from harness.cluster import addons, guard, host, oci, plan
 from harness.cluster.base import Cluster
+from harness.cluster.layout import Layout
 from harness.cluster.state import State, identity
 from harness.errors import HarnessError
 
 
 class Bare(Cluster):
-    """The bare cluster of this machine; there is at most one.
+    """The bare cluster at one layout, by default the one that all share.
 
     `report` is called with a line for each phase of `up`, and of its seconds.
     """
 
     provider = "bare"
-    kubeconfig = layout.KUBECONFIG
 
-    def __init__(self, report: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, report: Callable[[str], None] = lambda line: None, at: Layout | None = None) -> None:
         self._report = report
+        self._at = at or Layout()
+        self.kubeconfig = self._at.kubeconfig
 
     def up(self, owner: int | None = None) -> bool:
         guard.check_machine()
@@ -36,44 +37,45 @@ class Bare(Cluster):
         gotools.ETCD.build()
         gotools.kubernetes().build()
         with _alone():
-            state = State.read(layout.STATE)
-            if state is not None and self._usable(state):
+            state = State.read(self._at.state)
+            if state is not None and self._usable(state, owner):
                 return False
             if state is not None:
                 self._report("what is left of an earlier cluster is removed")
-                host.remove_all(state)
-            guard.check_free()
+                host.remove_all(self._at, state)
+            guard.check_free(self._at)
             state = State(owner=identity(owner) if owner else "")
-            state.write(layout.STATE)
+            state.write(self._at.state)
             try:
                 self._start(state, images)
             except BaseException:
-                host.remove_all(state)
+                host.remove_all(self._at, state)
                 raise
         return True
 
     def down(self) -> bool:
         with _alone():
-            state = State.read(layout.STATE)
+            state = State.read(self._at.state)
             if state is None:
+                guard.check_nothing_there(self._at)
                 return False
             guard.check_machine()
-            host.remove_all(state)
+            host.remove_all(self._at, state)
         return True
 
     def load(self, archive: Path) -> None:
-        if not layout.CONTAINERD.exists():
+        if not self._at.containerd.exists():
             raise HarnessError("the test cluster is not up; run `make cluster-up`")
-        host.run("ctr", "--address", layout.CONTAINERD, "-n", "k8s.io", "images", "import", archive)
+        host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", "images", "import", archive)
 
     def running(self) -> bool:
-        state = State.read(layout.STATE)
+        state = State.read(self._at.state)
         return state is not None and bool(state.processes()) and self._ready("/readyz")
 
-    def _usable(self, state: State) -> bool:
+    def _usable(self, state: State, owner: int | None) -> bool:
         if not self.running():
             return False
-        if not state.owner:
+        if state.owner in {"", identity(owner) if owner else ""}:
             return True
         if state.owner_is_dead():
             return False
@@ -84,30 +86,38 @@ class Bare(Cluster):
 
     def _start(self, state: State, images: dict[str, Path]) -> None:
         began = time.monotonic()
-        layout.LOGS.mkdir(parents=True)
-        with tempfile.TemporaryDirectory(prefix="mainstem-images-") as folder:
-            names = {tool: _image(tool, executable) for tool, executable in images.items()}
-            host.start_node(state, plan.write(names["pause"]))
-            self._phase("containerd answers", began, self._containerd_answers)
-            for tool, executable in images.items():
-                archive = Path(folder) / f"{tool}.tar"
-                oci.write(executable, names[tool], archive)
-                self.load(archive)
+        self._at.run.mkdir(exist_ok=True)
+        names = {tool: _image(tool, executable) for tool, executable in images.items()}
+        host.start_node(self._at, state, plan.write(self._at, names["pause"]))
+        self._phase("containerd answers", began, self._containerd_answers)
+        for tool, executable in images.items():
+            archive = self._at.data / f"{tool}.tar"
+            oci.write(executable, names[tool], archive)
+            self.load(archive)
+            archive.unlink()
         self._phase("the API server is ready", began, lambda: self._ready("/readyz"))
         self._phase(
             "the default namespace is there", began, lambda: self._ready("/api/v1/namespaces/default")
         )
         self.kubectl("apply", "-f", "-", stdin=json.dumps(addons.dns(names["coredns"])))
-        node = "jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}"
-        self._phase("the node is Ready", began, lambda: self.kubectl("get", "nodes", "-o", node) == "True")
-        dns = ("get", "deployment", "-n", "kube-system", "coredns", "-o", "jsonpath={.status.readyReplicas}")
-        self._phase("DNS is ready", began, lambda: self.kubectl(*dns) == "1")
+        node = ("nodes", "-o", "jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}")
+        self._phase("the node is Ready", began, lambda: self._says("True", *node))
+        dns = ("deployment", "coredns", "-n", "kube-system", "-o", "jsonpath={.status.readyReplicas}")
+        self._phase("DNS is ready", began, lambda: self._says("1", *dns))
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        self._phase("pods can be made", began, lambda: self._ready(account))
+
+    def _says(self, wanted: str, *words: str) -> bool:
+        try:
+            return self.kubectl("get", *words) == wanted
+        except HarnessError:  # a server that was just started may fall silent once more
+            return False
 
     def _phase(self, what: str, began: float, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 90
         while not holds():
             if time.monotonic() > deadline:
-                logs = [layout.LOGS / "node.log", *sorted(layout.LOGS.glob("k*.log"))]
+                logs = [self._at.logs / "node.log", *sorted(self._at.logs.glob("k*.log"))]
                 words = "\n".join(f"--- the end of {log.name}\n{tail(log, 12)}" for log in logs)
                 raise HarnessError(f"the cluster did not come up: not within 90 s: {what}\n{words}")
             time.sleep(0.1)
@@ -115,20 +125,20 @@ class Bare(Cluster):
 
     def _containerd_answers(self) -> bool:
         try:
-            host.run("ctr", "--address", layout.CONTAINERD, "--timeout", "2s", "version")
+            host.run("ctr", "--address", self._at.containerd, "--timeout", "2s", "version")
         except HarnessError:
             return False
         return True
 
     def _ready(self, path: str) -> bool:
-        config = layout.DATA / "config"
+        config = self._at.config
         try:
             tls = ssl.create_default_context(cafile=config / "ca.crt")
             tls.load_cert_chain(config / "kubernetes-admin.crt", config / "kubernetes-admin.key")
             opener = urllib.request.build_opener(
                 urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls)
             )
-            with opener.open(layout.URL + path, timeout=2) as answer:
+            with opener.open(self._at.url + path, timeout=2) as answer:
                 return bool(answer.status == 200)
         except OSError:  # refused, timed out, an HTTP error, no certificate: not yet
             return False

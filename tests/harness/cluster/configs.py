@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster import layout
+from harness.cluster.layout import Layout
 from harness.errors import HarnessError
 from harness.pki import Pair
 
@@ -20,23 +21,23 @@ def write_json(path: Path, value: object) -> Path:
     return path
 
 
-def containerd(folder: Path, pause_image: str) -> Path:
-    """Write containerd's configuration below a folder; return its path.
+def containerd(at: Layout, pause_image: str) -> Path:
+    """Write containerd's configuration; return its path.
 
     Everything that containerd would put elsewhere is put into the cluster's folders. Without `restrict_oom_score_adj`
     no container starts where the machine withholds CAP_SYS_RESOURCE, as sandboxes and CI runners do.
     """
-    path = folder / "containerd.toml"
+    path = at.config / "containerd.toml"
     path.write_text(
         f"""version = 2
-root = "{layout.DATA}/containerd"
-state = "{layout.RUN}/containerd"
+root = "{at.data}/containerd"
+state = "{at.run}/containerd"
 disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs",
   "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs"]
 [grpc]
-  address = "{layout.CONTAINERD}"
+  address = "{at.containerd}"
 [plugins."io.containerd.internal.v1.opt"]
-  path = "{layout.DATA}/opt"
+  path = "{at.data}/opt"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{pause_image}"
   restrict_oom_score_adj = true
@@ -48,23 +49,23 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
       runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{_cni_plugins()}"
-    conf_dir = "{folder / "cni"}"
+    conf_dir = "{at.config}/cni"
 """
     )
     return path
 
 
-def cni(folder: Path) -> None:
-    """Write the pods' network below a folder: a bridge, addresses of one range, and host ports."""
+def cni(at: Layout) -> None:
+    """Write the pods' network: a bridge, addresses of one range, and host ports."""
     ipam = {
         "type": "host-local",
         "ranges": [[{"subnet": layout.PODS}]],
         "routes": [{"dst": "0.0.0.0/0"}],
-        "dataDir": str(layout.DATA / "addresses"),
+        "dataDir": str(at.data / "addresses"),
     }
     bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "ipMasq": True, "hairpinMode": True}
     write_json(
-        folder / "cni" / "10-pods.conflist",
+        at.config / "cni" / "10-pods.conflist",
         {
             "cniVersion": "0.4.0",
             "name": "pods",
@@ -73,11 +74,11 @@ def cni(folder: Path) -> None:
     )
 
 
-def kubelet(folder: Path, authority: Path, serving: Pair) -> Path:
+def kubelet(at: Layout, authority: Path, serving: Pair) -> Path:
     """Write kubelet's configuration; return its path. Images are never collected: nobody could pull them again."""
     eviction = {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"}
     settings = {
-        "address": layout.NODE_ADDRESS,
+        "address": at.node_address,
         "authentication": {
             "anonymous": {"enabled": False},
             "webhook": {"enabled": True},
@@ -86,9 +87,9 @@ def kubelet(folder: Path, authority: Path, serving: Pair) -> Path:
         "authorization": {"mode": "Webhook"},
         "tlsCertFile": str(serving.certificate),
         "tlsPrivateKeyFile": str(serving.key),
-        "containerRuntimeEndpoint": f"unix://{layout.CONTAINERD}",
+        "containerRuntimeEndpoint": f"unix://{at.containerd}",
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": f"/{layout.CGROUP}",
+        "cgroupRoot": f"/{at.cgroup}",
         "failCgroupV1": False,
         "failSwapOn": False,
         "enforceNodeAllocatable": [],
@@ -97,21 +98,23 @@ def kubelet(folder: Path, authority: Path, serving: Pair) -> Path:
         "clusterDNS": [layout.DNS_SERVICE],
         "clusterDomain": "cluster.local",
         "resolvConf": "",
-        "podLogsDir": str(layout.DATA / "pod-logs"),
-        "volumePluginDir": str(layout.DATA / "volume-plugins"),
+        "podLogsDir": str(at.data / "pod-logs"),
+        "volumePluginDir": str(at.data / "volume-plugins"),
         "healthzPort": 0,
     }
-    return write_json(folder / "kubelet.json", _config("kubelet.config.k8s.io/v1beta1", "Kubelet", settings))
+    return write_json(
+        at.config / "kubelet.json", _config("kubelet.config.k8s.io/v1beta1", "Kubelet", settings)
+    )
 
 
-def kube_proxy(folder: Path, kubeconfig: Path) -> Path:
+def kube_proxy(at: Layout, kubeconfig: Path) -> Path:
     """Write kube-proxy's configuration; return its path. It leaves the limits of conntrack alone: the machine's."""
     settings = {
         "clientConnection": {"kubeconfig": str(kubeconfig)},
         "mode": "iptables",
         "clusterCIDR": layout.PODS,
-        "hostnameOverride": layout.NODE,
-        "bindAddress": layout.NODE_ADDRESS,
+        "hostnameOverride": at.node,
+        "bindAddress": at.node_address,
         "conntrack": {
             "maxPerCore": 0,
             "min": 0,
@@ -121,7 +124,7 @@ def kube_proxy(folder: Path, kubeconfig: Path) -> Path:
         "iptables": {"minSyncPeriod": "0s"},
     }
     return write_json(
-        folder / "kube-proxy.json", _config("kubeproxy.config.k8s.io/v1alpha1", "KubeProxy", settings)
+        at.config / "kube-proxy.json", _config("kubeproxy.config.k8s.io/v1alpha1", "KubeProxy", settings)
     )
 
 

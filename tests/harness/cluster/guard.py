@@ -5,8 +5,9 @@ import os
 import shutil
 from pathlib import Path
 
-from harness.cluster import layout
 from harness.cluster.host import read_json
+from harness.cluster.layout import HIDDEN, Layout
+from harness.cluster.state import is_a_test_clusters
 from harness.errors import HarnessError
 
 
@@ -28,16 +29,26 @@ def check_machine() -> None:
         )
 
 
-def check_free() -> None:
+def check_free(at: Layout) -> None:
     """Look whether nothing is in the way, before anything is made.
 
     :raises HarnessError: naming all that was found; nothing of it was touched.
     """
-    if found := [*_kubelets(), *_folders(), *_network()]:
+    if found := [*_kubelets(), *_folders(at), *_network(at)]:
         raise HarnessError(
             "there is something here that this harness did not make, so it starts no cluster and touches nothing: "
             + "; ".join(found)
         )
+
+
+def check_nothing_there(at: Layout) -> None:
+    """Look whether the folders are free that only a test cluster may fill.
+
+    :raises HarnessError: when there is something in them; it was not touched.
+    """
+    if found := [path for path in (at.run, at.data) if path.exists() and any(path.iterdir())]:
+        names = " and ".join(map(str, found))
+        raise HarnessError(f"{names}: not made by this harness, for there is no {at.state}; not touched")
 
 
 def _kubelets() -> list[str]:
@@ -48,27 +59,27 @@ def _kubelets() -> list[str]:
                 name = (folder / "comm").read_text().strip()
             except OSError:
                 continue
-            if name in _NODES:
+            if name in _NODES and not is_a_test_clusters(int(folder.name)):
                 found.append(f"{name} is running (process {folder.name})")
     return found
 
 
-def _folders() -> list[str]:
-    ours = [path for path in (layout.RUN, layout.DATA) if path.exists() and any(path.iterdir())]
-    kubelet = layout.HIDDEN[0]
+def _folders(at: Layout) -> list[str]:
+    ours = [path for path in (at.run, at.data) if path.exists() and any(path.iterdir())]
+    kubelet = HIDDEN[0]
     others = [kubelet] if kubelet.exists() and any(kubelet.iterdir()) else []
     return [f"{path} is not empty" for path in (*ours, *others)]
 
 
-def _network() -> list[str]:
-    wanted = ipaddress.ip_network(layout.LINK_NETWORK)
+def _network(at: Layout) -> list[str]:
+    wanted = ipaddress.ip_network(at.link_network)
     found = []
     for link in read_json("ip", "-json", "address"):
         addresses = link["addr_info"]
         assert isinstance(addresses, list)
         taken = [address["local"] for address in addresses if address["family"] == "inet"]
-        if link["ifname"] == layout.LINK:
-            found.append(f"there is a network link {layout.LINK}")
+        if link["ifname"] == at.link:
+            found.append(f"there is a network link {at.link}")
         elif clash := [address for address in taken if ipaddress.ip_address(address) in wanted]:
             found.append(f"the link {link['ifname']} has the address {', '.join(clash)}")
     return found

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness import kubeflags
-from harness.cluster import layout
 from harness.cluster.configs import write_json
+from harness.cluster.layout import HIDDEN, Layout
 from harness.cluster.state import VARIABLE, State
 from harness.errors import HarnessError
 
@@ -23,45 +23,45 @@ _KERNEL = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, 
 """Settings that kubelet asks for."""
 
 
-def start_node(state: State, servers: dict[str, list[str]]) -> None:
+def start_node(at: Layout, state: State, servers: dict[str, list[str]]) -> None:
     """Start the node, detached from this process, and link it to the machine."""
-    _make_folders(state)
+    at.logs.mkdir(parents=True)
+    _make_folders(at, state)
     for hierarchy in _hierarchies():
-        (hierarchy / layout.CGROUP).mkdir(exist_ok=True)
+        (hierarchy / at.cgroup).mkdir(exist_ok=True)
     if not Path("/proc/sys/net/bridge").exists():
         run("modprobe", "br_netfilter")
     plan = {
-        "run": str(layout.RUN),
-        "data": str(layout.DATA),
-        "logs": str(layout.LOGS),
-        "hidden": [str(path) for path in layout.HIDDEN],
+        "run": str(at.run),
+        "data": str(at.data),
+        "logs": str(at.logs),
+        "hidden": [str(path) for path in HIDDEN],
         "kernel": _KERNEL,
-        "address": f"{layout.NODE_ADDRESS}/30",
+        "address": f"{at.node_address}/30",
         "services": kubeflags.SERVICES,
         "servers": servers,
     }
-    write_json(layout.PLAN, plan)
-    _spawn(state)
-    _link(_first_process(state))
+    _spawn(at, state, write_json(at.config / "node.json", plan))
+    _link(at, first_process(at, state))
 
 
-def remove_all(state: State) -> None:
+def remove_all(at: Layout, state: State) -> None:
     """End the cluster's processes and remove what was made; what is gone already is no error."""
     _end(state)
-    subprocess.run(["ip", "link", "delete", layout.LINK], capture_output=True, check=False)
+    subprocess.run(["ip", "link", "delete", at.link], capture_output=True, check=False)
     for hierarchy in _hierarchies():
-        _remove_cgroups(hierarchy / layout.CGROUP)
+        _remove_cgroups(hierarchy / at.cgroup)
     for folder in reversed(state.folders):
         if Path(folder).exists():
             Path(folder).rmdir()
-    for path in (layout.DATA, *layout.RUN.iterdir()):
+    for path in (at.run, *at.data.iterdir()):
+        _refuse_mounts(path)
         if path.is_dir():
-            _refuse_mounts(path)
             shutil.rmtree(path)
-        elif path != layout.STATE:
+        elif path != at.state:
             path.unlink(missing_ok=True)
-    layout.STATE.unlink()  # the last: until then another `down` can go on where this one was interrupted
-    layout.RUN.rmdir()
+    at.state.unlink()  # the last: until then another `down` can go on where this one was interrupted
+    at.data.rmdir()
 
 
 def run(*argv: str | Path) -> str:
@@ -79,22 +79,22 @@ def run(*argv: str | Path) -> str:
     return done.stdout
 
 
-def _make_folders(state: State) -> None:
-    for path in layout.HIDDEN:
+def _make_folders(at: Layout, state: State) -> None:
+    for path in HIDDEN:
         missing = [folder for folder in (path, *path.parents) if not folder.exists()]
         for folder in reversed(missing):
             state.folders.append(str(folder))
-            state.write(layout.STATE)
+            state.write(at.state)
             folder.mkdir()
 
 
-def _spawn(state: State) -> None:
+def _spawn(at: Layout, state: State, plan: Path) -> None:
     environment = {"PATH": _PATH, "HOME": "/root", "PYTHONPATH": str(_TESTS), VARIABLE: state.token}
     namespaces = ["--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--uts", "--ipc"]
     argv = ["setsid", "--fork", "unshare", *namespaces, "--mount", "--propagation", "slave"]
-    with (layout.LOGS / "node.log").open("ab") as out:
+    with (at.logs / "node.log").open("ab") as out:
         subprocess.run(
-            [*argv, sys.executable, "-m", "harness.cluster.node", str(layout.PLAN)],
+            [*argv, sys.executable, "-m", "harness.cluster.node", str(plan)],
             env=environment,
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ def _spawn(state: State) -> None:
         )
 
 
-def _first_process(state: State) -> int:
+def first_process(at: Layout, state: State) -> int:
     """The node's first process, by its id on the machine."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
@@ -112,7 +112,7 @@ def _first_process(state: State) -> int:
             if _is_first(pid):
                 return pid
         time.sleep(0.02)
-    raise HarnessError(f"the node did not start: {(layout.LOGS / 'node.log').read_text().strip()}")
+    raise HarnessError(f"the node did not start: {(at.logs / 'node.log').read_text().strip()}")
 
 
 def _is_first(pid: int) -> bool:
@@ -124,10 +124,10 @@ def _is_first(pid: int) -> bool:
     return len(ids) > 1 and ids[-1] == "1"
 
 
-def _link(node: int) -> None:
-    run("ip", "link", "add", layout.LINK, "type", "veth", "peer", "name", "eth0", "netns", str(node))
-    run("ip", "address", "add", f"{layout.HOST_ADDRESS}/30", "dev", layout.LINK)
-    run("ip", "link", "set", layout.LINK, "up")
+def _link(at: Layout, node: int) -> None:
+    run("ip", "link", "add", at.link, "type", "veth", "peer", "name", "eth0", "netns", str(node))
+    run("ip", "address", "add", f"{at.host_address}/30", "dev", at.link)
+    run("ip", "link", "set", at.link, "up")
 
 
 def _end(state: State) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from harness import gotools, kubeflags
 from harness.cluster import configs, layout
 from harness.cluster.base import NAME
+from harness.cluster.layout import Layout
 from harness.pki import Authority
 
 
@@ -12,33 +13,30 @@ _ETCD = "http://127.0.0.1:2379"
 _MANAGER_PORT, _SCHEDULER_PORT = 10257, 10259
 
 
-def write(pause_image: str) -> dict[str, list[str]]:
+def write(at: Layout, pause_image: str) -> dict[str, list[str]]:
     """Write all certificates, kubeconfigs and configuration files; return the servers' command lines by name."""
-    folder = layout.DATA / "config"
-    folder.mkdir(parents=True)
-    folder.chmod(0o700)
-    authority = Authority(folder)
+    at.config.mkdir(parents=True)
+    at.config.chmod(0o700)
+    authority = Authority(at.config)
     etcd, kubernetes = gotools.ETCD.build().path, gotools.kubernetes().build().path
-    configs.cni(folder)
-    _kubeconfig(authority, "kubernetes-admin", ("system:masters",), layout.KUBECONFIG)
-    etcd_flags = kubeflags.etcd(layout.DATA / "etcd", _ETCD, "http://127.0.0.1:2380")
+    configs.cni(at)
+    _kubeconfig(at, authority, "kubernetes-admin", ("system:masters",), at.kubeconfig)
+    etcd_flags = kubeflags.etcd(at.data / "etcd", _ETCD, "http://127.0.0.1:2380")
     return {
         "etcd": kubeflags.command(etcd / "etcd", etcd_flags),
-        "containerd": ["containerd", "--config", str(configs.containerd(folder, pause_image))],
-        **_control_plane(authority, kubernetes, folder),
-        **_node(authority, kubernetes, folder),
+        "containerd": ["containerd", "--config", str(configs.containerd(at, pause_image))],
+        **_control_plane(at, authority, kubernetes),
+        **_node(at, authority, kubernetes),
     }
 
 
-def _control_plane(authority: Authority, kubernetes: Path, folder: Path) -> dict[str, list[str]]:
+def _control_plane(at: Layout, authority: Authority, kubernetes: Path) -> dict[str, list[str]]:
     names = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost")
-    addresses = (layout.NODE_ADDRESS, layout.KUBERNETES_SERVICE, "127.0.0.1")
+    addresses = (at.node_address, layout.KUBERNETES_SERVICE, "127.0.0.1")
     serving = authority.issue("kube-apiserver", hosts=(*names, *addresses))
     accounts = authority.issue("service-accounts")
     to_kubelet = authority.issue("kube-apiserver-kubelet-client", ("system:masters",))
-    server = kubeflags.apiserver(
-        authority, serving, accounts, _ETCD, layout.NODE_ADDRESS, layout.API_PORT
-    ) | {
+    server = kubeflags.apiserver(authority, serving, accounts, _ETCD, at.node_address, layout.API_PORT) | {
         "authorization-mode": "Node,RBAC",
         "enable-admission-plugins": "NodeRestriction",
         # The node's name is in no DNS.
@@ -47,8 +45,8 @@ def _control_plane(authority: Authority, kubernetes: Path, folder: Path) -> dict
         "kubelet-client-certificate": to_kubelet.certificate,
         "kubelet-client-key": to_kubelet.key,
     }
-    manager = _kubeconfig(authority, "system:kube-controller-manager")
-    scheduler = _kubeconfig(authority, "system:kube-scheduler")
+    manager = _kubeconfig(at, authority, "system:kube-controller-manager")
+    scheduler = _kubeconfig(at, authority, "system:kube-scheduler")
     return {
         "kube-apiserver": kubeflags.command(kubernetes / "kube-apiserver", server),
         "kube-controller-manager": kubeflags.command(
@@ -69,16 +67,16 @@ def _control_plane(authority: Authority, kubernetes: Path, folder: Path) -> dict
     }
 
 
-def _node(authority: Authority, kubernetes: Path, folder: Path) -> dict[str, list[str]]:
-    serving = authority.issue("kubelet", hosts=(layout.NODE, layout.NODE_ADDRESS))
-    config = configs.kubelet(folder, authority.pair.certificate, serving)
+def _node(at: Layout, authority: Authority, kubernetes: Path) -> dict[str, list[str]]:
+    serving = authority.issue("kubelet", hosts=(at.node, at.node_address))
+    config = configs.kubelet(at, authority.pair.certificate, serving)
     kubelet: kubeflags.Flags = {
         "config": config,
-        "kubeconfig": _kubeconfig(authority, f"system:node:{layout.NODE}", ("system:nodes",)),
-        "hostname-override": layout.NODE,
-        "node-ip": layout.NODE_ADDRESS,
+        "kubeconfig": _kubeconfig(at, authority, f"system:node:{at.node}", ("system:nodes",)),
+        "hostname-override": at.node,
+        "node-ip": at.node_address,
     }
-    proxy = configs.kube_proxy(folder, _kubeconfig(authority, "system:kube-proxy"))
+    proxy = configs.kube_proxy(at, _kubeconfig(at, authority, "system:kube-proxy"))
     return {
         "kubelet": kubeflags.command(kubernetes / "kubelet", kubelet),
         "kube-proxy": kubeflags.command(kubernetes / "kube-proxy", {"config": proxy}),
@@ -86,8 +84,8 @@ def _node(authority: Authority, kubernetes: Path, folder: Path) -> dict[str, lis
 
 
 def _kubeconfig(
-    authority: Authority, user: str, groups: tuple[str, ...] = (), path: Path | None = None
+    at: Layout, authority: Authority, user: str, groups: tuple[str, ...] = (), path: Path | None = None
 ) -> Path:
     pair = authority.issue(user, groups)
     path = path or pair.key.with_suffix(".kubeconfig")
-    return kubeflags.kubeconfig(path, NAME, layout.URL, authority, user, pair)
+    return kubeflags.kubeconfig(path, NAME, at.url, authority, user, pair)

@@ -37,6 +37,8 @@ class State:
             return cls(**json.loads(path.read_text()))
         except FileNotFoundError:
             return None
+        except PermissionError:
+            raise HarnessError(f"{path} cannot be read: the bare cluster needs root") from None
         except (ValueError, TypeError) as error:
             raise HarnessError(f"{path} is not the record of a test cluster ({error}); not touched") from None
 
@@ -67,6 +69,11 @@ def identity(pid: int) -> str:
         return ""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
     return "" if after_name[0] == "Z" else f"{pid}:{after_name[19]}@{boot}"
+
+
+def is_a_test_clusters(pid: int) -> bool:
+    """Whether a process is a server of any cluster of this harness."""
+    return any(entry.startswith(f"{VARIABLE}=".encode()) for entry in _environment(pid))
 
 
 def _pids() -> list[int]:

@@ -1,0 +1,40 @@
+"""Pods of the small test image that pass the restricted level of pod security."""
+
+import json
+from typing import Any
+
+
+def pod(name: str, image: str, *args: str, **spec: Any) -> str:
+    """A pod that runs `/pause ARGS` once, as JSON for `kubectl apply`."""
+    container = {
+        "name": "tool",
+        "image": image,
+        "imagePullPolicy": "Never",
+        "args": list(args),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+    }
+    security = {"runAsNonRoot": True, "runAsUser": 10001, "seccompProfile": {"type": "RuntimeDefault"}}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "labels": {"app": name}},
+            "spec": {
+                "restartPolicy": "Never",
+                "terminationGracePeriodSeconds": 2,
+                "securityContext": security,
+                "containers": [container],
+                **spec,
+            },
+        }
+    )
+
+
+def bare_minimum(name: str, image: str) -> str:
+    """A pod that says nothing of security."""
+    spec = {"containers": [{"name": "tool", "image": image}]}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})

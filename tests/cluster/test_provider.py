@@ -1,0 +1,100 @@
+"""The test cluster is a cluster: nodes, pods, network, DNS, rights, admission. The same for every provider."""
+
+import os
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+from cluster.pods import bare_minimum, pod
+from harness.cluster.base import Cluster, check_context
+from harness.errors import HarnessError
+from kubernetes.client import ApiClient, ApiException, CoreV1Api
+
+
+def test_the_node_is_ready(cluster: Cluster) -> None:
+    ready = "jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}"
+    assert cluster.kubectl("get", "nodes", "-o", ready) == "True"
+
+
+def test_up_again_finds_the_same_cluster(cluster: Cluster) -> None:
+    uid = ("get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
+    before = cluster.kubectl(*uid)
+    assert cluster.up(owner=os.getpid()) is False
+    assert cluster.kubectl(*uid) == before
+
+
+def test_pods_reach_each_other_by_the_name_of_a_service(
+    cluster: Cluster, restricted: str, tool_image: str
+) -> None:
+    here = ("-n", restricted)
+    cluster.kubectl(*here, "apply", "-f", "-", stdin=pod("server", tool_image, "serve", "8080"))
+    cluster.kubectl(*here, "expose", "pod", "server", "--port=80", "--target-port=8080")
+    cluster.kubectl(*here, "wait", "--for=condition=Ready", "pod/server", "--timeout=60s")
+    address = cluster.kubectl(*here, "get", "service", "server", "-o", "jsonpath={.spec.clusterIP}")
+    lookup = ("exec", "server", "--", "/pause", "lookup")
+    assert cluster.kubectl(*here, *lookup, f"server.{restricted}.svc").split() == [address]
+    cluster.kubectl(*here, "apply", "-f", "-", stdin=pod("client", tool_image, "get", "http://server/"))
+    succeeded = "--for=jsonpath={.status.phase}=Succeeded"
+    cluster.kubectl(*here, "wait", succeeded, "pod/client", "--timeout=60s")
+    assert cluster.kubectl(*here, "logs", "client").strip() == "200 OK"
+
+
+def test_a_name_that_is_nowhere_is_told_at_once(cluster: Cluster, restricted: str, tool_image: str) -> None:
+    here = ("-n", restricted)
+    lookup = pod("lookup", tool_image, "lookup", "broker.invalid")
+    cluster.kubectl(*here, "apply", "-f", "-", stdin=lookup)
+    cluster.kubectl(*here, "wait", "--for=jsonpath={.status.phase}=Failed", "pod/lookup", "--timeout=60s")
+    assert "no such host" in cluster.kubectl(*here, "logs", "lookup")
+
+
+def test_restricted_pod_security_is_enforced(cluster: Cluster, restricted: str, tool_image: str) -> None:
+    with pytest.raises(HarnessError, match='violates PodSecurity "restricted'):
+        cluster.kubectl("-n", restricted, "apply", "-f", "-", stdin=bare_minimum("careless", tool_image))
+
+
+def test_a_service_account_has_only_the_rights_it_is_given(cluster: Cluster, restricted: str) -> None:
+    configuration = cluster.api_client().configuration
+    configuration.cert_file = configuration.key_file = None  # it is the token that speaks
+    token = cluster.kubectl("-n", restricted, "create", "token", "default").strip()
+    configuration.api_key = {"authorization": f"Bearer {token}"}
+    pods = CoreV1Api(ApiClient(configuration))
+    with pytest.raises(ApiException, match=f"system:serviceaccount:{restricted}:default"):
+        pods.list_namespaced_pod(restricted)
+    cluster.kubectl("-n", restricted, "create", "role", "reader", "--verb=list", "--resource=pods")
+    account = f"--serviceaccount={restricted}:default"
+    cluster.kubectl("-n", restricted, "create", "rolebinding", "reader", "--role=reader", account)
+    deadline = time.monotonic() + 10
+    while not allowed(
+        lambda: pods.list_namespaced_pod(restricted)
+    ):  # the authorizer reads roles from a cache
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    with pytest.raises(ApiException, match="Forbidden"):
+        pods.list_namespaced_pod("kube-system")
+
+
+def allowed(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except ApiException as error:
+        if error.status != HTTPStatus.FORBIDDEN:
+            raise
+        return False
+    return True
+
+
+def test_a_namespace_goes_with_all_that_is_in_it(cluster: Cluster, tool_image: str) -> None:
+    cluster.kubectl("create", "namespace", "short-lived")
+    cluster.kubectl("-n", "short-lived", "apply", "-f", "-", stdin=pod("inside", tool_image))
+    cluster.kubectl("-n", "short-lived", "wait", "--for=condition=Ready", "pod/inside", "--timeout=60s")
+    cluster.kubectl("delete", "namespace", "short-lived", "--timeout=60s")
+    assert "short-lived" not in cluster.kubectl("get", "pods", "--all-namespaces")
+
+
+def test_only_the_test_clusters_context_is_touched(tmp_path: Path) -> None:
+    other = tmp_path / "config"
+    other.write_text("apiVersion: v1\nkind: Config\ncurrent-context: production\n")
+    with pytest.raises(HarnessError, match="'production' is not a test cluster's"):
+        check_context(other)
