@@ -78,7 +78,7 @@ def parse(manifests: str) -> list[dict[str, Any]]:
 def plain_manifests() -> str:
     """The objects of the chart's defaults without the definition, and without what is Helm's alone."""
     rendered = text({"crd": {"install": False}}, "--skip-tests")
-    helms = r"^(# Source: .*|\s+helm\.sh/chart: .*|\s+app\.kubernetes\.io/managed-by: Helm)\n"
+    helms = r"^(# Source: .*| +helm\.sh/chart: .*| +app\.kubernetes\.io/managed-by: Helm| *)\n"
     return _HEADER + re.sub(helms, "", rendered, flags=re.MULTILINE)
 
 
