@@ -1,0 +1,73 @@
+"""`mainstem-operator`, or `python -m mainstem_operator`: runs until it is told to stop."""
+
+import asyncio
+import os
+import sys
+
+import click
+import kopf
+from mainstem.errors import MainstemError, NotReady
+from mainstem.names import CRD_REVISION, SCHEMA
+from mainstem.schema.crd import GROUP, PLURAL
+from prometheus_client import start_http_server
+
+from mainstem_operator import oplogs
+from mainstem_operator.cluster import DEFINITION, Cluster
+from mainstem_operator.handlers import Operator
+from mainstem_operator.settings import Settings
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mainstem-operator", prog_name="mainstem-operator")
+def main() -> None:
+    """Watch StreamingPipeline resources and run them.
+
+    Set up by the environment: MAINSTEM_DRIVER_IMAGE, and what the chart's values describe.
+    """
+    try:
+        settings = Settings.from_environment(os.environ)
+        oplogs.configure(settings.log_format, settings.log_level)
+        asyncio.run(_definition())
+    except MainstemError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    run(settings)
+
+
+def run(settings: Settings) -> None:
+    """Run with these settings, until a signal."""
+    registry = kopf.OperatorRegistry()
+    Operator(settings).register(registry)
+    start_http_server(settings.metrics_port)
+    kopf.run(
+        registry=registry,
+        standalone=True,  # one replica, by the chart; peering would make two freeze each other
+        clusterwide=not settings.namespaces,
+        namespaces=settings.namespaces,
+        liveness_endpoint=f"http://0.0.0.0:{settings.health_port}/healthz",
+    )
+
+
+async def _definition() -> None:
+    """The resource's definition is there, and not older than this operator.
+
+    Raises:
+        NotReady: `DefinitionMissing`, `DefinitionTooOld`.
+    """
+    cluster = await Cluster.connect()
+    try:
+        found = await cluster.get(DEFINITION, "", f"{PLURAL}.{GROUP}")
+    finally:
+        await cluster.close()
+    remedy = "kubectl apply --server-side -f k8s/crd, or upgrade the chart with crd.install"
+    if found is None:
+        message = f"the cluster does not know {PLURAL}.{GROUP}"
+        raise NotReady(message, reason="DefinitionMissing", remedy=remedy)
+    revision = int(found["metadata"].get("annotations", {}).get(SCHEMA, 0))
+    if revision < CRD_REVISION:
+        message = f"the cluster's definition of {PLURAL}.{GROUP} is of revision {revision}, this operator needs {CRD_REVISION}"
+        raise NotReady(message, reason="DefinitionTooOld", remedy=remedy)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A plan carried out, in its order: status, objects, the pod that goes, the pod that comes."""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainstem.names import (
+    COMPONENT_LABEL,
+    DRIVER,
+    OPERATOR,
+    PIPELINE_LABEL,
+    SPARK_SECRET_KEY,
+    driver_name,
+    spark_secret_name,
+)
+
+from mainstem_operator import objects, pods
+from mainstem_operator.cluster import CONFIG_MAP, POD, Cluster, Object
+from mainstem_operator.judge import Revision
+from mainstem_operator.metrics import STARTS
+from mainstem_operator.plan import Plan, Start
+from mainstem_operator.settings import Settings
+
+
+KEPT_REVISIONS: Final = 5
+_PARTS: Final = ("queries", "summary", "reported")
+
+
+async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) -> Object | None:
+    """Write what differs from what is there; the resource as it is then, or None where nothing was written."""
+    now = body.get("status") or {}
+    written = None
+    if plan.driver_part is not None and plan.driver_part != {key: now[key] for key in _PARTS if key in now}:
+        written = await cluster.apply_status(body, plan.driver_part, DRIVER)
+    if plan.status and plan.status != {key: value for key, value in now.items() if key not in _PARTS}:
+        written = await cluster.apply_status(body, plan.status, OPERATOR)
+    return written
+
+
+async def stop(cluster: Cluster, pod: Mapping[str, Any]) -> Object | None:
+    """Tell the driver to go, within its own grace; the pod as it is then, None where it is gone."""
+    of = pod["metadata"]
+    return await cluster.delete(POD, of["namespace"], of["name"], of["uid"])
+
+
+async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, settings: Settings) -> Object | None:
+    """Make all that the driver needs, then its pod; None where a pod of its name is there already.
+
+    Raises:
+        Refused: the API server will not have one of them.
+    """
+    revision = asked.revision
+    wanted = objects.access(body, revision)
+    if budget := objects.disruption_budget(body, revision):
+        wanted.append(budget)
+    made = [objects.document(body, revision, pods.executor_template(body, revision, settings))]
+    if revision.scaled_out:
+        made.append(_spark_secret(body))
+    await asyncio.gather(
+        *(cluster.apply(manifest, OPERATOR) for manifest in wanted),
+        *(cluster.create(manifest) for manifest in made),
+    )
+    pod = await cluster.create(pods.driver_pod(body, revision, settings, attempt=asked.attempt))
+    if pod is not None:
+        STARTS.inc()
+    return pod
+
+
+async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, settings: Settings) -> None:
+    """Ask the API server, without a trace, whether it would have the revision's driver.
+
+    Raises:
+        Refused: it would not.
+    """
+    pod = pods.driver_pod(body, revision, settings, attempt=0)
+    pod["metadata"]["name"] = f"{driver_name(body['metadata']['name'])}-{revision.name}"
+    if revision.pipeline.spec.driver.service_account_name is None:
+        pod["spec"]["serviceAccountName"] = "default"  # its own comes with the start
+    await cluster.create(pod, dry_run=True)
+
+
+async def prune(cluster: Cluster, body: Mapping[str, Any]) -> None:
+    """Remove documents of old revisions, but for the newest few."""
+    of = body["metadata"]
+    labels = {PIPELINE_LABEL: of["name"], COMPONENT_LABEL: "document"}
+    found = await cluster.list(CONFIG_MAP, of["namespace"], labels)
+    found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
+    for old in found[KEPT_REVISIONS:]:
+        await cluster.delete(CONFIG_MAP, of["namespace"], old["metadata"]["name"])
+
+
+def _spark_secret(body: Mapping[str, Any]) -> Object:
+    """By what driver and executors know each other: made once, by chance, and never read by the operator."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": objects.metadata(body, spark_secret_name(body["metadata"]["name"])),
+        "type": "Opaque",
+        "stringData": {SPARK_SECRET_KEY: secrets.token_hex(32)},
+    }

@@ -1,0 +1,199 @@
+"""The API server, as far as the operator needs it: live reads, server-side apply, deletion, dry runs.
+
+Bodies are plain dicts. The only importer of `kubernetes`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from kubernetes.aio import client as aio
+from kubernetes.aio.config import incluster_config, kube_config
+from kubernetes.aio.dynamic import DynamicClient
+from kubernetes.aio.dynamic.exceptions import DynamicApiError
+from mainstem.errors import NotReady
+from mainstem.names import OPERATOR
+
+from mainstem_operator.metrics import WRITES
+
+
+Object = dict[str, Any]
+
+_NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
+_REFUSED: Final = (400, 403, 422)
+_PLURALS: Final = {
+    "Pod": "pods",
+    "ConfigMap": "configmaps",
+    "Secret": "secrets",
+    "ServiceAccount": "serviceaccounts",
+    "Role": "roles",
+    "RoleBinding": "rolebindings",
+    "PodDisruptionBudget": "poddisruptionbudgets",
+    "StreamingPipeline": "streamingpipelines",
+    "CustomResourceDefinition": "customresourcedefinitions",
+}
+
+
+class ApiError(Exception):
+    """The API server says no: `status` is HTTP's, the text its own words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words[:1000])
+        self.status = status
+
+
+class Refused(ApiError):
+    """It will not have an object: it is invalid, or policy, quota or rights forbid it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of objects, by where the API server has them."""
+
+    api_version: str
+    kind: str
+
+    def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
+        """The path of the collection, of an object, or of its subresource."""
+        root = "/api/" if "/" not in self.api_version else "/apis/"
+        within = f"/namespaces/{namespace}" if namespace else ""
+        tail = "".join(f"/{part}" for part in (name, subresource) if part)
+        return f"{root}{self.api_version}{within}/{_PLURALS[self.kind]}{tail}"
+
+
+POD: Final = Kind("v1", "Pod")
+CONFIG_MAP: Final = Kind("v1", "ConfigMap")
+PIPELINE: Final = Kind("mainstem.dev/v1alpha1", "StreamingPipeline")
+DEFINITION: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+class Cluster:
+    """A connection; errors are `ApiError`, or aiohttp's where no server answers."""
+
+    def __init__(self, api: aio.ApiClient) -> None:
+        self._api = api
+        self._client = DynamicClient(api)  # without discovery: the few paths are known
+
+    @classmethod
+    async def connect(cls) -> Self:
+        """By the pod's service account, else by the kubeconfig of whoever runs this.
+
+        Raises:
+            NotReady: `NoCluster`: there is neither.
+        """
+        configuration = aio.Configuration()
+        try:
+            incluster_config.load_incluster_config(client_configuration=configuration)
+        except Exception:  # noqa: BLE001 - not in a pod
+            try:
+                await kube_config.load_kube_config(client_configuration=configuration)
+            except Exception as error:
+                raise NotReady(
+                    f"no cluster to talk to: {error}",
+                    reason="NoCluster",
+                    remedy="run in a pod with a service account, or set KUBECONFIG",
+                ) from error
+        configuration.connection_pool_maxsize = 64
+        return cls(aio.ApiClient(configuration))
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._api.close()
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """An object, read from the server itself; None where there is none."""
+        try:
+            return await self._call("get", kind.path(namespace, name), kind.kind)
+        except ApiError as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+
+    async def list(self, kind: Kind, namespace: str, labels: Mapping[str, str]) -> "list[Object]":
+        """Objects by their labels."""
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        answer = await self._call("get", kind.path(namespace), kind.kind, label_selector=selector)
+        return list(answer["items"])
+
+    async def apply(self, manifest: Mapping[str, Any], manager: str, *, dry_run: bool = False) -> Object:
+        """Server-side apply, with force: what the manifest says is ours.
+
+        Raises:
+            Refused: with the server's words.
+        """
+        kind, of = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+        path, dry = kind.path(of["namespace"], of["name"]), {"dry_run": "All"} if dry_run else {}
+        return await self._call("patch", path, kind.kind, manifest, **_applied(manager), **dry)
+
+    async def create(self, manifest: Mapping[str, Any], *, dry_run: bool = False) -> Object | None:
+        """Make an object that is never changed; None where it is there already.
+
+        Raises:
+            Refused: with the server's words.
+        """
+        kind, of = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+        path, dry = kind.path(of["namespace"]), {"dry_run": "All"} if dry_run else {}
+        try:
+            return await self._call("post", path, kind.kind, manifest, field_manager=OPERATOR, **dry)
+        except ApiError as error:
+            if error.status == _CONFLICT:
+                return None
+            raise
+
+    async def apply_status(self, body: Mapping[str, Any], status: Mapping[str, Any], manager: str) -> Object:
+        """Write a manager's whole part of a pipeline's status; what it wrote before and leaves out now is gone."""
+        of = body["metadata"]
+        manifest = {
+            "apiVersion": PIPELINE.api_version,
+            "kind": PIPELINE.kind,
+            "metadata": {"name": of["name"], "namespace": of["namespace"]},
+            "status": status,
+        }
+        path = PIPELINE.path(of["namespace"], of["name"], "status")
+        return await self._call("patch", path, "status", manifest, **_applied(manager))
+
+    async def delete(self, kind: Kind, namespace: str, name: str, uid: str = "") -> Object | None:
+        """Delete, with the object's own grace; only the one with the uid. Returns it as it is then, None where it is gone."""
+        body = {"kind": "DeleteOptions", "apiVersion": "v1"} | (
+            {"preconditions": {"uid": uid}} if uid else {}
+        )
+        try:
+            answer = await self._call("delete", kind.path(namespace, name), kind.kind, body)
+        except ApiError as error:
+            if error.status in (_NOT_FOUND, _CONFLICT):
+                return None
+            raise
+        return answer if answer.get("kind") == kind.kind else None
+
+    async def _call(
+        self, verb: str, path: str, resource: str, body: Mapping[str, Any] | None = None, **query: Any
+    ) -> Object:
+        if verb != "get" and "dry_run" not in query:
+            WRITES.labels(verb=verb, resource=resource).inc()
+        try:
+            answer = await self._client.request(
+                verb, path, body=body, serialize=False, _request_timeout=30, **query
+            )
+        except DynamicApiError as error:
+            raise _error(error) from None
+        found: Object = await answer.json()
+        return found
+
+
+def _applied(manager: str) -> dict[str, Any]:
+    # `force` as a word: a bool would go out as Python writes it.
+    return {
+        "content_type": "application/apply-patch+yaml",
+        "field_manager": manager,
+        "force_conflicts": "true",
+    }
+
+
+def _error(error: DynamicApiError) -> ApiError:
+    try:
+        words = str(json.loads(error.body)["message"])
+    except (TypeError, ValueError, KeyError):
+        words = str(error.reason)
+    return (Refused if error.status in _REFUSED else ApiError)(int(error.status), words)

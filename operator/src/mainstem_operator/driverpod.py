@@ -1,0 +1,162 @@
+"""What a driver's pod says of itself: whether it lives, what it waits for, how it ended; pure."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from mainstem.errors import Exit
+from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION
+
+from mainstem_operator.conditions import parsed
+
+
+Object = Mapping[str, Any]
+STARTING: Final = "the driver's pod is starting"
+_LONGEST: Final = 1024
+_OUTCOMES: Final = {Exit.SPEC_INVALID: "SpecInvalid", Exit.QUERY_FAILED: "QueryFailed", Exit.NOT_READY: "NotReady", Exit.DRAIN_CUT: "DrainCut"}  # fmt: skip
+_KILLED: Final = 137
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a driver ended.
+
+    Attributes:
+        attempt: which start it was.
+        outcome: in its own words, None where it could not say.
+        exit_code: of its container, None where the container never ran.
+        reason: one CamelCase word.
+        message: for people.
+        started: when its container started, if it did.
+        finished: when it ended, if known.
+        queries: name -> last committed batch.
+    """
+
+    attempt: int
+    outcome: str | None
+    exit_code: int | None
+    reason: str
+    message: str
+    started: datetime | None = None
+    finished: datetime | None = None
+    queries: tuple[tuple[str, int | None], ...] = ()
+
+    @property
+    def drained(self) -> bool:
+        """True where it ended because it was told to, at its batches' ends."""
+        return self.exit_code == 0 and self.outcome != "completed"
+
+    @property
+    def healthy_seconds(self) -> float:
+        """How long it ran."""
+        return (self.finished - self.started).total_seconds() if self.started and self.finished else 0.0
+
+
+def revision(pod: Object) -> str:
+    """The revision that it runs."""
+    return str(pod["metadata"].get("annotations", {}).get(REVISION, ""))
+
+
+def attempt(pod: Object) -> int:
+    """Which start it is."""
+    return int(pod["metadata"].get("annotations", {}).get(ATTEMPT, 0))
+
+
+def leaving(pod: Object) -> bool:
+    """True where it was told to go."""
+    return bool(pod["metadata"].get("deletionTimestamp"))
+
+
+def over(pod: Object) -> bool:
+    """True where its driver does not run any more."""
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed") or _terminated(pod) is not None
+
+
+def container_ready(pod: Object) -> bool:
+    """True where the driver's container runs and says that it is ready."""
+    return bool(_container(pod).get("ready"))
+
+
+def running(pod: Object) -> bool:
+    """True where the driver's container runs."""
+    return "running" in _container(pod).get("state", {})
+
+
+def waits_for(pod: Object) -> tuple[str, str]:
+    """Reason and message of a pod whose driver has not started yet, in the scheduler's and the kubelet's words."""
+    waiting = _container(pod).get("state", {}).get("waiting", {})
+    if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+        return str(waiting["reason"]), str(waiting.get("message", ""))
+    for condition in pod.get("status", {}).get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return f"Driver{condition.get('reason', 'Unschedulable')}", str(condition.get("message", ""))
+    return "DriverStarting", STARTING
+
+
+def ended(pod: Object) -> Ended:
+    """How the driver of a pod that is over ended: its own words first, else the kubelet's."""
+    status = pod.get("status", {})
+    state = _terminated(pod) or {}
+    told = _told(state.get("message", ""))
+    code = state.get("exitCode")
+    reason, message = _why(status, state, told)
+    return Ended(
+        attempt=attempt(pod),
+        outcome=told.get("outcome"),
+        exit_code=code,
+        reason=reason,
+        message=message[:_LONGEST],
+        started=_time(state.get("startedAt")),
+        finished=_time(state.get("finishedAt")),
+        queries=tuple((query["name"], query.get("batch")) for query in told.get("queries", ())),
+    )
+
+
+def vanished(number: int, now: datetime) -> Ended:
+    """A driver whose pod is gone without a word: a node that died, or somebody's `kubectl delete --force`."""
+    return Ended(
+        number, None, None, "DriverLost", "the driver's pod is gone, and nobody saw it end", finished=now
+    )
+
+
+def _why(status: Object, state: Object, told: Object) -> tuple[str, str]:
+    killed = state.get("reason") in ("OOMKilled", "ContainerCannotRun", "StartError") or status.get("reason")
+    if told.get("reason") and not killed:
+        return str(told["reason"]), str(told.get("message", ""))
+    if status.get("reason"):  # Evicted, Preempting, NodeShutdown, DeadlineExceeded
+        return str(status["reason"]), str(status.get("message", ""))
+    code = state.get("exitCode")
+    if state.get("reason") == "OOMKilled":
+        return "OOMKilled", "the container went over its memory limit; raise driver.resources.limits.memory"
+    if code == 0:
+        return str(told.get("outcome", "Completed")).capitalize(), str(told.get("message", ""))
+    if code == _KILLED:
+        return "Killed", "the container was killed before it could say why"
+    reason = _OUTCOMES.get(code, state.get("reason") or "Error") if code is not None else "Error"
+    return str(reason), f"exit code {code}" if code is not None else "the container never ran"
+
+
+def _container(pod: Object) -> Object:
+    for status in pod.get("status", {}).get("containerStatuses", ()):
+        if status["name"] == DRIVER_CONTAINER:
+            return dict(status)
+    return {}
+
+
+def _terminated(pod: Object) -> Object | None:
+    found: Object | None = _container(pod).get("state", {}).get("terminated")
+    return found
+
+
+def _told(message: str) -> dict[str, Any]:
+    try:
+        told = json.loads(message)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _time(text: str | None) -> datetime | None:
+    return parsed(text) if text else None

@@ -1,0 +1,198 @@
+"""Every handler of Kopf's, and nothing else: they only wake a pipeline's loop, which decides by what is there."""
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import kopf
+import structlog
+from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
+from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR
+from mainstem.schema.crd import GROUP, PLURAL, VERSION
+
+from mainstem_operator.cluster import Cluster
+from mainstem_operator.metrics import PIPELINES, RECONCILES
+from mainstem_operator.reconcile import Pipeline, Reconciler
+from mainstem_operator.report import Event
+from mainstem_operator.settings import Settings
+
+
+DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}
+_STUCK_SECONDS: Final = 120.0
+_RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Pauses after errors of the API server in a row; the last one is repeated."""
+
+
+@dataclass
+class _Loop:
+    """One pipeline's: what is known of it, what wakes it, and since when it has been at work."""
+
+    pipeline: Pipeline = field(default_factory=Pipeline)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    busy_since: float | None = None
+
+
+class Operator:
+    """The handlers, over what they share; `register` gives them to Kopf."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._loops: dict[str, _Loop] = {}
+        self._phases: dict[str, str] = {}
+        self._cluster: Cluster | None = None
+        self._log = structlog.get_logger(component="operator")
+
+    def register(self, registry: kopf.OperatorRegistry) -> None:
+        """Give all handlers to the registry."""
+        kopf.on.startup(registry=registry)(self.started)
+        kopf.on.cleanup(registry=registry)(self.ended)
+        kopf.on.login(registry=registry)(login)
+        kopf.on.probe(registry=registry, id="loops")(self.healthy)
+        kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(self.pipeline_seen)
+        kopf.on.event("v1", "pods", labels=DRIVERS, registry=registry)(self.pod_seen)
+        kopf.daemon(GROUP, VERSION, PLURAL, backoff=5, registry=registry)(self.loop)
+
+    async def started(self, settings: kopf.OperatorSettings, **_: Any) -> None:
+        """Set Kopf up, and connect."""
+        configure(settings)
+        self._cluster = await Cluster.connect()
+
+    async def ended(self, **_: Any) -> None:
+        """Disconnect."""
+        if self._cluster is not None:
+            await self._cluster.close()
+
+    async def healthy(self, **_: Any) -> dict[str, int]:
+        """What the probe answers with; an error where a loop has been at the same work for minutes.
+
+        Raises:
+            kopf.PermanentError: any other error would make the probe hang, not fail.
+        """
+        now = time.monotonic()
+        stuck = [
+            uid
+            for uid, loop in self._loops.items()
+            if loop.busy_since and now - loop.busy_since > _STUCK_SECONDS
+        ]
+        if stuck:
+            raise kopf.PermanentError(f"{len(stuck)} pipelines have waited for the API server for minutes")
+        return {"pipelines": len(self._loops)}
+
+    async def pipeline_seen(self, uid: str, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
+        """The resource has changed, or its driver has written to its status."""
+        if type == "DELETED":
+            return
+        if loop := self._loops.get(uid):
+            loop.pipeline.saw(body)
+            loop.wake.set()
+
+    async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
+        """A driver's pod has changed."""
+        for owner in meta.get("ownerReferences", ()):
+            if loop := self._loops.get(owner["uid"]):
+                loop.pipeline.saw_pod(body, deleted=type == "DELETED")
+                loop.wake.set()
+
+    async def loop(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:
+        """Carry one pipeline to where its document wants it, until it or the operator goes."""
+        assert self._cluster is not None
+        loop = self._loops.setdefault(uid, _Loop())
+        loop.pipeline.saw(body)
+        reconciler = Reconciler(self._cluster, self._settings)
+        failures = 0
+        try:
+            while not stopped or (body.meta.get("deletionTimestamp") and not _exiting(stopped)):
+                loop.wake.clear()  # before looking: nothing that comes later is lost
+                requeue, finished = await self._turn(reconciler, loop, body, failures)
+                if finished:
+                    return
+                failures = failures + 1 if requeue is None else 0
+                await _pause(loop.wake, stopped, self._next(requeue, failures))
+        finally:
+            self._loops.pop(uid, None)
+            self._tell_phase(uid, None)
+
+    def _next(self, requeue: float | None, failures: int) -> float:
+        if requeue is None:
+            return _RETRY_SECONDS[min(failures, len(_RETRY_SECONDS)) - 1]
+        return min(max(requeue, 0.1), float(self._settings.resync_seconds))
+
+    async def _turn(
+        self, reconciler: Reconciler, loop: _Loop, body: kopf.Body, failures: int
+    ) -> tuple[float | None, bool]:
+        """Seconds until the next turn, None after an error; and whether the pipeline may go."""
+        loop.busy_since = time.monotonic()
+        try:
+            plan = await reconciler.turn(loop.pipeline, lambda event: _post(body, event))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on
+            RECONCILES.labels(result="error").inc()
+            self._complain(body, error, failures)
+            return None, False
+        finally:
+            loop.busy_since = None
+        RECONCILES.labels(result="ok").inc()
+        self._tell_phase(str(body.meta.uid), plan.status.get("phase"))
+        return plan.requeue or float(self._settings.resync_seconds), plan.finished
+
+    def _complain(self, body: kopf.Body, error: Exception, failures: int) -> None:
+        of = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
+        text = (str(error) or type(error).__name__).splitlines()[0]
+        tell = self._log.error if failures == 0 else self._log.debug  # once for each row of failures
+        tell("cannot reconcile", **of, error=text, kind=type(error).__name__, exc_info=failures == 0)
+
+    def _tell_phase(self, uid: str, phase: str | None) -> None:
+        before = self._phases.pop(uid, None)
+        if before:
+            PIPELINES.labels(phase=before).dec()
+        if phase:
+            PIPELINES.labels(phase=phase).inc()
+            self._phases[uid] = phase
+
+
+def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+    """By the pod's service account, whose token is read anew when it was rotated, or by a kubeconfig."""
+    return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+
+
+def configure(settings: kopf.OperatorSettings) -> None:
+    """Kopf's settings that differ from its own, each with its why."""
+    settings.persistence.finalizer = FINALIZER
+    # No handler keeps state in annotations; what Kopf would keep goes under a name of ours.
+    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix="mainstem.dev", v1=False)
+    settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix="mainstem.dev", v1=False)
+    settings.scanning.disabled = True  # the definition is there before the operator, and namespaces are given
+    settings.posting.enabled = True
+    settings.posting.reporting_component = OPERATOR
+    settings.background.cancellation_polling = 2  # how soon a drained pipeline is let go
+    settings.queueing.worker_limit = None
+    settings.networking.request_timeout = 60
+    settings.watching.connect_timeout = 10
+    # Executors, and everybody else's pods, stay out of the watch.
+    settings.watching.label_selectors["v1", "pods"] = ",".join(
+        f"{key}={value}" for key, value in DRIVERS.items()
+    )
+
+
+def _post(body: kopf.Body, event: Event) -> None:
+    kopf.event(body, type=event.type, reason=event.reason, message=event.message)
+
+
+def _exiting(stopped: kopf.DaemonStopped) -> bool:
+    """True where the operator goes, and not only the resource."""
+    return bool(stopped.reason and stopped.reason & DaemonStoppingReason.OPERATOR_EXITING)
+
+
+async def _pause(wake: asyncio.Event, stopped: kopf.DaemonStopped, seconds: float) -> None:
+    """Until woken, or stopped, or the time is over; waiting on the first alone would hold the operator's end up."""
+    waiters: list[asyncio.Future[Any]] = [asyncio.ensure_future(wake.wait())]
+    if not stopped:  # while a resource drains, it is set already
+        waiters.append(asyncio.ensure_future(cast("Any", stopped.wait())))
+    try:
+        await asyncio.wait(waiters, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiters:
+            waiter.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await waiter

@@ -1,0 +1,126 @@
+"""What the conditions say of a driver that runs, from what it reported; pure."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
+
+
+SILENT_SECONDS: Final = 180.0
+"""A driver that lives writes at least once a minute."""
+STALLED_SECONDS: Final = 600.0
+"""Longer than any sane batch, and than the pause between two restarts of a query."""
+
+Status = Mapping[str, Any]
+
+
+def reported(status: Status, attempt: int) -> bool:
+    """True where the numbers in the status are of this very driver."""
+    return bool(status.get("reported", {}).get("attempt") == attempt)
+
+
+def queries_active(status: Status, attempt: int) -> Condition:
+    """Whether every query, in this driver, has committed a batch or waits for data, and none is failed."""
+    name = "QueriesActive"
+    if not reported(status, attempt):
+        return Condition(name, UNKNOWN, "NotYetReported", "the driver has not reported yet")
+    queries = status.get("queries", ())
+    failed = [query for query in queries if query["state"] == "Failed"]
+    if failed:
+        return Condition(name, FALSE, failed[0].get("reason", "QueryFailed"), _told(failed))
+    restarting = [query for query in queries if query["state"] == "Restarting"]
+    if restarting:
+        return Condition(name, FALSE, "QueryRestarting", _told(restarting))
+    waiting = [query["name"] for query in queries if not _active(query)]
+    if waiting:
+        return Condition(name, FALSE, "QueriesStarting", f"no batch yet: {', '.join(waiting)}")
+    return Condition(name, TRUE, "AllActive", f"{len(queries)} of {len(queries)} queries")
+
+
+def data_flowing(status: Status, attempt: int) -> Condition:
+    """Whether rows move; unknown while there are none to move."""
+    name = "DataFlowing"
+    if not reported(status, attempt):
+        return Condition(name, UNKNOWN, "NotYetReported")
+    queries = status.get("queries", ())
+    if any(query["state"] == "Running" and query.get("rowsPerSecond") for query in queries):
+        return Condition(name, TRUE, "RowsRead", "at least one query reads rows")
+    return Condition(name, UNKNOWN, "Idle", "no query has data to read")
+
+
+def degraded(status: Status, attempt: int, now: datetime) -> Condition:
+    """Whether less runs than was asked for."""
+    name = "Degraded"
+    if not reported(status, attempt):
+        return Condition(name, UNKNOWN, "NotYetReported")
+    silent = (now - parsed(status["reported"]["time"])).total_seconds()
+    if silent > SILENT_SECONDS:
+        return Condition(
+            name, TRUE, "DriverSilent", f"the driver has not reported since {status['reported']['time']}"
+        )
+    queries = status.get("queries", ())
+    if failed := [query for query in queries if query["state"] == "Failed"]:
+        return Condition(name, TRUE, "QueryFailed", _told(failed))
+    if message := status.get("summary", {}).get("executorsMessage"):
+        return Condition(name, TRUE, "ExecutorsUnschedulable", message)
+    if restarting := [query for query in queries if query["state"] == "Restarting"]:
+        return Condition(name, TRUE, "QueryRestarting", _told(restarting))
+    return Condition(name, FALSE, "AsAsked")
+
+
+def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
+    """Whether a query that has data gets nowhere."""
+    name = "DataStalled"
+    if not reported(status, attempt):
+        return Condition(name, UNKNOWN, "NotYetReported")
+    stalled = [query["name"] for query in status.get("queries", ()) if _stalled(query, now)]
+    if stalled:
+        return Condition(name, TRUE, "NoProgress", f"no progress for ten minutes: {', '.join(stalled)}")
+    return Condition(name, FALSE, "Progressing")
+
+
+def tidied(status: Status, total: int) -> dict[str, Any]:
+    """The driver's part of the status once no driver vouches for it: what is still true stays, rates and lag go."""
+    queries = [_stopped(query) for query in status.get("queries", ())]
+    completed = sum(query["state"] == "Completed" for query in queries)
+    part: dict[str, Any] = {"summary": {"queries": f"{completed}/{total}"}}
+    if queries:
+        part["queries"] = queries
+    if "reported" in status:
+        part["reported"] = dict(status["reported"])
+    return part
+
+
+_LASTING: Final = (
+    "name",
+    "state",
+    "pool",
+    "checkpoint",
+    "id",
+    "batch",
+    "lastProgressTime",
+    "reason",
+    "message",
+)
+_OVER: Final = ("Completed", "Failed", "Drained", "Cut")
+
+
+def _stopped(query: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: query[key] for key in _LASTING if key in query}
+    return kept | {"state": query["state"] if query["state"] in _OVER else "Stopped"}
+
+
+def _active(query: Mapping[str, Any]) -> bool:
+    # A query is Running from its first progress event in this driver on: a batch, or a trigger without data.
+    return query["state"] in ("Running", "Idle", "Completed")
+
+
+def _stalled(query: Mapping[str, Any], now: datetime) -> bool:
+    if query["state"] != "Running" or "lastProgressTime" not in query:
+        return False
+    return (now - parsed(query["lastProgressTime"])).total_seconds() > STALLED_SECONDS
+
+
+def _told(queries: Sequence[Mapping[str, Any]]) -> str:
+    return "; ".join(f"{query['name']}: {query.get('message', query['state'])}" for query in queries)[:2000]

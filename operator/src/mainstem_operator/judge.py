@@ -1,0 +1,103 @@
+"""The document of a resource: read, checked, and named by what would run; pure.
+
+A revision is what a driver runs: the document without what only says whether and when, and the image. Two resources
+that would run the same have the same revision, whatever operator looks at them; so an upgrade restarts nobody.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+from mainstem.errors import Problem, SpecInvalid
+from mainstem.spec.document import read_object
+from mainstem.spec.pipeline import StreamingPipeline
+
+from mainstem_operator import policies
+from mainstem_operator.settings import Settings
+
+
+_NOT_RUN: Final = ("suspend", "schedule")
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A document that may run.
+
+    Attributes:
+        name: eight hexadecimal digits, the same for what runs the same.
+        pipeline: the document, parameters filled in, image included.
+        text: the document as the driver reads it, in YAML.
+    """
+
+    name: str
+    pipeline: StreamingPipeline
+    text: str
+
+    @property
+    def bounded(self) -> bool:
+        """True where every query comes to an end."""
+        return all(query.trigger and query.trigger.available_now for query in self.pipeline.spec.queries)
+
+    @property
+    def scaled_out(self) -> bool:
+        """True where executors run in pods of their own."""
+        executors = self.pipeline.spec.executors
+        return executors.instances > 0 or executors.dynamic_allocation is not None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is to be said of a document: a revision, or why there is none."""
+
+    revision: Revision | None
+    reason: str = "Accepted"
+    message: str = "the document holds by every rule that needs no Spark"
+
+
+def judge(body: Mapping[str, Any], settings: Settings) -> Judgement:
+    """The judgement of the resource's document, as it is in the API server."""
+    spec = {key: value for key, value in body["spec"].items() if key not in _NOT_RUN}
+    spec.setdefault("image", settings.driver_image)
+    try:
+        document = read_object({**_head(body), "spec": body["spec"] | spec})
+    except SpecInvalid as refused:
+        return refusal(refused)
+    problems = policies.check(document.pipeline)
+    if problems:
+        return refusal(SpecInvalid(problems))
+    written = {**_head(body), "spec": spec}
+    text = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    canonical = json.dumps(written["spec"], sort_keys=True, ensure_ascii=False)
+    name = hashlib.sha256(canonical.encode()).hexdigest()[:8]
+    return Judgement(Revision(name, document.pipeline, text))
+
+
+def recalled(text: str, name: str) -> Revision:
+    """The revision of a ConfigMap's document, which was judged when it was made.
+
+    Raises:
+        SpecInvalid: rules of today refuse it.
+    """
+    return Revision(name, read_object(yaml.safe_load(text)).pipeline, text)
+
+
+def refusal(refused: SpecInvalid) -> Judgement:
+    """All that is wrong, the first problem's reason first."""
+    problems = [problem for problem in refused.problems if not problem.warning]
+    return Judgement(None, problems[0].reason, "; ".join(map(_line, problems))[:4000])
+
+
+def _line(problem: Problem) -> str:
+    return f"{problem.path}: {problem.message}"
+
+
+def _head(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": body["apiVersion"],
+        "kind": body["kind"],
+        "metadata": {"name": body["metadata"]["name"]},
+    }

@@ -1,0 +1,131 @@
+"""What the operator makes beside pods, as manifests; pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mainstem.names import (
+    COMPONENT_LABEL,
+    DOCUMENT_KEY,
+    EXECUTOR_KEY,
+    MANAGED_LABEL,
+    NAME_LABEL,
+    OPERATOR,
+    PIPELINE_LABEL,
+    driver_name,
+    revision_name,
+)
+from mainstem.schema.crd import GROUP, PLURAL
+from mainstem.spec.pipeline import API_VERSION, KIND
+
+from mainstem_operator.judge import Revision
+from mainstem_operator.podtemplate import Object
+
+
+def labels(pipeline: str, component: str) -> dict[str, str]:
+    """Labels of all that belongs to a pipeline."""
+    return {
+        NAME_LABEL: "mainstem",
+        MANAGED_LABEL: OPERATOR,
+        COMPONENT_LABEL: component,
+        PIPELINE_LABEL: pipeline,
+    }
+
+
+def metadata(body: Mapping[str, Any], name: str, component: str = "driver") -> Object:
+    """Name, labels, and the owner, with which it goes."""
+    of = body["metadata"]
+    owner = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "name": of["name"],
+        "uid": of["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return {
+        "name": name,
+        "namespace": of["namespace"],
+        "labels": labels(of["name"], component),
+        "ownerReferences": [owner],
+    }
+
+
+def access(body: Mapping[str, Any], revision: Revision) -> list[Object]:
+    """Service account, role and binding of the driver; none where the document names an account of the user's."""
+    pipeline = body["metadata"]["name"]
+    if revision.pipeline.spec.driver.service_account_name:
+        return []
+    about = metadata(body, driver_name(pipeline))
+    subject = {"kind": "ServiceAccount", "name": about["name"], "namespace": about["namespace"]}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": about["name"]}
+    rbac = "rbac.authorization.k8s.io/v1"
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": about,
+            "automountServiceAccountToken": False,
+        },
+        {
+            "apiVersion": rbac,
+            "kind": "Role",
+            "metadata": about,
+            "rules": rules(pipeline, scaled_out=revision.scaled_out),
+        },
+        {
+            "apiVersion": rbac,
+            "kind": "RoleBinding",
+            "metadata": about,
+            "roleRef": role,
+            "subjects": [subject],
+        },
+    ]
+
+
+def rules(pipeline: str, *, scaled_out: bool) -> list[Object]:
+    """A driver's rights: the status of its own resource, and pods where it has executors."""
+    own = [
+        {
+            "apiGroups": [GROUP],
+            "resources": [f"{PLURAL}/status"],
+            "resourceNames": [pipeline],
+            "verbs": ["patch"],
+        }
+    ]
+    pods = {
+        "apiGroups": [""],
+        "resources": ["pods"],
+        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "watch"],
+    }
+    return [*own, pods] if scaled_out else own
+
+
+def document(body: Mapping[str, Any], revision: Revision, executor: Object | None) -> Object:
+    """The immutable ConfigMap of a revision."""
+    import json
+
+    name = revision_name(body["metadata"]["name"], revision.name)
+    data = {DOCUMENT_KEY: revision.text}
+    if executor is not None:
+        data[EXECUTOR_KEY] = json.dumps(executor, indent=1)
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(body, name, "document"),
+        "immutable": True,
+        "data": data,
+    }
+
+
+def disruption_budget(body: Mapping[str, Any], revision: Revision) -> Object | None:
+    """The driver's PodDisruptionBudget, where the document asks for one."""
+    asked = revision.pipeline.spec.driver.pod_disruption_budget
+    if asked is None:
+        return None
+    about = metadata(body, driver_name(body["metadata"]["name"]))
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": about,
+        "spec": {"maxUnavailable": asked.max_unavailable, "selector": {"matchLabels": about["labels"]}},
+    }

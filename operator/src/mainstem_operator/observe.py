@@ -1,0 +1,55 @@
+"""What is known of a pipeline when its next step is decided; plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from mainstem_operator.judge import Judgement, Revision
+from mainstem_operator.settings import Settings
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One look at a pipeline.
+
+    Attributes:
+        body: the resource as the API server has it.
+        pod: its driver's pod; None where a live read found none.
+        gone: the pod's last words where it was seen to go, for a pod that is there no more.
+        judgement: of the document.
+        current: the revision that runs or ran last, where the document is refused: it is kept running.
+        refused: the API server's words where it refuses the pod that the document asks for.
+        now: the time.
+        settings: the operator's.
+    """
+
+    body: Mapping[str, Any]
+    pod: Mapping[str, Any] | None
+    judgement: Judgement
+    now: datetime
+    settings: Settings
+    gone: Mapping[str, Any] | None = None
+    current: Revision | None = None
+    refused: str | None = None
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The status, empty at first."""
+        found: Mapping[str, Any] = self.body.get("status") or {}
+        return found
+
+    @property
+    def generation(self) -> int:
+        """Of the document."""
+        return int(self.body["metadata"]["generation"])
+
+    @property
+    def deleting(self) -> bool:
+        """True where the resource was deleted, and waits for its drain."""
+        return bool(self.body["metadata"].get("deletionTimestamp"))
+
+    @property
+    def revision(self) -> Revision | None:
+        """What shall run: the document, or, where it is refused, what ran last."""
+        return self.judgement.revision or self.current

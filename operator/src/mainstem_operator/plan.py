@@ -1,0 +1,260 @@
+"""What to do next for a pipeline: from what was observed to writes; pure, and the same for the same input.
+
+Nothing is decided by events, only by what is there. The order within a plan is fixed: the status first (the intent is
+written before a pod is made), then the pod that goes, then objects and the pod that comes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from mainstem.errors import Exit
+from mainstem.names import driver_name
+
+from mainstem_operator import driverpod, report, schedule
+from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed, timestamp
+from mainstem_operator.driverpod import Ended
+from mainstem_operator.health import data_flowing, data_stalled, degraded, queries_active
+from mainstem_operator.judge import Revision
+from mainstem_operator.observe import Observed
+from mainstem_operator.past import Past, past
+from mainstem_operator.pods import grace_seconds
+from mainstem_operator.report import Event
+from mainstem_operator.restart import wait_seconds
+
+
+Object = Mapping[str, Any]
+CLEANUP_SECONDS: Final = 30.0
+"""How long after its deadline a driver that was told to go holds the deletion of its resource."""
+LOOK_SECONDS: Final = 60.0
+"""How often a driver is looked at that says nothing, and an API server asked again that refused its pod."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A driver to be started: all it needs is applied, then its pod is made."""
+
+    revision: Revision
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done.
+
+    Attributes:
+        status: the operator's part of the status, whole; empty where it stays.
+        driver_part: the driver's part, where there is no driver that writes it.
+        stop: True where the driver's pod is told to go, or, being over, is removed.
+        start: a driver to be started.
+        events: what to tell.
+        requeue: seconds until the next look; None where only an event or the resync asks for one.
+        finished: True where the resource may go.
+    """
+
+    status: Object
+    driver_part: dict[str, Any] | None = None
+    stop: bool = False
+    start: Start | None = None
+    events: tuple[Event, ...] = ()
+    requeue: float | None = None
+    finished: bool = False
+
+
+def plan(seen: Observed) -> Plan:
+    """The next step."""
+    before = past(seen)
+    if seen.deleting:
+        found = _deleting(seen, before)
+    elif seen.pod is not None and not driverpod.over(seen.pod):
+        found = _living(seen, before, seen.pod)
+    else:
+        found = _down(seen, before)
+    return replace(found, events=report.events(seen.status, found.status))
+
+
+def _living(seen: Observed, before: Past, pod: Object) -> Plan:
+    """A driver lives: it goes on, or is told to go."""
+    want = seen.judgement.revision
+    if driverpod.leaving(pod):
+        return _drain(seen, before, *_told_to_go(seen), told=True)
+    if seen.body["spec"].get("suspend"):
+        return _drain(seen, before, "Suspending", "the pipeline is suspended")
+    if want is not None and want.name != driverpod.revision(pod) and not seen.refused:
+        return _drain(seen, before, "Updating", f"the document has changed, to revision {want.name}")
+    if not driverpod.running(pod):
+        waits = Condition("DriverRunning", FALSE, *driverpod.waits_for(pod))
+        status = report.status(seen, before, "Starting", waits, revision=driverpod.revision(pod))
+        return Plan(status, driver_part=report.driver_part(seen))
+    return _running(seen, before, driverpod.revision(pod))
+
+
+def _running(seen: Observed, before: Past, revision: str) -> Plan:
+    active = queries_active(seen.status, before.attempt)
+    was = (
+        seen.status.get("phase") == "Running" and active.status != UNKNOWN
+    )  # a query may restart, the driver does not
+    status = report.status(
+        seen,
+        before,
+        "Running" if active.status == TRUE or was else "Starting",
+        Condition("DriverRunning", TRUE, "Running", "the driver's container runs"),
+        active,
+        data_flowing(seen.status, before.attempt),
+        degraded(seen.status, before.attempt, seen.now),
+        data_stalled(seen.status, before.attempt, seen.now),
+        revision=revision,
+    )
+    dead = active.status == UNKNOWN  # the numbers are of the driver before
+    return Plan(status, driver_part=report.driver_part(seen) if dead else None, requeue=LOOK_SECONDS)
+
+
+def _drain(seen: Observed, before: Past, reason: str, message: str, *, told: bool = False) -> Plan:
+    goes = Condition("DriverRunning", FALSE, reason, message)
+    status = report.status(seen, before, "Draining", goes, revision=seen.status.get("revision"))
+    return Plan(status, stop=not told)
+
+
+def _told_to_go(seen: Observed) -> tuple[str, str]:
+    """Why the driver was told to go: as it was said when we did it; otherwise it was somebody else."""
+    if seen.status.get("phase") == "Draining":
+        for condition in seen.status.get("conditions", ()):
+            if condition["type"] == "DriverRunning":
+                return condition["reason"], condition["message"]
+    return "Draining", "the driver was told to go, and ends its running batches"
+
+
+def _down(seen: Observed, before: Past) -> Plan:
+    """No driver lives: whether there may be one."""
+    if seen.body["spec"].get("suspend"):
+        message = "spec.suspend is true; false goes on from the checkpoints"
+        return _rest(seen, before, "Suspended", "Suspended", message, remove=True)
+    if seen.revision is None:
+        return _rest(seen, before, "Refused", "SpecInvalid", "no driver runs a document that is refused")
+    if seen.refused:
+        return _rest(seen, before, "Failed", "PodRefused", seen.refused, requeue=LOOK_SECONDS)
+    return _allowed(seen, before, seen.revision)
+
+
+def _allowed(seen: Observed, before: Past, revision: Revision) -> Plan:
+    """A driver may run: whether one shall."""
+    if revision.pipeline.spec.schedule:
+        return _scheduled(seen, before, revision)
+    if seen.status.get("revision") != revision.name:
+        return _start(seen, before, revision, fresh=True)
+    if before.ended is None:
+        return _start(seen, before, revision)
+    return _again(seen, before, revision, before.ended)
+
+
+def _again(seen: Observed, before: Past, revision: Revision, ended: Ended) -> Plan:
+    """The same revision has run before: it is done, or goes on, or waits for its turn."""
+    if seen.status.get("phase") in ("Suspended", "Draining"):
+        return _start(seen, before, revision, fresh=True)
+    if ended.outcome == "completed" and revision.bounded:
+        done = Condition("Complete", TRUE, "Completed", "every query has read all that there was")
+        return _rest(seen, before, "Completed", "Completed", done.message, done, remove=True)
+    if ended.drained:
+        return _start(seen, before, revision)  # by somebody else: a node that was emptied
+    return _after_failure(seen, before, revision, ended)
+
+
+def _after_failure(seen: Observed, before: Past, revision: Revision, ended: Ended) -> Plan:
+    """A document that Spark refuses is not tried again; all else is, ever later, for outages end."""
+    restart = revision.pipeline.spec.restart
+    if ended.exit_code == Exit.SPEC_INVALID:
+        return _rest(seen, before, "Failed", ended.reason, ended.message)
+    if restart.policy == "Never":
+        return _rest(seen, before, "Failed", ended.reason, f"{ended.message}; restart.policy is Never")
+    due = (ended.finished or seen.now) + timedelta(seconds=wait_seconds(restart, before.restarts))
+    left = (due - seen.now).total_seconds()
+    if left <= 0:
+        return _start(seen, before, revision)
+    message = f"{ended.message}; starts again at {timestamp(due)}"
+    return _rest(seen, before, "BackingOff", ended.reason, message, requeue=left)
+
+
+def _scheduled(seen: Observed, before: Past, revision: Revision) -> Plan:
+    """Between two runs, or at the time of one; a run that failed is tried again until the next is due."""
+    spec, told = revision.pipeline.spec.schedule, seen.status.get("schedule", {})
+    assert spec is not None
+    last = parsed(told.get("lastTime") or seen.body["metadata"]["creationTimestamp"])
+    due, following = schedule.slots(spec, last, seen.now)
+    if due is not None:
+        times = {"lastTime": timestamp(due), "nextTime": timestamp(following)}
+        return _start(seen, before, revision, fresh=True, schedule=times)
+    ended = before.ended
+    if told.get("lastTime") and (ended is None or ended.outcome != "completed"):
+        return (
+            _start(seen, before, revision)
+            if ended is None or ended.drained
+            else _after_failure(seen, before, revision, ended)
+        )
+    complete = Condition("Complete", TRUE, "Completed", "the last run has read all that there was")
+    return _rest(
+        seen,
+        before,
+        "Scheduled",
+        "Scheduled",
+        f"the next run is at {timestamp(following)}",
+        *([complete] if ended else []),
+        remove=True,
+        requeue=(following - seen.now).total_seconds(),
+        schedule={**told, "nextTime": timestamp(following)},
+    )
+
+
+def _rest(
+    seen: Observed,
+    before: Past,
+    phase: str,
+    reason: str,
+    message: str,
+    *more: Condition,
+    remove: bool = False,
+    requeue: float | None = None,
+    schedule: Object | None = None,
+) -> Plan:
+    """No driver runs, for a reason. `remove` takes the pod away that is over; else it stays, for its log."""
+    rests = Condition("DriverRunning", FALSE, reason, message)
+    revision = seen.status.get("revision")
+    status = report.status(seen, before, phase, rests, *more, revision=revision, schedule=schedule)
+    stop = remove and seen.pod is not None
+    return Plan(status, driver_part=report.driver_part(seen), stop=stop, requeue=requeue)
+
+
+def _start(
+    seen: Observed,
+    before: Past,
+    revision: Revision,
+    *,
+    fresh: bool = False,
+    schedule: Object | None = None,
+) -> Plan:
+    """Write the intent, then start. The pod of the driver before has to go first; `fresh` forgets its failures."""
+    starts = Condition("DriverRunning", FALSE, "DriverStarting", driverpod.STARTING)
+    part = report.driver_part(seen)
+    if seen.pod is not None:
+        status = report.status(seen, before, "Starting", starts, revision=seen.status.get("revision"))
+        return Plan(status, driver_part=part, stop=True)
+    intended = (
+        seen.status.get("phase") in ("Starting", "Failed") and before.ended is None and before.attempt > 0
+    )
+    attempt = before.attempt if intended else before.attempt + 1
+    known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts)
+    status = report.status(seen, known, "Starting", starts, revision=revision.name, schedule=schedule)
+    name = driver_name(seen.body["metadata"]["name"])
+    return Plan({**status, "driver": {"pod": name}}, driver_part=part, start=Start(revision, attempt))
+
+
+def _deleting(seen: Observed, before: Past) -> Plan:
+    """The resource goes once its driver has; a node that is silent holds nobody up for ever."""
+    since = parsed(seen.body["metadata"]["deletionTimestamp"])
+    deadline = since + timedelta(seconds=grace_seconds(seen.revision) + CLEANUP_SECONDS)
+    if seen.pod is None or driverpod.over(seen.pod) or seen.now >= deadline:
+        return Plan({}, finished=True)  # the garbage collector takes all that it owns
+    goes = Condition("DriverRunning", FALSE, "Deleting", "the driver ends its running batches")
+    status = report.status(seen, before, "Deleting", goes, revision=seen.status.get("revision"))
+    left = (deadline - seen.now).total_seconds()
+    return Plan(status, stop=not driverpod.leaving(seen.pod), requeue=left)

@@ -1,0 +1,220 @@
+"""The driver's pod and the template of the executors', from a revision; pure.
+
+No Spark property stands here: the app in the image derives them from the document. The pods pass the *restricted*
+level of Kubernetes' pod security.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainstem import names
+from mainstem.spec.base import seconds
+from mainstem.spec.deployment import Resources
+from mainstem.spec.pipeline import StreamingPipeline
+
+from mainstem_operator.judge import Revision
+from mainstem_operator.objects import labels, metadata
+from mainstem_operator.podtemplate import Object, built
+from mainstem_operator.settings import Settings
+
+
+_POD_SECURITY: Final = {
+    "runAsNonRoot": True,
+    "runAsUser": names.UID,
+    "runAsGroup": names.UID,
+    "fsGroup": names.UID,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+_CONTAINER_SECURITY: Final = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+
+
+def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, *, attempt: int) -> Object:
+    """The pod of the attempt-th driver."""
+    pipeline, spec = revision.pipeline, revision.pipeline.spec
+    name = names.driver_name(pipeline.name)
+    about = metadata(body, name)
+    about["annotations"] = {
+        names.REVISION: revision.name,
+        names.GENERATION: str(body["metadata"]["generation"]),
+        names.ATTEMPT: str(attempt),
+    }
+    container = {
+        "name": names.DRIVER_CONTAINER,
+        **_image(pipeline, settings),
+        "args": ["driver", f"{names.DOCUMENT_DIR}/{names.DOCUMENT_KEY}"],
+        "env": _environment(pipeline, attempt),
+        "ports": _ports(revision),
+        "resources": _resources(spec.driver.resources),
+        "volumeMounts": _mounts(revision),
+        "livenessProbe": _probe("/healthz", period=10, failures=6),
+        "readinessProbe": _probe("/readyz", period=5, failures=1),
+        "terminationMessagePath": names.TERMINATION_LOG,
+        "terminationMessagePolicy": "File",
+    }
+    owned = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": about,
+        "spec": {
+            "restartPolicy": "Never",
+            "serviceAccountName": spec.driver.service_account_name or name,
+            "automountServiceAccountToken": True,
+            "terminationGracePeriodSeconds": int(seconds(spec.drain.timeout)) + names.DRAIN_MARGIN_SECONDS,
+            "containers": [container],
+            "volumes": _volumes(body, revision),
+            **_pull_secrets(pipeline, settings),
+        },
+    }
+    return built(_defaults(names.DRIVER_CONTAINER), spec.driver.template, owned)
+
+
+def executor_template(body: Mapping[str, Any], revision: Revision, settings: Settings) -> Object | None:
+    """The template from which Spark makes executors' pods; None where there are none."""
+    if not revision.scaled_out:
+        return None
+    pipeline, spec = revision.pipeline, revision.pipeline.spec
+    container = {
+        "name": names.EXECUTOR_CONTAINER,
+        **_image(pipeline, settings),
+        "env": _variables(),
+        "volumeMounts": _mounts(revision),
+    }
+    owned = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"labels": labels(pipeline.name, "executor")},
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "containers": [container],
+            "volumes": _volumes(body, revision),
+            **_pull_secrets(pipeline, settings),
+        },
+    }
+    return built(_defaults(names.EXECUTOR_CONTAINER), spec.executors.template, owned)
+
+
+def _defaults(container: str) -> Object:
+    return {
+        "spec": {
+            "securityContext": dict(_POD_SECURITY),
+            "enableServiceLinks": False,  # every Service of the namespace as variables: none of them is meant
+            "containers": [{"name": container, "securityContext": dict(_CONTAINER_SECURITY)}],
+        }
+    }
+
+
+def _image(pipeline: StreamingPipeline, settings: Settings) -> Object:
+    return {
+        "image": pipeline.spec.image,
+        "imagePullPolicy": pipeline.spec.image_pull_policy or settings.image_pull_policy,
+    }
+
+
+def _pull_secrets(pipeline: StreamingPipeline, settings: Settings) -> Object:
+    given = [secret.name for secret in pipeline.spec.image_pull_secrets]
+    found = list(dict.fromkeys([*given, *settings.image_pull_secrets]))
+    return {"imagePullSecrets": [{"name": name} for name in found]} if found else {}
+
+
+def _variables() -> list[Object]:
+    """For driver and executors: where the writable folders are, for all that asks the environment."""
+    return [
+        {"name": "MAINSTEM_SECRETS", "value": names.SECRETS_DIR},
+        {"name": "HOME", "value": "/tmp"},  # noqa: S108 - a volume of the pod's own
+        {"name": "TMPDIR", "value": names.SCRATCH_DIR},
+    ]
+
+
+def _environment(pipeline: StreamingPipeline, attempt: int) -> list[Object]:
+    fields = {
+        names.ENV_NAMESPACE: "metadata.namespace",
+        names.ENV_POD: "metadata.name",
+        names.ENV_POD_UID: "metadata.uid",
+        names.ENV_POD_IP: "status.podIP",
+    }
+    downward = [
+        {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+        for name, path in fields.items()
+    ]
+    plain = {
+        names.ENV_ATTEMPT: str(attempt),
+        names.ENV_IMAGE: pipeline.spec.image or "",
+        names.ENV_TERMINATION_LOG: names.TERMINATION_LOG,
+    }
+    return [*downward, *({"name": name, "value": value} for name, value in plain.items()), *_variables()]
+
+
+def _ports(revision: Revision) -> list[Object]:
+    found = {"http": names.HTTP_PORT, "ui": names.UI_PORT}
+    if revision.scaled_out:
+        found |= {"driver": names.DRIVER_PORT, "blockmanager": names.BLOCK_MANAGER_PORT}
+    return [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in found.items()]
+
+
+def _probe(path: str, *, period: int, failures: int) -> Object:
+    return {
+        "httpGet": {"path": path, "port": "http"},
+        "periodSeconds": period,
+        "timeoutSeconds": 5,
+        "failureThreshold": failures,
+    }
+
+
+def _resources(resources: Resources) -> Object:
+    return {"requests": dict(resources.requests), "limits": dict(resources.limits)}
+
+
+def _secrets(pipeline: StreamingPipeline) -> list[str]:
+    """Secrets that the document names, each once."""
+    refs = [connection.s3.secret_ref for connection in pipeline.spec.connections if connection.s3]
+    return list(dict.fromkeys(ref.name for ref in refs if ref))
+
+
+def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
+    pipeline = body["metadata"]["name"]
+    found: list[Object] = [
+        {
+            "name": "mainstem-document",
+            "configMap": {"name": names.revision_name(pipeline, revision.name)},
+        },
+        {"name": "mainstem-scratch", "emptyDir": {}},
+        {"name": "mainstem-tmp", "emptyDir": {}},
+    ]
+    found += [
+        {"name": f"mainstem-secrets-{index}", "secret": {"secretName": name, "defaultMode": 0o440}}
+        for index, name in enumerate(_secrets(revision.pipeline))
+    ]
+    if revision.scaled_out:
+        secret = {"secretName": names.spark_secret_name(pipeline), "defaultMode": 0o440}
+        found.append({"name": "mainstem-spark-secret", "secret": secret})
+    return found
+
+
+def _mounts(revision: Revision) -> list[Object]:
+    found = [
+        _mount("mainstem-document", names.DOCUMENT_DIR, read_only=True),
+        _mount("mainstem-scratch", names.SCRATCH_DIR),
+        _mount("mainstem-tmp", "/tmp"),  # noqa: S108
+    ]
+    found += [
+        _mount(f"mainstem-secrets-{index}", f"{names.SECRETS_DIR}/{name}", read_only=True)
+        for index, name in enumerate(_secrets(revision.pipeline))
+    ]
+    if revision.scaled_out:
+        found.append(_mount("mainstem-spark-secret", names.SPARK_SECRET_DIR, read_only=True))
+    return found
+
+
+def _mount(volume: str, path: str, *, read_only: bool = False) -> Object:
+    return {"name": volume, "mountPath": path, **({"readOnly": True} if read_only else {})}
+
+
+def grace_seconds(revision: Revision | None) -> float:
+    """How long a driver may take to go: its drain's deadline, and what comes after it."""
+    drain = 60.0 if revision is None else seconds(revision.pipeline.spec.drain.timeout)
+    return drain + names.DRAIN_MARGIN_SECONDS

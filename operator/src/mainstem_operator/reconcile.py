@@ -1,0 +1,222 @@
+"""One pipeline's loop: look, decide, write, until it is as it should be; woken by whatever may have changed it."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from mainstem.errors import SpecInvalid
+from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
+
+from mainstem_operator import apply, driverpod
+from mainstem_operator.cluster import CONFIG_MAP, POD, Cluster, Object, Refused
+from mainstem_operator.judge import Judgement, Revision, judge, recalled
+from mainstem_operator.metrics import RECONCILE_SECONDS
+from mainstem_operator.observe import Observed
+from mainstem_operator.plan import Plan, plan
+from mainstem_operator.report import Event
+from mainstem_operator.settings import Settings
+
+
+Tell = Callable[[Event], None]
+ASK_AGAIN_SECONDS: Final = 60.0
+_STEPS: Final = 5
+"""Steps in one look: each write is followed by another decision, and this is more than any chain of them needs."""
+
+
+class Answer(NamedTuple):
+    """What the API server said of a revision's pod: its words where it refuses it, nothing where it takes it."""
+
+    revision: str
+    words: str
+    heard: float
+
+    def holds_for(self, revision: str) -> bool:
+        """True while there is no reason to ask again: a quota may be raised, a policy lifted."""
+        return self.revision == revision and (
+            not self.words or time.monotonic() - self.heard < ASK_AGAIN_SECONDS
+        )
+
+
+@dataclass
+class Pipeline:
+    """What the operator remembers of one pipeline; all of it can be read anew.
+
+    Attributes:
+        body: the newest that was seen of the resource.
+        pod: the newest that was seen of its driver's pod.
+        gone: a pod's last words.
+        known: True once the pod was read from the server itself.
+        judged: the judgement, and the generation it is of.
+        current: what ran last, where the document is refused.
+        refused: the API server's words on a revision's pod, empty where it takes it, and when they were heard.
+    """
+
+    body: Object | None = None
+    pod: Object | None = None
+    gone: Object | None = None
+    known: bool = False
+    judged: tuple[int, Judgement] | None = None
+    current: Revision | None = None
+    refused: "Answer | None" = None
+
+    def saw(self, body: Mapping[str, Any]) -> None:
+        """Take the resource as an event or an answer has it, unless a newer one is known."""
+        if self.body is None or _version(body) >= _version(self.body):
+            self.body = dict(body)
+
+    def saw_pod(self, pod: Mapping[str, Any], *, deleted: bool = False) -> None:
+        """The same for the driver's pod."""
+        if self.pod is not None and _version(pod) < _version(self.pod):
+            return
+        if deleted:
+            self.gone = dict(pod)
+        if not deleted:
+            self.pod = dict(pod)
+        elif self.pod is None or self.pod["metadata"]["uid"] == pod["metadata"]["uid"]:
+            self.pod = None
+
+
+class Reconciler:
+    """Carries pipelines to where their documents want them."""
+
+    def __init__(self, cluster: Cluster, settings: Settings) -> None:
+        self._cluster = cluster
+        self._settings = settings
+
+    async def turn(self, of: Pipeline, tell: Tell) -> Plan:
+        """Look and act until nothing is left to write; the last plan says when to look again.
+
+        Raises:
+            Exception: the API server's errors; whoever calls waits and comes again.
+        """
+        started = time.perf_counter()
+        for _ in range(_STEPS):
+            seen = await self._observed(of)
+            found = plan(seen)
+            changed = await self._carried_out(of, found, tell)
+            if not changed or found.finished:
+                break
+        RECONCILE_SECONDS.observe(time.perf_counter() - started)
+        return found
+
+    async def _observed(self, of: Pipeline) -> Observed:
+        assert of.body is not None
+        body = of.body
+        if of.pod is None or not of.known:  # never judge a driver lost by a cache
+            name = driver_name(body["metadata"]["name"])
+            pod = await self._cluster.get(POD, body["metadata"]["namespace"], name)
+            of.pod, of.known = (pod if pod and _owned(pod, body) else None), True
+        judgement = self._judgement(of, body)
+        return Observed(
+            body=body,
+            pod=of.pod,
+            gone=of.gone,
+            judgement=judgement,
+            current=await self._current(of, body, judgement),
+            refused=await self._refusal(of, body, judgement),
+            now=datetime.now(UTC),
+            settings=self._settings,
+        )
+
+    def _judgement(self, of: Pipeline, body: Mapping[str, Any]) -> Judgement:
+        generation = int(body["metadata"]["generation"])
+        if of.judged is None or of.judged[0] != generation:
+            of.judged = (generation, judge(body, self._settings))
+            of.refused = None
+        return of.judged[1]
+
+    async def _current(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Revision | None:
+        """What ran last, read from its ConfigMap, where the document of today is refused."""
+        name = (body.get("status") or {}).get("revision")
+        if judgement.revision is not None or name is None:
+            return None
+        if of.current is None or of.current.name != name:
+            of.current = await self._recalled(body, name)
+        return of.current
+
+    async def _recalled(self, body: Mapping[str, Any], name: str) -> Revision | None:
+        of = body["metadata"]
+        found = await self._cluster.get(CONFIG_MAP, of["namespace"], revision_name(of["name"], name))
+        try:
+            return recalled(found["data"][DOCUMENT_KEY], name) if found else None
+        except SpecInvalid:
+            return None
+
+    async def _refusal(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> str | None:
+        """The API server's words on the pod that the document asks for, asked before what runs is stopped for it."""
+        revision = judgement.revision
+        if revision is None or body["metadata"].get("deletionTimestamp"):
+            return None
+        if of.refused is not None and of.refused.holds_for(revision.name):
+            return of.refused.words or None
+        runs = of.pod is not None and not driverpod.over(of.pod)
+        if not runs or (of.pod and driverpod.revision(of.pod) == revision.name):
+            return None
+        words = ""
+        try:
+            await apply.probe(self._cluster, body, revision, self._settings)
+        except Refused as refused:
+            words = str(refused)
+        of.refused = Answer(revision.name, words, time.monotonic())
+        return words or None
+
+    async def _carried_out(self, of: Pipeline, found: Plan, tell: Tell) -> bool:
+        """Do what the plan says; True where something was written, so that another look is due."""
+        assert of.body is not None
+        written = await apply.write_status(self._cluster, of.body, found)
+        if written is not None:
+            of.saw(written)
+            for event in found.events:
+                tell(event)
+        if found.stop and of.pod is not None:
+            await self._stopped(of, of.pod)
+            return True
+        if found.start is not None:
+            await self._started(of, found)
+            return True
+        return written is not None
+
+    async def _stopped(self, of: Pipeline, pod: Object) -> None:
+        if driverpod.over(pod):
+            of.gone = pod
+        left = await apply.stop(self._cluster, pod)
+        if left is None:
+            of.pod = None
+        else:
+            of.saw_pod(left)
+
+    async def _started(self, of: Pipeline, found: Plan) -> None:
+        assert of.body is not None
+        assert found.start is not None
+        revision = found.start.revision
+        try:
+            pod = await apply.start(self._cluster, of.body, found.start, self._settings)
+        except Refused as refused:
+            of.refused = Answer(revision.name, str(refused), time.monotonic())
+            return
+        if pod is None:
+            of.known, of.refused = False, Answer(revision.name, await self._taken(of.body), time.monotonic())
+            return
+        of.saw_pod(pod)
+        if found.start.attempt > apply.KEPT_REVISIONS:
+            await apply.prune(self._cluster, of.body)
+
+    async def _taken(self, body: Mapping[str, Any]) -> str:
+        """What to say of a pod of the driver's name that was there before; nothing where it is the driver."""
+        of, name = body["metadata"], driver_name(body["metadata"]["name"])
+        pod = await self._cluster.get(POD, of["namespace"], name)
+        if pod is None or _owned(pod, body):
+            return ""
+        return f"a pod called {name} is there that is not this pipeline's; remove it, or rename the pipeline"
+
+
+def _version(thing: Mapping[str, Any]) -> int:
+    return int(thing["metadata"]["resourceVersion"])
+
+
+def _owned(pod: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+    return any(
+        owner["uid"] == body["metadata"]["uid"] for owner in pod["metadata"].get("ownerReferences", ())
+    )

@@ -1,0 +1,120 @@
+"""What is said: the operator's part of the status, the driver's part once it is dead, and events; pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainstem.errors import Exit
+
+from mainstem_operator.conditions import FALSE, TRUE, Condition, rendered, with_ready
+from mainstem_operator.health import tidied
+from mainstem_operator.observe import Observed
+from mainstem_operator.past import Past, termination
+
+
+@dataclass(frozen=True)
+class Event:
+    """A line of `kubectl describe`, for a transition."""
+
+    type: str
+    reason: str
+    message: str
+
+
+def status(
+    seen: Observed,
+    before: Past,
+    phase: str,
+    *found: Condition,
+    revision: str | None,
+    schedule: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The operator's part of the status, whole.
+
+    Args:
+        seen: what was observed.
+        before: what has happened so far.
+        phase: where the pipeline is.
+        found: the conditions besides `SpecValid` and `Ready`.
+        revision: what runs, or ran last.
+        schedule: last and next run, where that is news.
+    """
+    conditions = with_ready([_spec_valid(seen, before), *found])
+    old = seen.status.get("conditions", ())
+    known = {
+        "revision": revision,
+        "attempt": before.attempt or None,
+        "checkpoint": seen.revision.pipeline.spec.checkpoints.location
+        if seen.revision
+        else seen.status.get("checkpoint"),
+        "driver": _driver(seen),
+        "lastTermination": termination(seen, before.ended),
+        "schedule": schedule or seen.status.get("schedule"),
+    }
+    return {
+        "observedGeneration": seen.generation,
+        "phase": phase,
+        "conditions": rendered(conditions, old, seen.generation, seen.now),
+        "restarts": before.restarts,
+        **{key: value for key, value in known.items() if value is not None},
+    }
+
+
+def driver_part(seen: Observed) -> dict[str, Any] | None:
+    """The driver's part once nobody writes it; None where a driver has never written."""
+    queries = seen.status.get("queries")
+    if not queries:
+        return None
+    return tidied(seen.status, len(seen.revision.pipeline.spec.queries) if seen.revision else len(queries))
+
+
+_CALLED: Final = {"Starting": "DriverStarting", "Running": "Ready"}
+_WARNINGS: Final = ("Refused", "Failed", "BackingOff")
+_BAD: Final = (("SpecValid", FALSE), ("Degraded", TRUE), ("DataStalled", TRUE))
+
+
+def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Event, ...]:
+    """One event for each change of phase, and one where something bad begins."""
+    if not new:
+        return ()
+    told = []
+    now = {condition["type"]: condition for condition in new["conditions"]}
+    before = {condition["type"]: condition for condition in old.get("conditions", ())}
+    if new["phase"] != old.get("phase"):
+        ready = now["DriverRunning"] if new["phase"] != "Running" else now["Ready"]
+        kind = "Warning" if new["phase"] in _WARNINGS else "Normal"
+        told.append(
+            Event(kind, _CALLED.get(new["phase"], new["phase"]), f"{ready['reason']}: {ready['message']}")
+        )
+    for name, bad in _BAD:
+        condition = now.get(name)
+        if condition and condition["status"] == bad and _differs(condition, before.get(name)):
+            told.append(Event("Warning", condition["reason"], condition["message"]))
+    return tuple(told)
+
+
+def _differs(condition: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
+    return before is None or (condition["status"], condition["reason"]) != (
+        before["status"],
+        before["reason"],
+    )
+
+
+def _driver(seen: Observed) -> dict[str, str] | None:
+    if seen.pod is None:
+        return None
+    node = seen.pod["spec"].get("nodeName")
+    return {"pod": seen.pod["metadata"]["name"], **({"node": node} if node else {})}
+
+
+def _spec_valid(seen: Observed, before: Past) -> Condition:
+    """What the rules, the API server and, at last, Spark say of the document."""
+    judged, ended = seen.judgement, before.ended
+    if judged.revision is None:
+        return Condition("SpecValid", FALSE, judged.reason, judged.message)
+    if seen.refused:
+        return Condition("SpecValid", FALSE, "PodRefused", seen.refused)
+    same = judged.revision.name == seen.status.get("revision")
+    if ended is not None and ended.exit_code == Exit.SPEC_INVALID and same:
+        return Condition("SpecValid", FALSE, ended.reason, ended.message)
+    return Condition("SpecValid", TRUE, judged.reason, judged.message)
