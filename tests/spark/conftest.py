@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mainstem import logs
 from mainstem.run import session
+from mainstem.run.place import this_machine
 from mainstem.spec.document import read_text
 from pyspark.sql import SparkSession
 
@@ -28,5 +29,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     folder: Path = tmp_path_factory.mktemp("spark")
     logs.configure("console", verbose=False)
     [document] = read_text(DOCUMENT.format(folder=folder))
-    with session.opened(document.pipeline, cores=2, heap="1g", output=print, verbose=False) as opened:
+    with session.opened(document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False) as opened:
         yield opened

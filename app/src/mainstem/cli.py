@@ -1,4 +1,4 @@
-"""The command line: `mainstem run`, `validate`, `crd`.
+"""The command line: `mainstem run`, `validate`, `crd`; and what containers start: `driver`, `executor`.
 
 Imports are late: `validate` must not wait for Spark, nor any command for another's libraries.
 """
@@ -93,10 +93,12 @@ def run(
         document = read(file, overrides)
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
-        from mainstem.run.runner import Options, run
+        from mainstem.run import runner
 
-        options = Options(cores=cores, heap=heap, idle=stop_when_idle, report=report, verbose=verbose)
-        run(document, options)
+        options = runner.on_this_machine(
+            document, cores=cores, heap=heap, idle=stop_when_idle, report=report, verbose=verbose
+        )
+        runner.run(document, options)
     except MainstemError as error:
         _fail(error, file, verbose=verbose)
     except ImportError as error:
@@ -114,6 +116,27 @@ def run(
             err=True,
         )
         sys.exit(Exit.NOT_READY)
+
+
+@main.command(hidden=True)
+@click.argument("file", type=click.Path(dir_okay=False))
+@_verbose
+def driver(file: str, verbose: bool) -> None:
+    """Run the pipeline of FILE as the driver of a pod; the operator starts it. On a machine use `mainstem run`.
+
+    The pod is described in the environment (MAINSTEM_NAMESPACE and others, see mainstem.names). Logs are JSON.
+    """
+    from mainstem.run.driver import main as drive
+
+    sys.exit(drive(file, verbose=verbose))
+
+
+@main.command(hidden=True)
+def executor() -> None:
+    """Become one of Spark's executors; Spark starts it, in pods that a driver makes."""
+    from mainstem.run import executor as entry
+
+    entry.main()
 
 
 @main.command()

@@ -3,7 +3,8 @@
 Each value that differs from Spark's default says why. Measured costs stand in docs/architecture.md.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import quoteattr
@@ -14,6 +15,8 @@ from mainstem.spec.pipeline import StreamingPipeline
 
 ABORTABLE: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
 PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
+LOG4J: Final = Path(__file__).with_name("log4j2.properties")
+"""The log4j2 configuration of driver and executors."""
 JAVA_OPTIONS: Final = (
     # A Turkish locale lower-cases I to a letter of its own; a POSIX one reads files as ASCII.
     "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8 -Duser.timezone=UTC "
@@ -36,6 +39,8 @@ class Machine:
         pools: the FAIR allocation file.
         profiles: AWS profile file, where the document names S3 secrets.
         scratch: Spark's local directory.
+        defaults: properties of the place, under those of the document.
+        owned: properties of the place, over those of the document.
     """
 
     cores: int
@@ -45,10 +50,12 @@ class Machine:
     pools: Path
     profiles: Path | None
     scratch: Path
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    owned: Mapping[str, str] = field(default_factory=dict)
 
 
 def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
-    """Every Spark property of a local run, the document's own last."""
+    """Every Spark property of a run: a local one's, the place's own, the document's, and what only the place decides."""
     spec = pipeline.spec
     conf = {
         "spark.app.name": pipeline.name,
@@ -91,7 +98,7 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         if connection.s3:
             for bucket in connection.s3.buckets:
                 conf |= _bucket(bucket, connection.s3, connection.name, machine.profiles)
-    return conf | _S3_PATIENCE | dict(spec.spark.conf)
+    return conf | _S3_PATIENCE | dict(machine.defaults) | dict(spec.spark.conf) | dict(machine.owned)
 
 
 # Hadoop's defaults keep trying an unreachable store for minutes.

@@ -34,7 +34,9 @@ class Jvm(NamedTuple):
     last_words: Callable[[], str]
 
 
-def launch(conf: dict[str, str], output: Callable[[str], None], scratch: Path, *, verbose: bool) -> Jvm:
+def launch(
+    conf: dict[str, str], output: Callable[[str], None], scratch: Path, *, address: str | None, verbose: bool
+) -> Jvm:
     """Start the JVM.
 
     The JVM leads a session of its own, because signals for this process's group (a closed terminal, `timeout`) would
@@ -44,12 +46,13 @@ def launch(conf: dict[str, str], output: Callable[[str], None], scratch: Path, *
         conf: Spark properties.
         output: called with each line of the JVM's standard output: the rows of console sinks.
         scratch: a folder without Spark settings.
+        address: where Spark's UI listens; None is every address.
         verbose: let Spark's INFO lines through.
 
     Raises:
         NotReady: `JvmNotStarted`, with the last lines that the JVM said.
     """
-    _own_environment(scratch)
+    _own_environment(scratch, address)
     options = conf["spark.driver.extraJavaOptions"]
     levels = f"-Dmainstem.spark.level={'info' if verbose else 'warn'} -Dmainstem.stream.level={'error' if verbose else 'off'}"
     conf = conf | {"spark.driver.extraJavaOptions": f"{options} {levels}"}
@@ -78,20 +81,21 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _own_environment(scratch: Path) -> None:
+def _own_environment(scratch: Path, address: str | None) -> None:
     """The JVM is that of the installed pyspark, with our settings alone, whatever Spark the machine has besides."""
     for name in (
         "PYSPARK_GATEWAY_PORT",
         "PYSPARK_GATEWAY_SECRET",
         "PYSPARK_SUBMIT_ARGS",
         "PYSPARK_PIN_THREAD",
+        "SPARK_LOCAL_IP",
     ):
         os.environ.pop(name, None)
     os.environ |= {
         "JAVA_HOME": java.home(),
         "SPARK_HOME": str(commandline.spark_home()),
         "SPARK_CONF_DIR": str(scratch),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        **({"SPARK_LOCAL_IP": address} if address else {}),
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
         "PYTHONHASHSEED": os.environ.get(
             "PYTHONHASHSEED", "0"

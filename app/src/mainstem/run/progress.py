@@ -65,6 +65,7 @@ class QueryStatus:
         dropped_by_watermark: late rows that stateful operators dropped, as Spark counts them: an aggregation counts
             after its partial aggregation, one for each group and partition.
         last_progress: when Spark last reported, ISO 8601.
+        idle: it waits for data, as far as is known; the same query with data is busy.
         restarts: restarts in a row.
         reason: why it failed last, None when it has been well since.
     """
@@ -86,6 +87,7 @@ class QueryStatus:
     dropped_by_watermark: int = 0
     sources: tuple[SourceStatus, ...] = ()
     last_progress: str | None = None
+    idle: bool = False
     restarts: int = 0
     reason: str | None = None
     message: str | None = None
@@ -115,6 +117,7 @@ def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Seque
     return replace(
         status,
         state=State.RUNNING if status.state in (State.STARTING, State.RESTARTING) else status.state,
+        idle=False if ran or rows else status.idle,
         id=progress.get("id"),
         run_id=progress.get("runId"),
         batch=int(progress["batchId"]) if ran else status.batch,
@@ -141,13 +144,14 @@ def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Seque
 def waiting(status: QueryStatus) -> QueryStatus:
     """The status of a query that is seen to wait for data: Spark sends no progress of an idle start."""
     if status.state not in (State.STARTING, State.RESTARTING):
-        return status
-    return replace(status, state=State.RUNNING, reason=None, message=None)
+        return replace(status, idle=True)
+    return replace(status, state=State.RUNNING, idle=True, reason=None, message=None)
 
 
 def as_json(status: QueryStatus, *, offsets: bool = False) -> dict[str, Any]:
     """A status as JSON, keys in camelCase, without what is unknown."""
     plain = asdict(status)
+    del plain["idle"]
     for source in plain["sources"]:
         if not offsets:
             source.pop("end_offset")

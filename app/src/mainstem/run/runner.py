@@ -1,12 +1,12 @@
-"""One pipeline from start to end on one machine: checks, session, queries, signals, drain, exit."""
+"""One pipeline from start to end, wherever it runs: checks, session, queries, signals, drain, exit."""
 
 import json
-import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from py4j.protocol import Py4JNetworkError
@@ -14,12 +14,18 @@ from py4j.protocol import Py4JNetworkError
 from mainstem import logs
 from mainstem.errors import DrainCut, QueryFailed, SpecInvalid
 from mainstem.run import preflight, session
+from mainstem.run.place import Place, this_machine
 from mainstem.run.progress import QueryStatus, as_json
-from mainstem.run.reporter import for_stream
+from mainstem.run.reporter import Reporter, for_stream
+from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
 from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
+
+
+Ended = Callable[[str, list[QueryStatus]], None]
+"""Told how a run that had begun came to its end (`completed`, `drained`, `cut`, `failed`), and how its queries stand."""
 
 
 @dataclass(frozen=True)
@@ -27,57 +33,61 @@ class Options:
     """How to run.
 
     Attributes:
-        cores: threads for tasks; None takes the machine's.
-        heap: Java heap, such as `2g`.
+        place: where.
+        reporter: takes progress; closed at the end.
         idle: drain once no query has had data for so many seconds; None runs for ever.
-        report: file for the final statuses, as JSON.
         verbose: Spark's INFO lines and stack traces.
+        opened: called with Spark's session once there is one.
+        ended: called at the end.
     """
 
-    cores: int | None = None
-    heap: str = "2g"
+    place: Place
+    reporter: Reporter
     idle: float | None = None
-    report: Path | None = None
     verbose: bool = False
+    opened: Callable[[Any], None] = lambda _session: None
+    ended: Ended = lambda _outcome, _statuses: None
 
 
-class Stop:
-    """SIGTERM, Ctrl-C and a closed terminal: the first asks for a drain, the second for a cut.
-
-    Plain booleans: an Event's lock may be held by the very thread that the signal interrupts.
-    """
-
-    def __init__(self) -> None:
-        self.asked = False
-        self.hurry = False
-
-    def listen(self) -> None:
-        """Take the signals; again after Spark's context is made, for pyspark takes SIGINT for itself."""
-        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
-                signal.signal(name, self._signalled)
-
-    def _signalled(self, _number: int, _frame: FrameType | None) -> None:
-        self.hurry = self.asked
-        self.asked = True
+def on_this_machine(
+    document: Document,
+    *,
+    cores: int | None,
+    heap: str,
+    idle: float | None,
+    report: Path | None,
+    verbose: bool,
+) -> Options:
+    """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
+    name = document.pipeline.name
+    place, reporter = this_machine(cores=cores, heap=heap), for_stream(sys.stdout, name)
+    if report is None:
+        return Options(place, reporter, idle, verbose)
+    return Options(place, reporter, idle, verbose, ended=partial(_write_report, report, name))
 
 
-def run(document: Document, options: Options) -> None:
+def run(document: Document, options: Options, stop: Stop | None = None) -> None:
     """Run the document's pipeline until its queries end, a signal comes, or it is idle for long enough.
+
+    Args:
+        document: what to run.
+        options: where and how.
+        stop: one that listens already.
 
     Raises:
         MainstemError: what went wrong, with the exit code of its class.
     """
     pipeline = document.pipeline
-    stop = Stop()
+    stop = stop or Stop()
     stop.listen()
-    reporter = for_stream(sys.stdout, pipeline.name)
+    reporter = options.reporter
     try:
         preflight.reachable(Graph(pipeline))
         with session.opened(
-            pipeline, cores=options.cores, heap=options.heap, output=reporter.output, verbose=options.verbose
+            pipeline, options.place, output=reporter.output, verbose=options.verbose
         ) as spark:
             stop.listen()
+            options.opened(spark)
             if not stop.asked:
                 _run(Supervisor(spark, pipeline, reporter.changed, stop), spark, pipeline, options, stop)
     except SpecInvalid as refused:
@@ -100,8 +110,7 @@ def _run(
         supervisor.drain()
         raise
     finally:
-        if options.report:
-            _write_report(options.report, pipeline.name, outcome, supervisor.statuses)
+        options.ended(outcome, supervisor.statuses)
     if supervisor.failures:
         failed = supervisor.failures[0]
         raise QueryFailed(

@@ -1,7 +1,6 @@
 """The Spark session of one pipeline: scratch folder, properties, JVM."""
 
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,15 +16,16 @@ from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
 from mainstem.run import secrets
-from mainstem.run.conf import Machine, pools_xml, spark_conf
+from mainstem.run.conf import LOG4J, Machine, pools_xml, spark_conf
 from mainstem.run.failures import classify
 from mainstem.run.jvm import launch
+from mainstem.run.place import Place
 from mainstem.spec.pipeline import StreamingPipeline
 
 
 @contextmanager
 def opened(
-    pipeline: StreamingPipeline, *, cores: int | None, heap: str, output: Callable[[str], None], verbose: bool
+    pipeline: StreamingPipeline, place: Place, *, output: Callable[[str], None], verbose: bool
 ) -> Iterator[SparkSession]:
     """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
 
@@ -38,8 +38,8 @@ def opened(
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
     scratch = Path(tempfile.mkdtemp(prefix="mainstem-"))
     try:
-        conf = spark_conf(pipeline, _machine(pipeline, scratch, cores or os.cpu_count() or 1, heap))
-        jvm = launch(conf, output, scratch, verbose=verbose)
+        conf = spark_conf(pipeline, _machine(pipeline, scratch, place))
+        jvm = launch(conf, output, scratch, address=place.address, verbose=verbose)
         try:
             session = _session(jvm.gateway, conf)
             try:
@@ -51,7 +51,7 @@ def opened(
             raise NotReady(
                 f"Spark's JVM has ended: {jvm.last_words()}",
                 reason="JvmLost",
-                remedy="often the heap is too small: --heap",
+                remedy=f"often the heap is too small: {place.room}",
             ) from error
         finally:
             jvm.gateway.shutdown()
@@ -70,17 +70,19 @@ def _session(gateway: Any, conf: dict[str, str]) -> SparkSession:
         raise NotReady(message, reason="JvmNotStarted") from error
 
 
-def _machine(pipeline: StreamingPipeline, scratch: Path, cores: int, heap: str) -> Machine:
+def _machine(pipeline: StreamingPipeline, scratch: Path, place: Place) -> Machine:
     pools = scratch / "pools.xml"
     pools.write_text(pools_xml(pipeline), encoding="utf-8")
     return Machine(
-        cores=cores,
-        heap=heap,
+        cores=place.cores,
+        heap=place.heap,
         jars=_jars(),
-        log4j=Path(__file__).with_name("log4j2.properties"),
+        log4j=LOG4J,
         pools=pools,
-        profiles=secrets.write_profiles(pipeline, scratch),
+        profiles=secrets.write_profiles(pipeline, place.profiles or scratch),
         scratch=scratch,
+        defaults=place.defaults,
+        owned=place.owned,
     )
 
 

@@ -29,13 +29,14 @@ from mainstem.run.progress import QueryStatus, State, updated, waiting
 from mainstem.run.restarts import Restarts
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
-from mainstem.spec.names import occurrence_names
+from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.queries import Query
 
 
 TURN: Final = 0.2
 SETTLE_SECONDS: Final = 3.0
+LOOK_SECONDS: Final = 2.0
 
 
 class StopAsked(Protocol):
@@ -89,6 +90,7 @@ class Supervisor:
         self._events: queue.Queue[Progress] = queue.Queue()
         self._listener = Listener(self._events)
         self._log = logs.get("mainstem")
+        self._looked = 0.0
         self._runs = [self._new_run(session, query) for query in pipeline.spec.queries]
 
     @property
@@ -123,12 +125,15 @@ class Supervisor:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""
         self._take_events()
         now = time.monotonic()
+        look = now - self._looked >= LOOK_SECONDS
+        self._looked = now if look else self._looked
         for run in self._runs:
             if run.handle is not None and not run.handle.isActive:
                 self._ended(run, now)
             elif run.due is not None and now >= run.due and not self._stop.asked:
                 self._restart(run)
-            elif run.status.state in (State.STARTING, State.RESTARTING):
+                self._changed(self.statuses)  # a start may take its time, and there may be many
+            elif look or run.status.state in (State.STARTING, State.RESTARTING):
                 _look(run)
         self._changed(self.statuses)
         return any(run.handle is not None or run.due is not None for run in self._runs)
@@ -156,7 +161,9 @@ class Supervisor:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(1.0)
+                self._changed(self.statuses)
         for run in self._runs:
             self._settle(run, run.handle)
             run.due = None
@@ -309,6 +316,7 @@ def _look(run: _Run) -> None:
         status = run.handle.status
         if status["isDataAvailable"]:
             run.waiting = False
+            run.status = replace(run.status, idle=False)
         elif str(status["message"]).startswith("Waiting"):
             run.waiting = True
             run.status = waiting(run.status)

@@ -1,0 +1,129 @@
+"""The API server, as a driver sees it; the app's only importer of `kubernetes`, which is slow to import."""
+
+import json
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+from kubernetes import client
+from kubernetes.config import ConfigException, load_incluster_config
+from urllib3.exceptions import HTTPError
+
+from mainstem import names
+from mainstem.errors import NotReady
+
+
+_TIMEOUT: Final = (2.0, 4.0)
+"""Seconds to connect and to answer."""
+_GROUP, _VERSION, _PLURAL = "mainstem.dev", "v1alpha1", "streamingpipelines"
+_REASONS: Final = {
+    HTTPStatus.UNAUTHORIZED: "ApiServerForbids",
+    HTTPStatus.FORBIDDEN: "ApiServerForbids",
+    HTTPStatus.NOT_FOUND: "PipelineNotFound",
+}
+# The kubelet's words for a container that does not start, besides those that only say that it will.
+_COMING: Final = ("ContainerCreating", "PodInitializing")
+
+
+class Cluster:
+    """One pipeline on the API server.
+
+    Args:
+        api: the client; the pod's own service account unless another is given.
+        namespace: the pipeline's.
+        pipeline: its name.
+    """
+
+    def __init__(self, namespace: str, pipeline: str, api: Any = None) -> None:
+        self._namespace, self._pipeline = namespace, pipeline
+        api = api or in_cluster()
+        self._objects, self._core = client.CustomObjectsApi(api), client.CoreV1Api(api)
+
+    def write(self, status: dict[str, Any]) -> None:
+        """Put the driver's part of the status in place of what it wrote before, by server-side apply.
+
+        Raises:
+            NotReady: `ApiServerUnreachable`, `ApiServerForbids`, `PipelineNotFound`, `ApiServerRefuses`.
+        """
+        body = {
+            "apiVersion": f"{_GROUP}/{_VERSION}",
+            "kind": "StreamingPipeline",
+            "metadata": {"name": self._pipeline, "namespace": self._namespace},
+            "status": status,
+        }
+        try:
+            self._objects.patch_namespaced_custom_object_status(
+                _GROUP,
+                _VERSION,
+                self._namespace,
+                _PLURAL,
+                self._pipeline,
+                body,
+                field_manager=names.DRIVER,
+                force=True,
+                _content_type="application/apply-patch+yaml",
+                _request_timeout=_TIMEOUT,
+            )
+        except (client.ApiException, HTTPError, OSError) as error:
+            raise _failure("its status", error) from None
+
+    def unscheduled(self) -> str | None:
+        """Why executors' pods wait, in the scheduler's or the kubelet's words; None where none is seen to wait.
+
+        Raises:
+            NotReady: as `write`.
+        """
+        try:
+            pods = self._core.list_namespaced_pod(
+                self._namespace,
+                label_selector=f"spark-role=executor,{names.PIPELINE_LABEL}={self._pipeline}",
+                field_selector="status.phase=Pending",
+                limit=50,
+                _request_timeout=_TIMEOUT,
+            )
+        except (client.ApiException, HTTPError, OSError) as error:
+            raise _failure("its executors' pods", error) from None
+        return next((said for pod in pods.items for said in _said(pod)), None)
+
+
+def in_cluster() -> Any:
+    """A client as the pod's service account; it reads the token again every minute, for the kubelet changes it.
+
+    Raises:
+        NotReady: `ApiServerUnreachable`: this is no pod, or one without a service account's token.
+    """
+    configuration = client.Configuration()
+    try:
+        load_incluster_config(configuration)
+    except ConfigException as error:
+        raise NotReady(
+            f"there is no service account to write the status as: {error}", reason="ApiServerUnreachable"
+        ) from None
+    # The writer tries again by itself; urllib3 would log every try of its own.
+    configuration.retries = False
+    return client.ApiClient(configuration)
+
+
+def _said(pod: Any) -> Iterator[str]:
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False" and condition.message:
+            yield condition.message
+    for container in pod.status.container_statuses or ():
+        waiting = container.state.waiting if container.state else None
+        if waiting and waiting.reason not in _COMING:
+            yield f"{pod.metadata.name}: {waiting.reason}: {waiting.message or ''}".rstrip(": ")
+
+
+def _failure(what: str, error: Exception) -> NotReady:
+    if not isinstance(error, client.ApiException) or not error.status:
+        return NotReady(f"{what}: the API server does not answer: {error}", reason="ApiServerUnreachable")
+    reason = _REASONS.get(HTTPStatus(error.status), "ApiServerRefuses")
+    return NotReady(f"{what}: {error.status}: {_message(error)}", reason=reason)
+
+
+def _message(error: Any) -> str:
+    """The server's own words."""
+    try:
+        return str(json.loads(error.body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return str(error.reason)

@@ -1,0 +1,34 @@
+"""Where a pipeline runs: this machine, or the pods of a cluster. One kind of value, so that the rest asks nobody."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the surroundings decide about a run.
+
+    Attributes:
+        cores: threads for tasks, of all executors together.
+        heap: Java heap of the driver, in the JVM's words (`2g`).
+        defaults: Spark properties of the place, under those of the document.
+        owned: Spark properties of the place, over those of the document.
+        profiles: folder of the AWS profile file; None takes the scratch folder.
+        room: what to change where the heap is too small.
+        address: where Spark's UI listens; None is every address.
+    """
+
+    cores: int
+    heap: str
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    owned: Mapping[str, str] = field(default_factory=dict)
+    profiles: Path | None = None
+    room: str = "--heap"
+    address: str | None = "127.0.0.1"
+
+
+def this_machine(*, cores: int | None = None, heap: str = "2g") -> Place:
+    """The machine that the command runs on, with all its cores unless a number is given."""
+    return Place(cores=cores or os.cpu_count() or 1, heap=heap)

@@ -1,0 +1,72 @@
+"""The driver's own pod, as the operator describes it in the environment."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mainstem import names
+from mainstem.errors import NotReady
+
+
+@dataclass(frozen=True)
+class Pod:
+    """What a driver knows of its pod.
+
+    Attributes:
+        namespace: the pipeline's and the pod's.
+        name: of the pod; executors' pods are owned by it.
+        uid: of the pod.
+        ip: its address, under which executors find the driver.
+        attempt: which start of the pipeline it is, from 1.
+        image: of the driver, and of its executors.
+        pull_policy: when that is pulled, in Kubernetes' words.
+        scratch: a folder that may be written, in driver and executors, for what may be lost.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    ip: str
+    attempt: int
+    image: str
+    pull_policy: str = "IfNotPresent"
+    scratch: str = names.SCRATCH_DIR
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Pod":
+        """The pod of this process.
+
+        Raises:
+            NotReady: `NotADriverPod`, naming every variable that is missing, or the one that is no number.
+        """
+        wanted = (
+            names.ENV_NAMESPACE,
+            names.ENV_POD,
+            names.ENV_POD_UID,
+            names.ENV_POD_IP,
+            names.ENV_ATTEMPT,
+            names.ENV_IMAGE,
+        )
+        if missing := [name for name in wanted if not environment.get(name)]:
+            raise _not_a_pod(f"these variables are not set: {', '.join(missing)}")
+        attempt = environment[names.ENV_ATTEMPT]
+        if not attempt.isdecimal():
+            raise _not_a_pod(f"{names.ENV_ATTEMPT} is no number: {attempt!r}")
+        return cls(
+            namespace=environment[names.ENV_NAMESPACE],
+            name=environment[names.ENV_POD],
+            uid=environment[names.ENV_POD_UID],
+            ip=environment[names.ENV_POD_IP],
+            attempt=int(attempt),
+            image=environment[names.ENV_IMAGE],
+            pull_policy=environment.get(names.ENV_PULL_POLICY) or "IfNotPresent",
+            scratch=environment.get("TMPDIR") or names.SCRATCH_DIR,
+        )
+
+
+def _not_a_pod(why: str) -> NotReady:
+    return NotReady(
+        why,
+        reason="NotADriverPod",
+        remedy="`mainstem driver` is started by the operator, in a pod; on a machine use `mainstem run`",
+    )

@@ -1,0 +1,116 @@
+"""Where progress goes in a pod: lines on standard output, HTTP, and the resource's status."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TextIO
+
+from py4j.protocol import Py4JError
+
+from mainstem import names
+from mainstem.build import query as build
+from mainstem.run.endpoints import Answers, Endpoints
+from mainstem.run.pod import Pod
+from mainstem.run.podconf import has_executors
+from mainstem.run.progress import QueryStatus
+from mainstem.run.reporter import for_stream
+from mainstem.run.statuses import Executors
+from mainstem.run.statuswriter import Cluster, StatusWriter
+from mainstem.run.watch import Watch
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
+
+
+class PodReporter:
+    """A reporter, from the moment it is made: HTTP answers and the status is written while Spark still starts.
+
+    Args:
+        pipeline: the checked document.
+        pod: the driver's.
+        stream: for the lines.
+        connect: makes the client of the API server; the pod's own unless another is given.
+        port: of the HTTP server.
+    """
+
+    def __init__(
+        self,
+        pipeline: StreamingPipeline,
+        pod: Pod,
+        stream: TextIO,
+        connect: Callable[[], Cluster] | None = None,
+        port: int = names.HTTP_PORT,
+    ) -> None:
+        self._executors = pipeline.spec.executors
+        self._session: Any = None
+        self.watch = Watch(_first(pipeline))
+        self._lines = for_stream(stream, pipeline.name)
+        answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.watch)
+        self.endpoints = Endpoints(answers, port, "::" if ":" in pod.ip else "0.0.0.0")  # noqa: S104
+        self._writer = StatusWriter(
+            connect or (lambda: _connect(pod.namespace, pipeline.name)), self.watch, pod.attempt, self._count
+        )
+        self.endpoints.start()
+        self._writer.start()
+
+    def opened(self, session: Any) -> None:
+        """Spark has started."""
+        process = session.sparkContext._gateway.proc  # noqa: SLF001
+        self.watch.jvm_alive = lambda: process.poll() is None
+        self.watch.alive()
+        self._session = session
+
+    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+        """The statuses after a turn of the supervisor."""
+        self.watch.turned(statuses)
+        self._lines.changed(statuses)
+
+    def output(self, line: str) -> None:
+        """A line of a console sink."""
+        self._lines.output(line)
+
+    def ended(self, statuses: Sequence[QueryStatus]) -> None:
+        """The queries have ended; Spark is about to."""
+        self._session = None
+        self.watch.turned(statuses)
+        self.watch.ending()
+
+    def close(self) -> None:
+        """Write the last status, and stop answering."""
+        self.watch.ending()
+        self._lines.close()
+        self._writer.close()
+        self.endpoints.close()
+
+    def _count(self) -> Executors | None:
+        """The executors, as Spark's scheduler has them."""
+        if not has_executors(self._executors):
+            return None
+        session, wanted = self._session, self._executors.instances
+        if session is not None:
+            with suppress(Py4JError, ConnectionError):  # Spark is just ending
+                context = session.sparkContext._jsc.sc()  # noqa: SLF001
+                if self._executors.dynamic_allocation:
+                    wanted = _target(context, wanted)
+                return Executors(int(context.getExecutorIds().size()), wanted)
+        return Executors(0, wanted)
+
+
+def _target(context: Any, initial: int) -> int:
+    """How many executors dynamic allocation wants now, of the one resource profile that there is."""
+    manager = context.executorAllocationManager()
+    if not manager.isDefined():
+        return initial
+    return int(manager.get().numExecutorsTargetPerResourceProfileId().apply(0))
+
+
+def _first(pipeline: StreamingPipeline) -> list[QueryStatus]:
+    graph = Graph(pipeline)
+    return [
+        QueryStatus(query.name, pool=query.name, checkpoint=build.checkpoint(graph, query))
+        for query in pipeline.spec.queries
+    ]
+
+
+def _connect(namespace: str, pipeline: str) -> Cluster:
+    from mainstem.run.cluster import Cluster as ApiServer
+
+    return ApiServer(namespace, pipeline)

@@ -1,0 +1,186 @@
+"""The driver's part of the resource's status, from what the queries do; pure.
+
+Its fields are those of `mainstem.spec.status`; a test holds them against the models and against an API server.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainstem import logs
+from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.spec.status import MAX_BYTES
+
+
+LONGEST_OFFSET: Final = 256
+LONGEST_MESSAGE: Final = 1024
+LONGEST_REASON: Final = 128
+BUDGET: Final = MAX_BYTES - 6 * 1024
+"""Bytes of the driver's part; the rest is for the operator's conditions."""
+
+_WELL: Final = (State.RUNNING, State.COMPLETED)
+_SHORT: Final = 160
+
+
+@dataclass(frozen=True)
+class Executors:
+    """The executors of a driver.
+
+    Attributes:
+        running: registered with the driver.
+        wanted: asked for.
+        message: why some are missing, in the scheduler's or the kubelet's words; None where nothing is known.
+    """
+
+    running: int
+    wanted: int
+    message: str | None = None
+
+
+def state(status: QueryStatus) -> str:
+    """The state as the resource shows it: a running query that waits for data is `Idle`."""
+    return "Idle" if status.state is State.RUNNING and status.idle else str(status.state)
+
+
+def active(status: QueryStatus) -> bool:
+    """Whether the query is well and was seen to be: in this driver it has committed a batch, found nothing to do, or
+    come to its end.
+    """
+    return status.state in _WELL
+
+
+def ready(statuses: Sequence[QueryStatus]) -> bool:
+    """Whether every query is active."""
+    return bool(statuses) and all(active(status) for status in statuses)
+
+
+def query(status: QueryStatus) -> dict[str, Any]:
+    """One entry of `status.queries`."""
+    seen = status.last_progress is not None
+    found: dict[str, Any] = {
+        "name": status.name,
+        "state": state(status),
+        "pool": status.pool or None,
+        "checkpoint": status.checkpoint or None,
+        "id": status.id,
+        "runId": status.run_id,
+        "batch": status.batch,
+        "rowsPerSecond": round(status.rows_per_second) if seen else None,
+        "inputRows": status.input_rows if seen else None,
+        "batchDurationMs": status.batch_ms,
+        "lag": status.lag,
+        "watermark": status.watermark,
+        "stateRows": status.state_rows if seen else None,
+        "stateBytes": status.state_bytes if seen else None,
+        "droppedByWatermark": status.dropped_by_watermark if seen else None,
+        "lastProgressTime": status.last_progress,
+        "restarts": status.restarts,
+        "reason": status.reason[:LONGEST_REASON] if status.reason else None,
+        "message": _shortened(status.message, LONGEST_MESSAGE) if status.message else None,
+        "sources": [_source(source) for source in status.sources],
+    }
+    return _known(found)
+
+
+def summary(statuses: Sequence[QueryStatus], executors: Executors | None) -> dict[str, Any]:
+    """`status.summary`: what the printer columns show."""
+    lags = [status.lag for status in statuses if status.lag is not None]
+    rates = [status.rows_per_second for status in statuses if status.state is State.RUNNING]
+    found: dict[str, Any] = {
+        "queries": f"{sum(map(active, statuses))}/{len(statuses)}",
+        "lag": sum(lags) if lags else None,
+        "rowsPerSecond": round(sum(rates)),
+    }
+    if executors:
+        found["executors"] = f"{executors.running}/{executors.wanted}"
+        if executors.message:
+            found["executorsMessage"] = _shortened(executors.message, LONGEST_MESSAGE)
+    return _known(found)
+
+
+def part(
+    statuses: Sequence[QueryStatus], executors: Executors | None, *, attempt: int, time: str
+) -> dict[str, Any]:
+    """All that the driver writes, short enough for a resource.
+
+    Args:
+        statuses: the queries in the order of the document.
+        executors: None where there are none.
+        attempt: which start of the pipeline this is.
+        time: now, as RFC 3339 has it.
+    """
+    found: dict[str, Any] = {
+        "queries": [query(status) for status in statuses],
+        "summary": summary(statuses, executors),
+        "reported": {"attempt": attempt, "time": time},
+    }
+    for shorter in _SHORTER:
+        if size(found) <= BUDGET:
+            break
+        found["queries"] = [shorter(entry) for entry in found["queries"]]
+    return found
+
+
+def meaning(written: Mapping[str, Any]) -> Any:
+    """What of a part is worth a write: all but the times of writing and of Spark's idle reports."""
+    queries = [
+        {key: value for key, value in entry.items() if key != "lastProgressTime"}
+        for entry in written["queries"]
+    ]
+    return {"queries": queries, "summary": written["summary"]}
+
+
+def size(found: Mapping[str, Any]) -> int:
+    """Bytes of a part, as JSON."""
+    return len(json.dumps(found, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def _source(source: SourceStatus) -> dict[str, Any]:
+    end = source.end_offset
+    text = end if isinstance(end, str) else json.dumps(end, separators=(",", ":"))
+    return _known(
+        {
+            "name": source.name,
+            "partitions": source.partitions or None,
+            "lag": source.lag,
+            "maxLag": source.max_lag,
+            "good": source.good,
+            "bad": source.bad,
+            "endOffset": text if end is not None and len(text) <= LONGEST_OFFSET else None,
+        }
+    )
+
+
+def _known(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in found.items() if value is not None and value != []}
+
+
+def _shortened(text: str, most: int) -> str:
+    text = logs.redact(text)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _without(*keys: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda entry: {key: value for key, value in entry.items() if key not in keys}
+
+
+def _without_offsets(entry: dict[str, Any]) -> dict[str, Any]:
+    drop = _without("endOffset")
+    return entry | {"sources": [drop(source) for source in entry["sources"]]} if "sources" in entry else entry
+
+
+def _with_short_message(entry: dict[str, Any]) -> dict[str, Any]:
+    return entry | {"message": _shortened(entry["message"], _SHORT)} if "message" in entry else entry
+
+
+# What goes first where all does not fit: what the driver's `/status` has as well, and what can be told from the rest.
+_SHORTER: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (
+    _without_offsets,
+    _with_short_message,
+    _without("checkpoint", "runId"),
+    _without("sources"),
+    _without("id", "pool", "message"),
+    _without("stateBytes", "inputRows", "droppedByWatermark", "restarts", "lastProgressTime"),
+    _without("watermark", "stateRows", "batchDurationMs"),
+)

@@ -1,0 +1,25 @@
+"""The signals that ask a run to end. Imports nothing slow, so that they are heard from a process's first moment."""
+
+import signal
+from types import FrameType
+
+
+class Stop:
+    """SIGTERM, Ctrl-C and a closed terminal: the first asks for a drain, the second for a cut.
+
+    Plain booleans: an Event's lock may be held by the very thread that the signal interrupts.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.hurry = False
+
+    def listen(self) -> None:
+        """Take the signals; again after Spark's context is made, for pyspark takes SIGINT for itself."""
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
+                signal.signal(name, self._signalled)
+
+    def _signalled(self, _number: int, _frame: FrameType | None) -> None:
+        self.hurry = self.asked
+        self.asked = True
