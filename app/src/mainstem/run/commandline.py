@@ -66,7 +66,8 @@ def class_path(own: Iterable[str | Path], home: Path) -> str:
 def sharing(environment: Mapping[str, str]) -> list[str]:
     """Java options for the archive of classes: to write one, to use one, or none where the environment names none."""
     if dump := environment.get(DUMP):
-        return [f"-XX:ArchiveClassesAtExit={dump}"]
+        # Java has a warning for each of the hundreds of classes that no archive can hold.
+        return [f"-XX:ArchiveClassesAtExit={dump}", "-Xlog:cds=error", "-Xlog:cds+dynamic=error"]
     if archive := environment.get(ARCHIVE):
         # Java complains of an archive on standard output, which belongs to the rows of console sinks.
         return [
