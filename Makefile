@@ -55,7 +55,7 @@ wheels: jars ## the wheels of the project, in dist/
 lock: ## requirements*.lock, from the pyproject files
 	@sh bootstrap.sh uv
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem --no-emit-package mainstem-jars \
-	    app/pyproject.toml operator/pyproject.toml --extra spark --group pyproject.toml:dev -o requirements.lock
+	    app/pyproject.toml operator/pyproject.toml --extra spark --extra cluster --group pyproject.toml:dev -o requirements.lock
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem-jars \
 	    app/pyproject.toml --extra spark --group pyproject.toml:demo --constraint requirements.lock -o requirements-demo.lock
 

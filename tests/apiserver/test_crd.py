@@ -5,22 +5,27 @@ import re
 from typing import Any
 
 import pytest
-from documents import INVALID, OURS_ONLY, VALID, Edit, document
+from documents import INVALID, MENDED, OURS_ONLY, VALID, Edit, document
 from kubernetes.client import ApiException
+from mainstem.errors import SpecInvalid
 from mainstem.schema.models import defaults
-from mainstem.spec.document import read_text
+from mainstem.spec.document import read_object, read_text
+from mainstem.spec.status import MAX_BYTES, Status
 from mainstem.spec.yamltext import parse
 
 
 def test_there_are_enough_documents_to_mean_something() -> None:
     assert len(VALID) >= 20
     assert len({edit.server for edit in INVALID}) >= 20
+    assert len({edit.reason for edit in OURS_ONLY}) >= 20
 
 
 @pytest.mark.parametrize("name", VALID)
 def test_valid_documents_are_taken_with_the_defaults_of_our_models(pipelines, name: str) -> None:
     [read] = read_text(VALID[name])
-    assert pipelines.create(document(name))["spec"] == defaults(read.written.spec)
+    created = pipelines.create(document(name))
+    assert _texts(created["spec"]) == defaults(read.written.spec)
+    assert read_object(created).written.spec == read.written.spec
 
 
 @pytest.mark.parametrize("edit", INVALID, ids=lambda edit: edit.id)
@@ -32,24 +37,147 @@ def test_invalid_documents_are_refused(pipelines, edit: Edit) -> None:
 
 @pytest.mark.parametrize("edit", OURS_ONLY, ids=lambda edit: edit.id)
 def test_what_the_server_cannot_know_it_takes(pipelines, edit: Edit) -> None:
-    assert pipelines.create(edit.document())["metadata"]["name"]
+    created = pipelines.create(edit.document())
+    with pytest.raises(SpecInvalid) as refused:
+        read_object(created)
+    assert edit.reason in {problem.reason for problem in refused.value.problems}
+
+
+@pytest.mark.parametrize("edit", MENDED, ids=lambda edit: edit.id)
+def test_what_the_server_mends_is_valid_from_then_on(pipelines, edit: Edit) -> None:
+    assert read_object(pipelines.create(edit.document())).pipeline.name
 
 
 def test_a_table_shows_the_printer_columns(pipelines) -> None:
     pipelines.create(document("smallest"), dry_run=False)
-    ready = {
-        "type": "Ready",
-        "status": "False",
-        "reason": "QueryFailed",
-        "message": "the query show failed",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-    }
-    pipelines.apply(_part(status={"phase": "Degraded", "conditions": [ready]}), "operator", status=True)
+    pipelines.apply(_part(status=_operators()), "operator", status=True)
+    pipelines.apply(_part(status=_drivers(1)), "driver", status=True)
     table = pipelines.table()
     columns = {column["name"]: column["priority"] for column in table["columnDefinitions"]}
-    assert columns == {"Name": 0, "Phase": 0, "Ready": 0, "Reason": 1, "Age": 0}
+    narrow = ["Name", "Ready", "Phase", "Queries", "Lag", "Rows/s", "Age"]
+    wide = ["Reason", "Restarts", "Executors", "Driver", "Checkpoint"]
+    assert list(columns) == narrow + wide
+    assert [name for name, priority in columns.items() if priority] == wide
     [row] = table["rows"]
-    assert row["cells"][:4] == ["smallest", "Degraded", "False", "QueryFailed"]
+    cells = dict(zip(columns, row["cells"], strict=True))
+    assert cells.pop("Age")
+    assert cells == {
+        "Name": "smallest",
+        "Ready": "False",
+        "Phase": "BackingOff",
+        "Queries": "0/1",
+        "Lag": 2**40,
+        "Rows/s": 5000,
+        "Reason": "QueryFailed",
+        "Restarts": 3,
+        "Executors": "1/2",
+        "Driver": "smallest-driver",
+        "Checkpoint": "s3a://checkpoints/smallest",
+    }
+
+
+def test_the_models_of_the_status_are_those_of_the_server(pipelines) -> None:
+    """The server takes all that the models have, keeps it as it is, and each writer has its own part."""
+    pipelines.create(document("smallest"), dry_run=False)
+    ours = _operators() | _drivers(64)
+    status = Status.model_validate_json(json.dumps(ours), strict=True)
+    assert status.model_fields_set == set(Status.model_fields)
+    pipelines.apply(_part(status=_operators()), "operator", status=True)
+    stored = pipelines.apply(_part(status=_drivers(64)), "driver", status=True)
+    assert stored["status"] == ours
+    assert len(json.dumps(ours)) <= MAX_BYTES
+    with pytest.raises(ApiException, match=r"conflict with ..operator"):
+        pipelines.apply(_part(status={"phase": "Running"}), "driver", status=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({"phase": "Fine"}, "Unsupported value"),
+        ({"lag": 3}, "field not declared in schema"),
+        ({"restarts": -1}, "should be greater than or equal to 0"),
+        ({"conditions": [{"type": "Ready", "status": "True"}]}, "Required value"),
+        ({"reported": {"attempt": 1, "time": "now"}}, "must be of type date-time"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_status_of_another_shape_is_refused(pipelines, status: dict[str, Any], why: str) -> None:
+    pipelines.create(document("smallest"), dry_run=False)
+    with pytest.raises(ApiException) as refused:
+        pipelines.apply(_part(status=status), "operator", status=True)
+    assert why in json.loads(refused.value.body)["message"]
+
+
+TIME = "2026-01-01T00:00:00Z"
+
+
+def _operators() -> dict[str, Any]:
+    """All of the operator's part of a status."""
+    return {
+        "observedGeneration": 2,
+        "phase": "BackingOff",
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "False",
+                "reason": "QueryFailed",
+                "message": "the query show failed",
+                "lastTransitionTime": TIME,
+                "observedGeneration": 2,
+            }
+        ],
+        "revision": "0a1b2c3d",
+        "attempt": 4,
+        "restarts": 3,
+        "checkpoint": "s3a://checkpoints/smallest",
+        "driver": {"pod": "smallest-driver", "node": "node-1"},
+        "lastTermination": {
+            "attempt": 3,
+            "outcome": "failed",
+            "exitCode": 4,
+            "reason": "QueryFailed",
+            "message": "the query show failed",
+            "finishedAt": TIME,
+            "queries": [{"name": "show", "batch": -1}],
+        },
+        "schedule": {"lastTime": TIME, "nextTime": TIME},
+    }
+
+
+def _drivers(queries: int) -> dict[str, Any]:
+    """All of the driver's part of a status."""
+    source = {"name": "ticks", "partitions": 1, "lag": 2**40, "maxLag": 2**40, "good": 1, "bad": 0}
+    query = {
+        "state": "Running",
+        "batch": 7,
+        "rowsPerSecond": 5000,
+        "inputRows": 2**40,
+        "batchDurationMs": 400,
+        "lag": 2**40,
+        "watermark": TIME,
+        "lastProgressTime": TIME,
+        "sources": [source],
+    }
+    summary = {
+        "queries": f"0/{queries}",
+        "lag": 2**40,
+        "rowsPerSecond": 5000,
+        "executors": "1/2",
+        "executorsMessage": "0/1 nodes are available",
+    }
+    return {
+        "queries": [{"name": f"query-{index}", **query} for index in range(queries)],
+        "summary": summary,
+        "reported": {"attempt": 4, "time": TIME},
+    }
+
+
+def _texts(spec: dict[str, Any]) -> dict[str, Any]:
+    """A `spec` as the server has it, its quantities as text: the server keeps a bare number, our models do not."""
+    for pod in ("driver", "executors"):
+        for given in spec[pod]["resources"].values():
+            given |= {name: str(value) for name, value in given.items()}
+    return spec
 
 
 def test_status_is_written_only_by_way_of_its_subresource(pipelines) -> None:

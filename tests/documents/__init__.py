@@ -1,7 +1,8 @@
 """Small documents that every judge of a document is tried on: our own reader, the API server, the JSON Schema.
 
 `VALID` are files, so that they can be read and applied by hand. `INVALID` are each one edit away from a valid one and
-refused by both our reader and the API server; `OURS_ONLY` likewise, but the server cannot know what is wrong.
+refused by both our reader and the API server; `OURS_ONLY` likewise, but the server cannot know what is wrong, so that
+on a cluster the operator says it; `MENDED` likewise, but the server makes them valid.
 """
 
 import copy
@@ -24,7 +25,7 @@ class Edit(NamedTuple):
 
     Attributes:
         base: name of a valid document.
-        path: where it is edited, below `spec` unless it starts with `metadata`.
+        path: where it is edited, below `spec` unless it starts with `metadata`; `~` stands for a slash in a key.
         value: what is put there.
         reason: ours for refusing it.
         server: part of what the API server says.
@@ -45,7 +46,8 @@ class Edit(NamedTuple):
     def document(self) -> dict[str, Any]:
         """The edited document."""
         data = document(self.base)
-        *above, last = [int(piece) if piece.isdigit() else piece for piece in self.path.split("/")]
+        pieces = [piece.replace("~", "/") for piece in self.path.split("/")]
+        *above, last = [int(piece) if piece.isdigit() else piece for piece in pieces]
         place: Any = data if above[:1] == ["metadata"] else data["spec"]
         for piece in above:
             place = place[piece]
@@ -120,6 +122,30 @@ INVALID: Final = [
     Edit("runtime", "spark/conf/spark.hadoop.fs.s3a.endpoint", "x", "OwnedConf", "a property that Mainstem owns"),
     Edit("smallest", "metadata/name", "a" * 46, "OutOfRange", "metadata.name must be a DNS label of at most 45"),
     Edit("smallest", "metadata/name", "a.b", "InvalidName", "metadata.name must be a DNS label of at most 45"),
+    Edit("scheduled", "queries/0/trigger", DROP, "ScheduleUnbounded", "a schedule is for pipelines that come to an end"),
+    Edit("scheduled", "schedule/cron", "@daily", "InvalidCron", "schedule.cron in body should match"),
+    Edit("scheduled", "schedule/every", "1 day", "UnknownField", 'unknown field "spec.schedule.every"'),
+    Edit("scheduled", "suspend", "yes", "InvalidType", "must be of type boolean"),
+    Edit("scheduled", "image", "", "OutOfRange", "should be at least 1 chars long"),
+    Edit("scheduled", "imagePullPolicy", "always", "InvalidValue", 'Unsupported value: "always"'),
+    Edit("scheduled", "imagePullSecrets/1", {"name": "registry.example"}, "DuplicateName", "spec.imagePullSecrets[1]: Duplicate value"),
+    Edit("scheduled", "imagePullSecrets/0/name", "registry/mine", "InvalidName", "imagePullSecrets[0].name in body should match"),
+    Edit("small-driver", "driver/serviceAccount", "lake", "UnknownField", 'unknown field "spec.driver.serviceAccount"'),
+    Edit("small-driver", "driver/cores", "500m", "InvalidType", "must be of type integer"),
+    Edit("small-driver", "driver/heap", "512Mi", "InvalidQuantity", "driver.heap in body should match"),
+    Edit("small-driver", "driver/resources/limits/memory", DROP, "MemoryUnlimited", "limits.memory is missing"),
+    Edit("small-driver", "driver/resources/limits", DROP, "MemoryUnlimited", "limits.memory is missing"),
+    Edit("small-driver", "driver/resources/limits/memory", "2g", "InvalidQuantity", "limits.memory in body should match"),
+    Edit("small-driver", "driver/resources/requests/cpu", 0.5, "InvalidType", "must be of type integer"),
+    Edit("small-driver", "driver/resources/requests/cpu", -1, "InvalidQuantity", "should be greater than or equal to 0"),
+    Edit("small-driver", "driver/podDisruptionBudget/maxUnavailable", 2, "OutOfRange", "should be less than or equal to 1"),
+    Edit("executors-by-demand", "executors/replicas", 2, "UnknownField", 'unknown field "spec.executors.replicas"'),
+    Edit("executors-by-demand", "executors/instances", 5, "ExecutorBounds", "instances is above dynamicAllocation.maxExecutors"),
+    Edit("executors-by-demand", "executors/dynamicAllocation/minExecutors", 5, "ExecutorBounds", "minExecutors is above maxExecutors"),
+    Edit("executors-by-demand", "executors/dynamicAllocation/maxExecutors", DROP, "MissingField", "maxExecutors: Required value"),
+    Edit("executors-templates", "executors/template", "small", "InvalidType", "must be of type object"),
+    Edit("runtime", "spark/conf/spark.executor.instances", "2", "OwnedConf", "a property that Mainstem owns"),
+    Edit("runtime", "spark/conf/spark.executorEnv.TOKEN", "x", "OwnedConf", "a property that Mainstem owns"),
 ]  # fmt: skip
 
 _STATIC = {"name": "t", "static": {"parquet": {"path": "/t"}}}
@@ -147,5 +173,23 @@ OURS_ONLY: Final = [
     Edit("kafka-to-parquet", "queries/1", {"name": "b", "from": "departures", "to": [{"name": "f", "parquet": {"path": "s3a://lake/archive/"}}]}, "FolderShared"),
     Edit("files-csv", "queries/0/to/0/parquet/path", "/ckpt/weather/out", "FolderInCheckpoints"),
     Edit("files-csv", "queries/0/to/0/parquet/path", "/data/weather", "SinkIsSource"),
-    Edit("runtime", "drain", None, "InvalidType"),
+    Edit("scheduled", "schedule/cron", "0 3 30 2 *", "InvalidCron"),
+    Edit("scheduled", "schedule/timeZone", "Europe/Zuerich", "UnknownTimeZone"),
+    Edit("scheduled", "image", "registry.example/mainstem:${relase}", "UnknownParameter"),
+    Edit("small-driver", "driver/resources/limits/memory", "512Mi", "MemoryTooSmall"),
+    Edit("small-driver", "driver/resources/requests/cpu", 3, "RequestAboveLimit"),
+    Edit("small-driver", "driver/resources/limits/gpu", 1, "UnknownResource"),
+    Edit("small-driver", "driver/heap", "1g", "HeapTooLarge"),
+    Edit("executors-templates", "driver/template/nodeSelector", {"disk": "ssd"}, "InvalidPodTemplate"),
+    Edit("executors-templates", "driver/template/spec/containers/1/name", "driver", "InvalidPodTemplate"),
+    Edit("executors-templates", "driver/template/metadata/labels/mainstem.dev~pipeline", "other", "OwnedPodField"),
+    Edit("executors-templates", "driver/template/spec/restartPolicy", "Always", "OwnedPodField"),
+    Edit("executors-templates", "driver/template/spec/containers/0/image", "registry.example/other:1", "OwnedPodField"),
+    Edit("executors-templates", "driver/template/spec/containers/0/env/1/name", "SPARK_HOME", "OwnedPodField"),
+    Edit("executors-templates", "driver/template/spec/containers/0/volumeMounts/0/mountPath", "/tmp", "OwnedPodField"),
+    Edit("executors-templates", "executors/template/spec/volumes/0/name", "mainstem-ckpt", "OwnedPodField"),
 ]  # fmt: skip
+MENDED: Final = [
+    Edit("runtime", "drain", None, "InvalidType"),
+]
+"""The server takes the default for null."""

@@ -1008,7 +1008,7 @@ BAD: Final = [
         "memory of the driver",
         (("spark.locality.wait", "spark.driver.memory"),),
         (
-            "73:12: spec.spark.conf[spark.driver.memory]: spark.driver.memory is set by Mainstem; use `mainstem run --heap` [OwnedConf]",
+            "73:12: spec.spark.conf[spark.driver.memory]: spark.driver.memory is set by Mainstem; use `mainstem run --heap`, or driver.heap on a cluster [OwnedConf]",
         ),
     ),
     Bad(
@@ -1371,7 +1371,7 @@ BAD: Final = [
             "58:31: spec.queries[2].to[0].kafka.connection: no connection is called 'event'; did you mean 'events'? [UnknownConnection]",
             "60:13: spec.queries[3].from: no source or view is called 'wether'; did you mean 'weather'? [UnknownRelation]",
             "70:27: spec.checkpoints.location: 's3://checkpoints/flights': unknown scheme s3:; did you mean s3a://? [UnknownScheme]",
-            "73:12: spec.spark.conf[spark.master]: spark.master is set by Mainstem; use `mainstem run --cores`, or the executors of the cluster [OwnedConf]",
+            "73:12: spec.spark.conf[spark.master]: spark.master is set by Mainstem; use `mainstem run --cores`, or executors on a cluster [OwnedConf]",
         ),
     ),
 ]

@@ -12,7 +12,7 @@ from mainstem.build.views import Builder
 from mainstem.errors import SpecInvalid
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
-from mainstem.spec.names import occurrence_names
+from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession

@@ -1,10 +1,11 @@
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import INVALID, OURS_ONLY, VALID, Edit, document
+from documents import INVALID, MENDED, OURS_ONLY, VALID, Edit, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -14,6 +15,7 @@ from mainstem.schema.__main__ import main
 from mainstem.schema.models import definitions, referred
 from mainstem.spec.document import read_text
 from mainstem.spec.messages import shape_problems
+from mainstem.spec.status import Status
 from mainstem.spec.yamltext import Text
 
 
@@ -41,7 +43,7 @@ def test_valid_documents_are_read(name: str) -> None:
     EDITORS.validate(document(name))
 
 
-@pytest.mark.parametrize("edit", INVALID + OURS_ONLY, ids=lambda edit: edit.id)
+@pytest.mark.parametrize("edit", INVALID + OURS_ONLY + MENDED, ids=lambda edit: edit.id)
 def test_invalid_documents_are_refused(edit: Edit) -> None:
     with pytest.raises(SpecInvalid) as refused:
         read_text(json.dumps(edit.document()))
@@ -85,6 +87,15 @@ def test_reference_has_a_section_for_every_object() -> None:
     assert [name for name in definitions() if f"\n## {name}\n" not in page] == []
     assert page.index("\n## Source\n") < page.index("\n## View\n") < page.index("\n## Query\n")
     assert "| `weight` | integer (1 to 1000) | `1` | Share relative to the other queries' weights. |" in page
+
+
+def test_reference_tells_the_status_behind_the_document() -> None:
+    page = reference()
+    assert page.index("\n## Rules\n") < page.index("\n## Status\n") < page.index("\n## QueryProgress\n")
+    found = definitions(Status)
+    assert [name for name in found if page.count(f"\n## {name}\n") != 1] == []
+    assert not found.keys() & definitions().keys()
+    assert "| `lag` | integer | Records behind, over all queries that tell. |" in page
 
 
 SCALARS = st.sampled_from([0, 1, -1, 2**60, 1.5, True, False, "", "a", "A b", "${x}", "30 seconds", "x" * 64])
@@ -141,13 +152,23 @@ def _faults(path: str, node: dict[str, Any]) -> Iterator[str]:
         yield f"{path}: {foreign}"
     if not path.endswith("[]") and path not in ("", ".metadata") and not node.get("description"):
         yield f"{path}: no description"
-    if path in (".apiVersion", ".kind"):
+    if path not in (".apiVersion", ".kind"):
+        yield from _unbounded(path, node)
+
+
+def _unbounded(path: str, node: dict[str, Any]) -> Iterator[str]:
+    if node.get("x-kubernetes-int-or-string"):
+        if "type" in node or not node.keys() >= {"pattern", "maxLength", "minimum"}:
+            yield f"{path}: a number or a string, with bounds for both: {sorted(node)}"
         return
     if node["type"] == "string" and not node.keys() & {"maxLength", "enum", "format"}:
         yield f"{path}: no maxLength"
     if node["type"] == "array" and "maxItems" not in node:
         yield f"{path}: no maxItems"
-    if "additionalProperties" in node and not ("maxProperties" in node and node["additionalProperties"]):
+    if node.get("x-kubernetes-preserve-unknown-fields"):
+        if not re.fullmatch(r"[.]spec[.](driver|executors)[.]template", path):
+            yield f"{path}: only pod templates hold what nobody knows"
+    elif "additionalProperties" in node and not ("maxProperties" in node and node["additionalProperties"]):
         yield f"{path}: no maxProperties"
 
 

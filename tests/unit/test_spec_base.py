@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import pytest
 import yaml
 from annotated_types import Ge, Le, MaxLen, MinLen
+from documents import VALID
 from documents.bad import BASE
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from mainstem.spec.base import DURATION_PATTERN, Model, interval, seconds
+from mainstem.spec.base import DURATION_PATTERN, Model, interval, pattern, seconds
+from mainstem.spec.deployment import Quantity, amount
 from mainstem.spec.document import read_text
 from mainstem.spec.messages import shape_problems
 from mainstem.spec.parameters import written_offset
@@ -177,6 +179,8 @@ def value(annotation: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
         )
     if arguments:  # a union with None, which is the field left out
         return value(arguments[0], limits)
+    if annotation is Any:
+        return st.booleans() | st.integers(-(2**53), 2**53) | strings([])
     if annotation is bool:
         return st.booleans()
     if annotation is int:
@@ -200,8 +204,11 @@ def limit(limits: list[Any], name: str, default: Any) -> Any:
 def strings(limits: list[Any]) -> st.SearchStrategy[str]:
     if any("_time_zone" in repr(item) for item in limits):
         return st.sampled_from(["UTC", "Europe/Zurich"])
+    if any("_cron" in repr(item) for item in limits):
+        return st.sampled_from(["0 3 * * *", "*/15 8-18 * * MON-FRI", "0 0 L 2,12 *"])
     if pattern := limit(limits, "pattern", None):
-        return st.from_regex(re.compile(pattern.replace("$", r"\Z"), re.ASCII), fullmatch=True)
+        found = st.from_regex(re.compile(pattern.replace("$", r"\Z"), re.ASCII), fullmatch=True)
+        return found.filter(lambda text: len(text) <= limit(limits, "max_length", 1024))
     letters = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff\ufffe\uffff")
     return st.text(letters, min_size=limit(limits, "min_length", 0), max_size=20)
 
@@ -241,3 +248,35 @@ def test_what_is_written_is_read_back_equal(data: dict[str, Any]) -> None:
     assert read == written
     assert read is not None
     assert read.model_dump(by_alias=True, mode="json", exclude_none=True) == dumped
+
+
+def test_pod_templates_are_kubernetes_own_text() -> None:
+    (document,) = read_text(VALID["executors-templates"])
+    driver = document.pipeline.spec.driver.template["spec"]["containers"]
+    assert driver[0]["env"][1]["value"] == "$(HOME)/${not_a_parameter}"
+    assert driver[1]["args"][2] == "exec proxy --name=${HOSTNAME} --port=$(PORT)"
+    (document,) = read_text(VALID["scheduled"], overrides={"release": "2"})
+    assert document.pipeline.spec.image == "registry.example/mainstem:2"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2", 2),
+        ("0.5", 0.5),
+        ("500m", 0.5),
+        ("1k", 1000),
+        ("2Gi", 2**31),
+        ("1.5Ki", 1536),
+        ("1P", 10**15),
+        ("1Pi", 2**50),
+    ],
+)
+def test_quantities(text: str, value: float) -> None:
+    assert re.fullmatch(pattern(Quantity), text)
+    assert amount(text) == pytest.approx(value)
+
+
+def test_bare_whole_number_is_a_quantity() -> None:
+    (document,) = read_text(VALID["small-driver"])
+    assert document.pipeline.spec.driver.resources.limits["cpu"] == "2"

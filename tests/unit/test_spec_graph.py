@@ -5,7 +5,7 @@ import yaml
 from mainstem.errors import SpecInvalid
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
-from mainstem.spec.names import occurrence_names
+from mainstem.spec.occurrences import occurrence_names
 
 
 def graph(views: dict[str, str], start: str = "s") -> Graph:

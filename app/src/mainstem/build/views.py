@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from mainstem.build import sources
 from mainstem.spec.graph import Graph
-from mainstem.spec.names import next_name
+from mainstem.spec.occurrences import next_name
 from mainstem.spec.sql import Reference
 from mainstem.spec.sqltext import unended
 

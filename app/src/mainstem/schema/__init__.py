@@ -14,8 +14,10 @@ __all__ = ["crd", "crd_yaml", "files", "json_schema", "json_schema_text", "refer
 
 def files() -> dict[str, str]:
     """Path below the repository's root -> text, for every file that is generated from the models."""
+    definition = crd_yaml()
     return {
-        "k8s/crd/streamingpipelines.yaml": crd_yaml(),
+        "k8s/crd/streamingpipelines.yaml": definition,
+        "helm/mainstem/crd/streamingpipelines.yaml": definition,
         "k8s/streamingpipeline.schema.json": json_schema_text(),
         "docs/reference.md": reference(),
     }

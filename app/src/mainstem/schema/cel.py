@@ -8,6 +8,7 @@ cost budget.
 from typing import Final, NamedTuple
 
 from mainstem.spec.base import Model
+from mainstem.spec.deployment import DynamicAllocation, Executors, Resources
 from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
@@ -84,6 +85,11 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "two queries share a checkpoint; give each its own checkpoint.id",
             ".queries",
         ),
+        Rule(
+            "!has(self.schedule) || self.queries.all(q, has(q.trigger) && has(q.trigger.availableNow))",
+            "a schedule is for pipelines that come to an end: give every query trigger: {availableNow: true}",
+            ".schedule",
+        ),
     ),
     Source: (
         Rule(
@@ -131,6 +137,23 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "options go to Delta's streaming writer, which a merge does not use",
             ".to",
         ),
+    ),
+    Resources: (
+        Rule(
+            "'memory' in self.limits",
+            "limits.memory is missing; the Java heap is derived from it, and resources are replaced as a whole",
+            ".limits",
+        ),
+    ),
+    Executors: (
+        Rule(
+            "!has(self.dynamicAllocation) || self.instances <= self.dynamicAllocation.maxExecutors",
+            "instances is above dynamicAllocation.maxExecutors",
+            ".instances",
+        ),
+    ),
+    DynamicAllocation: (
+        Rule("self.minExecutors <= self.maxExecutors", "minExecutors is above maxExecutors", ".minExecutors"),
     ),
     SparkSettings: (
         Rule("self.conf.all(k, k.startsWith('spark.'))", "Spark properties start with spark.", ".conf"),

@@ -4,9 +4,11 @@ from typing import Any, Final
 
 import yaml
 
+from mainstem.names import CRD_REVISION, SCHEMA
 from mainstem.schema.cel import RULES, exactly_one
 from mainstem.schema.models import Schema, definitions, referred
 from mainstem.spec.pipeline import API_VERSION, KIND, StreamingPipeline
+from mainstem.spec.status import Status
 
 
 GROUP, VERSION = API_VERSION.split("/")
@@ -54,7 +56,7 @@ def crd() -> Schema:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "metadata": {"name": f"{PLURAL}.{GROUP}", "annotations": {SCHEMA: str(CRD_REVISION)}},
         "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
     }
 
@@ -73,22 +75,34 @@ class _Dumper(yaml.SafeDumper):
 
 def _columns() -> list[Schema]:
     ready = '.status.conditions[?(@.type=="Ready")]'
+    columns = (
+        ("Ready", "string", f"{ready}.status", 0),
+        ("Phase", "string", ".status.phase", 0),
+        ("Queries", "string", ".status.summary.queries", 0),
+        ("Lag", "integer", ".status.summary.lag", 0),
+        ("Rows/s", "integer", ".status.summary.rowsPerSecond", 0),
+        ("Age", "date", ".metadata.creationTimestamp", 0),
+        ("Reason", "string", f"{ready}.reason", 1),
+        ("Restarts", "integer", ".status.restarts", 1),
+        ("Executors", "string", ".status.summary.executors", 1),
+        ("Driver", "string", ".status.driver.pod", 1),
+        ("Checkpoint", "string", ".status.checkpoint", 1),
+    )
     return [
-        {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
-        {"name": "Ready", "type": "string", "jsonPath": f"{ready}.status"},
-        {"name": "Reason", "type": "string", "jsonPath": f"{ready}.reason", "priority": 1},
-        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        {"name": name, "type": kind, "jsonPath": path, **({"priority": wide} if wide else {})}
+        for name, kind, path, wide in columns
     ]
 
 
 def _root() -> Schema:
-    found = definitions()
+    found = definitions(StreamingPipeline)
     root = _structural(found[StreamingPipeline.__name__], found)
     fields = root["properties"]
     for name in ("apiVersion", "kind"):  # the server knows them; a schema may not narrow them
         fields[name] = {"type": "string", "description": fields[name]["description"]}
     fields["metadata"] = {"type": "object"}  # its one rule is in CEL
-    fields["status"] = _status()
+    found = definitions(Status)
+    fields["status"] = _structural(found[Status.__name__], found)
     return root | {"required": ["spec"]}
 
 
@@ -97,6 +111,8 @@ def _structural(node: Schema, found: dict[str, Schema]) -> Schema:
     if name := referred(node):
         node = found[name] | {key: value for key, value in node.items() if key != "$ref"}
     kept = {key: value for key, value in node.items() if key in _KEPT or key.startswith("x-kubernetes-")}
+    if kept.get("x-kubernetes-int-or-string"):
+        kept.pop("type")
     if "properties" in node:
         kept["properties"] = {name: _structural(field, found) for name, field in node["properties"].items()}
     if "items" in node:
@@ -106,63 +122,3 @@ def _structural(node: Schema, found: dict[str, Schema]) -> Schema:
     rules = [exactly_one(node["x-one-of"])] if "x-one-of" in node else []
     rules += _RULES.get(node.get("x-model", ""), ())
     return kept | ({"x-kubernetes-validations": [rule.render() for rule in rules]} if rules else {})
-
-
-def _status() -> Schema:
-    return {
-        "type": "object",
-        "description": "What has become of it; written by Mainstem.",
-        "properties": {
-            "observedGeneration": {
-                "type": "integer",
-                "format": "int64",
-                "minimum": 0,
-                "description": "Generation of the document that the rest of the status is about.",
-            },
-            "phase": {
-                "type": "string",
-                "maxLength": 63,
-                "description": "Where the pipeline is, in one word.",
-            },
-            "conditions": {
-                "type": "array",
-                "maxItems": 32,
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["type"],
-                "description": "What holds and what does not, after the conventions of Kubernetes; start with `Ready`.",
-                "items": _condition(),
-            },
-        },
-    }
-
-
-def _condition() -> Schema:
-    def text(description: str, longest: int) -> Schema:
-        return {"type": "string", "maxLength": longest, "description": description}
-
-    return {
-        "type": "object",
-        "description": "One thing that holds, does not, or is unknown.",
-        "required": ["type", "status", "lastTransitionTime", "reason", "message"],
-        "properties": {
-            "type": text("Name of the condition, such as `Ready`.", 63) | {"minLength": 1},
-            "status": {
-                "type": "string",
-                "enum": ["True", "False", "Unknown"],
-                "description": "Whether it holds.",
-            },
-            "reason": text("Why, in one word for programs.", 63) | {"minLength": 1},
-            "message": text("Why, in words for people.", 4096),
-            "lastTransitionTime": {
-                "type": "string",
-                "format": "date-time",
-                "description": "When `status` last changed.",
-            },
-            "observedGeneration": {
-                "type": "integer",
-                "format": "int64",
-                "minimum": 0,
-                "description": "Generation of the document that the condition is about.",
-            },
-        },
-    }

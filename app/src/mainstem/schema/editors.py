@@ -45,5 +45,7 @@ def _without_extensions(value: Any) -> Any:
         return [_without_extensions(item) for item in value]
     if isinstance(value, dict):
         plain = {key: _without_extensions(item) for key, item in value.items() if not key.startswith("x-")}
+        if value.get("x-kubernetes-int-or-string"):
+            plain["type"] = ["string", "integer"]
         return plain | {"uniqueItems": True} if value.get("x-kubernetes-list-type") == "set" else plain
     return value

@@ -17,11 +17,11 @@ from mainstem.spec.pipeline import StreamingPipeline
 Schema = dict[str, Any]
 
 
-def definitions() -> dict[str, Schema]:
-    """Name of a model -> its schema, in which `$ref` leads to other names."""
-    schema = StreamingPipeline.model_json_schema(schema_generator=_Generator)
+def definitions(root: type[Model] = StreamingPipeline) -> dict[str, Schema]:
+    """Name of a model -> its schema, in which `$ref` leads to other names; `root` and all that it holds."""
+    schema = root.model_json_schema(schema_generator=_Generator)
     found: dict[str, Schema] = schema.pop("$defs")
-    found = {StreamingPipeline.__name__: schema, **found}
+    found = {root.__name__: schema, **found}
     for model in found.values():
         for field in model["properties"].values():
             if "description" not in field:  # pydantic leaves out what would repeat the model's own

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as File
+from typing import Any
 
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.spec.messages import did_you_mean, shape_problems, show
@@ -75,6 +76,17 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
     if any(not problem.warning for problem in problems):
         raise SpecInvalid(problems, file)
     return documents
+
+
+def read_object(data: Mapping[str, Any]) -> Document:
+    """The pipeline of an object as the API server has it; raises `SpecInvalid`, whose problems have paths but no lines."""
+    part = Text(
+        {key: value for key, value in data.items() if key in ("apiVersion", "kind", "metadata", "spec")}
+    )
+    document, problems = _read_part(part, "", {})
+    if document is None or any(not problem.warning for problem in problems):
+        raise SpecInvalid(problems)
+    return document
 
 
 def _foreign(part: Text) -> bool:

@@ -1,17 +1,20 @@
 """pydantic's errors in the words of the document: path, line, value, and what would be right."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mainstem.errors import Problem
-from mainstem.spec.base import DURATION_PATTERN, Duration, Identifier, Label, Model, ParameterName, pattern
+from mainstem.spec.base import Duration, Identifier, Label, ParameterName, pattern
 from mainstem.spec.connections import Bucket
+from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
+from mainstem.spec.fields import field_at, keys_of, model_at
 from mainstem.spec.pipeline import PipelineName, StreamingPipeline
 from mainstem.spec.yamltext import Path, Text, render_path
 
@@ -47,11 +50,25 @@ _PATTERNS = {
         "a name: letters, digits and underscores, at most 63 characters",
         "InvalidName",
     ),
+    pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
+    pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
+    pattern(ObjectName): (
+        "a name of Kubernetes: lower case letters, digits, hyphens and dots, a letter or digit at both ends",
+        "InvalidName",
+    ),
+    pattern(Cron): (
+        "a cron expression of five fields (minute, hour, day of month, month, day of week) such as '0 3 * * *'",
+        "InvalidCron",
+    ),
     pattern(Bucket): (
         "a bucket name, without s3a:// and without a path",
         "InvalidName",
     ),
 }
+
+
+_OF_THEIR_OWN = (pattern(Duration), pattern(Quantity), pattern(Memory), pattern(Cron))
+"""Strings for which a user may write a number."""
 
 
 def shape_problems(part: Text) -> tuple[StreamingPipeline | None, list[Problem]]:
@@ -92,84 +109,153 @@ def _below(path: Path, above: Path) -> bool:
 
 def _problem(part: Text, details: ErrorDetails) -> Problem:
     path: Path = tuple(piece for piece in details["loc"] if piece != "[key]")
-    kind, context, value = details["type"], details.get("ctx", {}), details["input"]
-    line, column = part.where(path, key=kind in ("extra_forbidden", "missing"))
-    message, reason = _words(kind, context, value, path, details["msg"])
+    fault = _Fault(details["type"], details.get("ctx", {}), details["input"], path, details["msg"])
+    line, column = part.where(path, key=fault.kind in ("extra_forbidden", "missing"))
+    message, reason = _words(fault)
     return Problem(line, column, render_path(path), message, reason)
 
 
-def _words(  # noqa: PLR0911 - a table of kinds, one line each
-    kind: str, context: dict[str, Any], value: Any, path: Path, default: str
-) -> tuple[str, str]:
-    shown = show(value)
-    parameter = "; parameters may not stand here" if "${" in str(value) else ""
-    if kind == "missing":
-        return f"the field {path[-1]!r} is required", "MissingField"
-    if kind == "extra_forbidden":
-        return f"unknown field {path[-1]!r}{_near_field(path)}", "UnknownField"
-    if kind == "literal_error":
-        return _choice(value, str(context["expected"]), parameter), "InvalidValue"
-    if kind == "string_pattern_mismatch":
-        what, reason = _PATTERNS[str(context["pattern"])]
-        return f"{shown} is not {what}{parameter}", reason
-    if kind in ("one_of", "listed_twice"):
-        return (default, "NotExactlyOne") if kind == "one_of" else (default, "DuplicateEntry")
-    if kind == "time_zone":
-        return f"{shown} is {default}{parameter or _near_zone(str(value))}", "UnknownTimeZone"
-    if kind in ("string_too_long", "too_long", "string_too_short", "too_short"):
-        return _length(kind, context, value), "OutOfRange"
-    if kind in ("greater_than_equal", "less_than_equal"):
-        limit = f"at most {context['le']}" if "le" in context else f"{context['ge']} or more"
-        return f"{shown} is out of range: it must be {limit}", "OutOfRange"
-    if kind in _TYPES:
-        return f"{shown} is not {_type(kind, path)}{parameter or _retype(kind, value, path)}", "InvalidType"
-    return f"{shown}: {default}{parameter}", "InvalidValue"
+@dataclass(frozen=True)
+class _Fault:
+    """One error of pydantic's."""
+
+    kind: str
+    context: dict[str, Any]
+    value: Any
+    path: Path
+    default: str
+
+    @property
+    def shown(self) -> str:
+        return show(self.value)
+
+    @property
+    def parameter(self) -> str:
+        return "; parameters may not stand here" if "${" in str(self.value) else ""
 
 
-def _choice(value: Any, expected: str, parameter: str) -> str:
+_Words = tuple[str, str]
+"""What is said, and the reason."""
+
+
+def _words(fault: _Fault) -> _Words:
+    if fault.kind in _TYPES:
+        return _type(fault), "InvalidType"
+    if fault.kind in _WORDS:
+        return _WORDS[fault.kind](fault)
+    return f"{fault.shown}: {fault.default}{fault.parameter}", "InvalidValue"
+
+
+def _unknown(fault: _Fault) -> _Words:
+    model = model_at(fault.path[:-1])
+    known = keys_of(model) if model else []
+    hint = did_you_mean(str(fault.path[-1]), known) or f"; known fields are {', '.join(known)}"
+    return f"unknown field {fault.path[-1]!r}{hint if known else ''}", "UnknownField"
+
+
+def _choice(fault: _Fault) -> _Words:
+    expected = str(fault.context["expected"])
     choices = [choice.strip("' ") for choice in expected.replace(" or ", ", ").split(",")]
     choices = [choice.lower() if choice in ("True", "False") else choice for choice in choices]
     if len(choices) == 1:
-        return f"{show(value)} is not allowed here, only {choices[0]}{parameter}"
-    return f"{show(value)} is not one of {', '.join(choices)}{parameter or did_you_mean(str(value), choices)}"
+        return f"{fault.shown} is not allowed here, only {choices[0]}{fault.parameter}", "InvalidValue"
+    hint = fault.parameter or did_you_mean(str(fault.value), choices)
+    return f"{fault.shown} is not one of {', '.join(choices)}{hint}", "InvalidValue"
 
 
-def _type(kind: str, path: Path) -> str:
-    return _PATTERNS[DURATION_PATTERN][0] if _is_duration(path) else _TYPES[kind]
+def _mismatch(fault: _Fault) -> _Words:
+    what, reason = _PATTERNS[str(fault.context["pattern"])]
+    return f"{fault.shown} is not {what}{fault.parameter}", reason
 
 
-def _is_duration(path: Path) -> bool:
-    return DURATION_PATTERN in repr(_field_at(path))
+def _cron(fault: _Fault) -> _Words:
+    field = str(fault.context["why"]).removeprefix("bad ").replace("-", " ")
+    message = f"{fault.shown} never comes due: there is no such {field}"
+    hint = fault.parameter or "; '0 3 * * *' is three o'clock each night"
+    return message + hint, "InvalidCron"
 
 
-def _retype(kind: str, value: Any, path: Path) -> str:
-    """What to do about a value of the wrong type, where that is plain to see."""
-    if value is None:
-        return "; leave the field out, or give it a value"
-    if kind == "string_type" and isinstance(value, (bool, int, float)) and not _is_duration(path):
-        return "; put it in quotes"
-    if kind.startswith("int") and isinstance(value, str) and value.strip().isdecimal():
-        return "; leave the quotes out"
-    if kind.startswith("bool") and isinstance(value, str):
-        word = value.lower()
-        return "; write true" if word in _TRUE else "; write false" if word in _FALSE else ""
-    if kind == "tuple_type" and not isinstance(value, dict):
-        return f"; write [{value:.40}]" if isinstance(value, str) else f"; write [{show(value)}]"
-    return ""
-
-
-def _near_zone(name: str) -> str:
+def _zone(fault: _Fault) -> _Words:
     from zoneinfo import available_timezones
 
-    return did_you_mean(name, sorted(available_timezones()))
+    hint = fault.parameter or did_you_mean(str(fault.value), sorted(available_timezones()))
+    return f"{fault.shown} is {fault.default}{hint}", "UnknownTimeZone"
 
 
-def _length(kind: str, context: dict[str, Any], value: Any) -> str:
-    if "min_length" in context:
-        least = context["min_length"]
-        return "must not be empty" if least == 1 else f"at least {least} are needed"
-    unit, much = ("characters", "long") if kind.startswith("string") else ("entries", "many")
-    return f"{len(value)} {unit} are too {much}: at most {context['max_length']} allowed"
+def _length(fault: _Fault) -> _Words:
+    if "min_length" in fault.context:
+        least = fault.context["min_length"]
+        return ("must not be empty" if least == 1 else f"at least {least} are needed"), "OutOfRange"
+    unit, much = ("characters", "long") if fault.kind.startswith("string") else ("entries", "many")
+    most = fault.context["max_length"]
+    return f"{len(fault.value)} {unit} are too {much}: at most {most} allowed", "OutOfRange"
+
+
+def _range(fault: _Fault) -> _Words:
+    context = fault.context
+    limit = f"at most {context['le']}" if "le" in context else f"{context['ge']} or more"
+    return f"{fault.shown} is out of range: it must be {limit}", "OutOfRange"
+
+
+_WORDS: Final[dict[str, Callable[[_Fault], _Words]]] = {
+    "missing": lambda fault: (f"the field {fault.path[-1]!r} is required", "MissingField"),
+    "extra_forbidden": _unknown,
+    "literal_error": _choice,
+    "string_pattern_mismatch": _mismatch,
+    "one_of": lambda fault: (fault.default, "NotExactlyOne"),
+    "listed_twice": lambda fault: (fault.default, "DuplicateEntry"),
+    "cron": _cron,
+    "time_zone": _zone,
+    "string_too_long": _length,
+    "string_too_short": _length,
+    "too_long": _length,
+    "too_short": _length,
+    "greater_than_equal": _range,
+    "less_than_equal": _range,
+}
+"""Kind of pydantic's error -> what is said of it."""
+
+
+def _type(fault: _Fault) -> str:
+    wanted = _pattern_at(fault.path) if fault.kind == "string_type" else None
+    what = _PATTERNS[wanted][0] if wanted else _TYPES[fault.kind]
+    return f"{fault.shown} is not {what}{fault.parameter or _retype(fault, wanted)}"
+
+
+def _pattern_at(path: Path) -> str | None:
+    """The pattern of a string that belongs at a path, or in a map there, if it is one for which numbers are written."""
+    field = field_at(path) or field_at(path[:-1])
+    found = repr((field.annotation, field.metadata)) if field else ""
+    return next((wanted for wanted in _OF_THEIR_OWN if wanted in found), None)
+
+
+def _retype(fault: _Fault, wanted: str | None) -> str:
+    """What to do about a value of the wrong type, where that is plain to see."""
+    kind, value = fault.kind, fault.value
+    if value is None:
+        return "; leave the field out, or give it a value"
+    if kind == "string_type" and isinstance(value, (bool, int, float)):
+        return "; put it in quotes" if wanted is None or re.fullmatch(wanted, str(value)) else ""
+    if isinstance(value, str):
+        return _rewrite(kind, value, fault.path)
+    return f"; write [{show(value)}]" if kind == "tuple_type" and not isinstance(value, dict) else ""
+
+
+def _rewrite(kind: str, word: str, path: Path) -> str:
+    """The same for a word."""
+    if kind.startswith("int") and word.strip().isdecimal():
+        return "; leave the quotes out"
+    if kind.startswith("bool"):
+        meant = {"; write true": _TRUE, "; write false": _FALSE}
+        return next((hint for hint, words in meant.items() if word.lower() in words), "")
+    if kind.startswith("model") and _only_a_name(path):
+        return f"; write {{name: {word:.40}}}"
+    return f"; write [{word:.40}]" if kind == "tuple_type" else ""
+
+
+def _only_a_name(path: Path) -> bool:
+    model = model_at(path)
+    return model is not None and keys_of(model) == ["name"]
 
 
 def show(value: Any) -> str:
@@ -180,41 +266,3 @@ def show(value: Any) -> str:
         return "a list"
     text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _near_field(path: Path) -> str:
-    model = _model_at(path[:-1])
-    if model is None:
-        return ""
-    fields = [info.alias or name for name, info in model.model_fields.items()]
-    return did_you_mean(str(path[-1]), fields) or f"; known fields are {', '.join(fields)}"
-
-
-def _model_at(path: Path) -> type[Model] | None:
-    """The model that a path of the document leads to."""
-    model: type[BaseModel] = StreamingPipeline
-    for piece in path:
-        if isinstance(piece, int):
-            continue
-        info = _field(model, piece)
-        found = _models(info.annotation) if info else []
-        if not found:
-            return None
-        model = found[0]
-    return model if issubclass(model, Model) else None
-
-
-def _field_at(path: Path) -> FieldInfo | None:
-    model = _model_at(path[:-1])
-    return _field(model, str(path[-1])) if model else None
-
-
-def _field(model: type[BaseModel], key: str) -> FieldInfo | None:
-    fields = model.model_fields
-    return next((info for name, info in fields.items() if (info.alias or name) == key), None)
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in get_args(annotation) for model in _models(argument)]

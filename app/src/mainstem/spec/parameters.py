@@ -1,4 +1,4 @@
-"""`${name}` in strings of the document; no other templating."""
+"""`${name}` in strings of the document; no other templating, and none in pod templates."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +11,13 @@ from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.yamltext import Path, Text, render_path
 
 
+_LITERAL: Final[tuple[Path, ...]] = (
+    ("spec", "parameters"),
+    # Kubernetes' own text: `${x}` in a sidecar's script is the shell's, `$(X)` is Kubernetes'.
+    ("spec", "driver", "template"),
+    ("spec", "executors", "template"),
+)
+"""Where nothing is filled in."""
 _PLACE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}|(\$\{)")
 """A literal `${`, a parameter, or one whose brace is never closed."""
 
@@ -49,7 +56,7 @@ def written_offset(text: str, values: Mapping[str, str], offset: int) -> int:
 def _fill(
     value: Any, path: Path, values: Mapping[str, str], part: Text, tell: Callable[[Problem], None]
 ) -> Any:
-    if path == ("spec", "parameters"):
+    if path in _LITERAL:
         return value
     if isinstance(value, dict):
         for key in value:

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from mainstem.spec.base import LIST_MAP, MAX_ITEMS, Duration, Model, Options, ParameterName, Text, TimeZone
 from mainstem.spec.connections import Connection
+from mainstem.spec.deployment import Driver, Executors, PullSecrets, Schedule
 from mainstem.spec.queries import Query, View
 from mainstem.spec.sources import Source
 
@@ -90,6 +91,20 @@ class PipelineSpec(Model):
     """What happens when a query fails."""
     drain: Drain = Field(default_factory=Drain)
     """How the pipeline stops."""
+    suspend: bool = False
+    """True drains the pipeline and keeps it down; false goes on from its checkpoints. On a cluster only, as all below."""
+    schedule: Schedule | None = None
+    """When a pipeline runs that comes to an end; without it, once, and again when the document changes."""
+    image: Text | None = None
+    """Image of driver and executors; without it the operator's default."""
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    """When images are pulled; without it the operator's default."""
+    image_pull_secrets: PullSecrets = ()
+    """Secrets with which images are pulled."""
+    driver: Driver = Field(default_factory=Driver)
+    """The driver's pod."""
+    executors: Executors = Field(default_factory=Executors)
+    """The executors' pods; none by default."""
 
 
 class Metadata(Model):

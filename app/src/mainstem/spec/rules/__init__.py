@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mainstem.errors import Problem
 from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.rules import connections, modes, owned, places, references, relations
+from mainstem.spec.rules import (
+    connections,
+    deployment,
+    modes,
+    owned,
+    places,
+    references,
+    relations,
+    templates,
+)
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Text
 
@@ -26,6 +35,14 @@ NAMING: tuple[Rule, ...] = (
     owned.spark_conf,
     owned.secrets,
     places.locations,
+    deployment.schedule,
+    deployment.resources,
+    deployment.memory,
+    deployment.executors,
+    templates.shape,
+    templates.metadata,
+    templates.pod,
+    templates.container,
 )
 """Rules that hold for any document; the others make sense only once these pass."""
 

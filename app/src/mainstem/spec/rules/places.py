@@ -49,7 +49,7 @@ def sinks(context: Context) -> Iterator[Problem]:
             folder = normal(target.path)
             yield from _apart(context, path, query, folder, earlier)
             earlier.append((query, folder))
-            if _within(folder, checkpoints):
+            if within(folder, checkpoints):
                 message = "lies within checkpoints.location; keep them apart"
                 yield context.problem(path, message, "FolderInCheckpoints")
             elif _seen_by_readers(folder, checkpoints):
@@ -73,7 +73,7 @@ def _apart(
                 )
                 yield context.problem(path, message, "FolderShared")
                 return
-        elif _within(folder, taken) or _within(taken, folder):
+        elif within(folder, taken) or within(taken, folder):
             # VACUUM of a Delta table, and every reader of a Parquet folder, take what lies below as their own.
             message = f"one of this folder and that of the query {other.name!r} lies within the other; keep them apart"
             yield context.problem(path, message, "FolderShared")
@@ -133,8 +133,9 @@ def normal(path: str) -> str:
 
 def _seen_by_readers(folder: str, checkpoints: str) -> bool:
     """True where readers of the folder, and Delta's VACUUM, take the checkpoints for data: a leading _ hides them."""
-    return _within(checkpoints, folder) and not checkpoints[len(folder) :].startswith("/_")
+    return within(checkpoints, folder) and not checkpoints[len(folder) :].startswith("/_")
 
 
-def _within(folder: str, above: str) -> bool:
+def within(folder: str, above: str) -> bool:
+    """True for a folder and all that lies below it; both are `normal`."""
     return folder == above or folder.startswith(above + "/")

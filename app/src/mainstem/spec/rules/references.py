@@ -18,6 +18,7 @@ def duplicate_names(context: Context) -> Iterator[Problem]:
         (("sources",), spec.sources),
         (("views",), spec.views),
         (("queries",), spec.queries),
+        (("imagePullSecrets",), spec.image_pull_secrets),
     ]
     for path, items in lists:
         seen: set[str] = set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from mainstem.errors import Problem
 from mainstem.spec.ddl import column_names, ddl_columns
 from mainstem.spec.messages import did_you_mean, nearest_of, show
-from mainstem.spec.names import occurrence_names
+from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
 

@@ -1,0 +1,100 @@
+"""How a pipeline runs on a cluster: its schedule, its memory, its executors."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.spec.deployment import Driver, Executors, amount
+from mainstem.spec.rules.context import Context
+from mainstem.spec.yamltext import Path
+
+
+_MIB: Final = 2**20
+_LEAST: Final = 1024 * _MIB
+_BESIDE_HEAP: Final = 384 * _MIB
+_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def pods(context: Context) -> Iterator[tuple[str, Driver | Executors]]:
+    """The two kinds of pods, each with the field of `spec` that says what they are."""
+    yield "driver", context.spec.driver
+    yield "executors", context.spec.executors
+
+
+def schedule(context: Context) -> Iterator[Problem]:
+    """A schedule is for pipelines that come to an end: every query has `trigger: {availableNow: true}`."""
+    if context.spec.schedule is None:
+        return
+    for index, query in enumerate(context.spec.queries):
+        if query.trigger is None or not query.trigger.available_now:
+            message = (
+                f"the query {query.name!r} never ends, and a schedule wants all to; "
+                "give it trigger: {availableNow: true}, or leave spec.schedule out"
+            )
+            yield context.problem(("queries", index, "trigger"), message, "ScheduleUnbounded")
+
+
+def resources(context: Context) -> Iterator[Problem]:
+    """A resource is `cpu`, `memory`, `ephemeral-storage`, `hugepages-...` or `domain/name`, and none is requested above its limit."""
+    for key, pod in pods(context):
+        requests, limits = pod.resources.requests, pod.resources.limits
+        for field, given in (("requests", requests), ("limits", limits)):
+            for name in given:
+                if name not in _RESOURCES and "/" not in name and not name.startswith("hugepages-"):
+                    message = (
+                        f"Kubernetes has no resource {name!r}; there are {', '.join(_RESOURCES)}, and with a domain, "
+                        "as in example.com/gpu, what device plugins offer"
+                    )
+                    path: Path = (key, "resources", field, name)
+                    yield context.problem(path, message, "UnknownResource", key=True)
+        for name in requests:
+            if name in limits and amount(requests[name]) > amount(limits[name]):
+                message = f"{requests[name]} is above limits.{name}, {limits[name]}"
+                yield context.problem((key, "resources", "requests", name), message, "RequestAboveLimit")
+
+
+def memory(context: Context) -> Iterator[Problem]:
+    """A container's memory has a limit, of at least 1Gi, and the heap leaves 384Mi of it for all that is beside the heap."""
+    for key, pod in pods(context):
+        limit = pod.resources.limits.get("memory")
+        at: Path = (key, "resources", "limits")
+        if limit is None:
+            message = (
+                "memory is missing: the Java heap is derived from it, and without a limit the pod may take all that "
+                "the node has; write memory: 2Gi"
+            )
+            yield context.problem(at, message, "MemoryUnlimited")
+        elif amount(limit) < _LEAST:
+            yield context.problem((*at, "memory"), _too_small(limit), "MemoryTooSmall")
+        elif pod.heap and _bytes(pod.heap) + _BESIDE_HEAP > amount(limit):
+            most = int(amount(limit) - _BESIDE_HEAP) // _MIB
+            message = (
+                f"a heap of {pod.heap} leaves less than 384Mi of limits.memory, {limit}, for what is not on the heap: "
+                f"at most {most}m, or a higher limit"
+            )
+            yield context.problem((key, "heap"), message, "HeapTooLarge")
+
+
+def executors(context: Context) -> Iterator[Problem]:
+    """With dynamic allocation, neither `minExecutors` nor `instances` is above `maxExecutors`."""
+    found = context.spec.executors
+    bounds = found.dynamic_allocation
+    if bounds is None:
+        return
+    if bounds.min_executors > bounds.max_executors:
+        message = f"{bounds.min_executors} is above maxExecutors, {bounds.max_executors}"
+        path: Path = ("executors", "dynamicAllocation", "minExecutors")
+        yield context.problem(path, message, "ExecutorBounds")
+    if found.instances > bounds.max_executors:
+        message = f"{found.instances} is above dynamicAllocation.maxExecutors, {bounds.max_executors}"
+        yield context.problem(("executors", "instances"), message, "ExecutorBounds")
+
+
+def _too_small(limit: str) -> str:
+    if limit.endswith("m"):
+        return f"{limit} are thousandths of a byte: Kubernetes writes Mi for megabytes; 1Gi is the least that Spark needs"
+    return f"{limit} is too little for Spark: 1Gi is the least"
+
+
+def _bytes(heap: str) -> float:
+    return int(heap[:-1]) * {"k": 2.0**10, "m": 2.0**20, "g": 2.0**30}[heap[-1]]

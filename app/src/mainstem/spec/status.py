@@ -1,0 +1,233 @@
+"""What has become of a pipeline: the status of the resource. Two writers, each with fields of its own.
+
+The operator writes phase, conditions and what it did; the driver writes what its queries do. Once a driver is dead
+the operator takes the numbers out that only a living one can vouch for.
+"""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from mainstem.spec.base import LIST_MAP, MAX_ITEMS, Identifier, Label, Model
+
+
+MAX_BYTES: Final = 32 * 1024
+"""The longest status, as JSON: 64 queries fit."""
+
+Count = Annotated[int, Field(ge=0, le=2**53 - 1, json_schema_extra={"format": "int64"})]
+Short = Annotated[str, StringConstraints(max_length=256)]
+Message = Annotated[str, StringConstraints(max_length=1024)]
+Time = Annotated[str, StringConstraints(max_length=40), Field(json_schema_extra={"format": "date-time"})]
+Reason = Annotated[str, StringConstraints(max_length=128)]
+
+Phase = Literal[
+    "Starting",
+    "Running",
+    "Draining",
+    "Suspended",
+    "Scheduled",
+    "BackingOff",
+    "Completed",
+    "Refused",
+    "Failed",
+    "Deleting",
+]
+
+
+class Condition(Model):
+    """One thing that holds, does not, or is unknown."""
+
+    type: Annotated[str, StringConstraints(min_length=1, max_length=63)]
+    """Name of the condition, such as `Ready`."""
+    status: Literal["True", "False", "Unknown"]
+    """Whether it holds."""
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=128)]
+    """Why, in one word for programs."""
+    message: Annotated[str, StringConstraints(max_length=4096)]
+    """Why, in words for people."""
+    last_transition_time: Time
+    """When `status` last changed."""
+    observed_generation: Count | None = None
+    """Generation of the document that the condition is about."""
+
+
+class CommittedBatch(Model):
+    """Where a query stood when its driver ended."""
+
+    name: Label
+    """Name of the query."""
+    batch: Annotated[int, Field(ge=-1)] | None = None
+    """The last committed batch."""
+
+
+class Termination(Model):
+    """How the last driver ended."""
+
+    attempt: Count
+    """Which start it was."""
+    outcome: Short | None = None
+    """In the driver's words: `completed`, `drained`, `cut`, `failed`; absent where it could not say."""
+    exit_code: int | None = None
+    """Exit code of its container."""
+    reason: Reason
+    """Why, in one word: the driver's own, or the kubelet's, such as `OOMKilled` or `Evicted`."""
+    message: Message | None = None
+    """Why, in words for people."""
+    finished_at: Time | None = None
+    """When its container ended."""
+    queries: (
+        Annotated[tuple[CommittedBatch, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
+    ) = None
+    """The last committed batch of each query."""
+
+
+class ScheduleStatus(Model):
+    """When the pipeline ran and will run."""
+
+    last_time: Time | None = None
+    """The scheduled time that the last run was for."""
+    next_time: Time | None = None
+    """When it runs next."""
+
+
+class DriverStatus(Model):
+    """The driver's pod."""
+
+    pod: Label
+    """Name of the pod."""
+    node: Short | None = None
+    """Where it runs."""
+
+
+class SourceProgress(Model):
+    """One occurrence of a source in a query."""
+
+    name: Identifier
+    """The source's name, or `<name>_2` for a second occurrence."""
+    partitions: Count | None = None
+    """Partitions of the topics."""
+    lag: Count | None = None
+    """Records behind the newest, over all partitions."""
+    max_lag: Count | None = None
+    """The same for the worst partition."""
+    good: Count | None = None
+    """Records that parsed, since the driver started."""
+    bad: Count | None = None
+    """Records that did not."""
+    end_offset: Short | None = None
+    """Where the last batch ended, in Spark's words; absent where that is long: the driver's `/status` has all."""
+
+
+class QueryProgress(Model):
+    """What a query does."""
+
+    name: Label
+    """Name of the query."""
+    state: Literal[
+        "Starting", "Running", "Idle", "Restarting", "Failed", "Completed", "Drained", "Cut", "Stopped"
+    ]
+    """`Idle` waits for data. `Stopped` has no living driver."""
+    pool: Label | None = None
+    """Its scheduler pool."""
+    checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
+    """Its checkpoint."""
+    id: Short | None = None
+    """Spark's id of the checkpoint; the same across restarts."""
+    run_id: Short | None = None
+    """Spark's id of this start."""
+    batch: Annotated[int, Field(ge=-1)] | None = None
+    """The last committed batch."""
+    rows_per_second: Count | None = None
+    """Input rows per second of the last batch."""
+    input_rows: Count | None = None
+    """Input rows since the driver started."""
+    batch_duration_ms: Count | None = None
+    """How long the last batch took."""
+    lag: Count | None = None
+    """Records behind, over all its sources that tell."""
+    watermark: Time | None = None
+    """Event time up to which its state is final."""
+    state_rows: Count | None = None
+    """Rows in its state."""
+    state_bytes: Count | None = None
+    """Memory that the state takes."""
+    dropped_by_watermark: Count | None = None
+    """Late rows that were dropped, as Spark counts them, since the driver started."""
+    last_progress_time: Time | None = None
+    """When Spark last reported."""
+    restarts: Count | None = None
+    """Restarts in a row."""
+    reason: Reason | None = None
+    """Why it failed last; absent when it has been well since."""
+    message: Message | None = None
+    """The same in words."""
+    sources: (
+        Annotated[tuple[SourceProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
+    ) = None
+    """What it reads."""
+
+
+class Summary(Model):
+    """The pipeline in a few numbers, for `kubectl get`."""
+
+    queries: Short
+    """Queries that are well, of all: `3/3`."""
+    lag: Count | None = None
+    """Records behind, over all queries that tell."""
+    rows_per_second: Count | None = None
+    """Input rows per second, over all queries."""
+    executors: Short | None = None
+    """Executors that run, of those wanted: `2/2`."""
+    executors_message: Message | None = None
+    """Why executors are missing, in the scheduler's words."""
+
+
+class Reported(Model):
+    """When the driver last wrote, and which."""
+
+    attempt: Count
+    """Which start of the pipeline the numbers are of."""
+    time: Time
+    """When they were written; a driver that lives writes at least once a minute."""
+
+
+class Status(Model):
+    """What has become of it; written by Mainstem."""
+
+    observed_generation: Count | None = None
+    """Generation of the document that the rest of the status is about."""
+    phase: Phase | None = None
+    """Where the pipeline is, in one word."""
+    conditions: (
+        Annotated[
+            tuple[Condition, ...],
+            Field(
+                max_length=32,
+                json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+            ),
+        ]
+        | None
+    ) = None
+    """What holds and what does not, after the conventions of Kubernetes; start with `Ready`."""
+    revision: Short | None = None
+    """The revision that runs, or ran last: the ConfigMap `<name>-<revision>` holds its document."""
+    attempt: Count | None = None
+    """Starts of a driver so far."""
+    restarts: Count | None = None
+    """Starts in a row after a failure."""
+    checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
+    """`checkpoints.location`, its parameters filled in."""
+    driver: DriverStatus | None = None
+    """The driver's pod, while there is one."""
+    last_termination: Termination | None = None
+    """How the last driver ended."""
+    schedule: ScheduleStatus | None = None
+    """For pipelines with a schedule."""
+    queries: (
+        Annotated[tuple[QueryProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
+    ) = None
+    """What each query does; written by the driver."""
+    summary: Summary | None = None
+    """The pipeline in a few numbers; written by the driver."""
+    reported: Reported | None = None
+    """When the driver last wrote."""
