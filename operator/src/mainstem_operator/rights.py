@@ -66,8 +66,8 @@ IN_NAMESPACES: Final = (
     Right(
         "mainstem.dev",
         (f"{_PIPELINES}/status",),
-        ("get", "patch"),
-        "The operator's part of the status, and a dead driver's; `get` only to grant it to drivers.",
+        ("patch",),
+        "The operator's part of the status, and a dead driver's.",
     ),
     Right(
         "mainstem.dev",
@@ -124,19 +124,15 @@ IN_CLUSTER: Final = (
 _EXECUTORS: Final = Right(
     "",
     ("pods",),
-    ("create", "delete", "deletecollection", "get", "list", "watch"),
+    ("create", "delete", "deletecollection", "get", "list", "patch", "watch"),
     "Executors, made and seen after by Spark.",
 )
 
 
 def driver(pipeline: str, *, executors: bool) -> tuple[Right, ...]:
-    """The rights of one pipeline's driver in its namespace: its own resource, and pods only where it has executors."""
-    own = (pipeline,)
-    rights = (
-        Right("mainstem.dev", (_PIPELINES,), ("get",), "Its own pipeline.", own),
-        Right("mainstem.dev", (f"{_PIPELINES}/status",), ("get", "patch"), "Its progress.", own),
-    )
-    return (*rights, _EXECUTORS) if executors else rights
+    """The rights of one pipeline's driver in its namespace: its own status, and pods only where it has executors."""
+    status = Right("mainstem.dev", (f"{_PIPELINES}/status",), ("patch",), "Its progress.", (pipeline,))
+    return (status, _EXECUTORS) if executors else (status,)
 
 
 def rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
