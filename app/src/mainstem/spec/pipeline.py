@@ -37,7 +37,8 @@ class SparkSettings(Model):
     """Spark, as far as Mainstem does not own it."""
 
     conf: Options = Field(default_factory=dict)
-    """Spark properties; those that Mainstem owns are refused by name."""
+    """Spark properties; those that Mainstem owns are refused by name. Those of the UI, `spark.local.dir` and
+    `spark.redaction.regex` count with `mainstem run` only: a pod has its own."""
 
 
 class Restart(Model):
