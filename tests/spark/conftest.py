@@ -29,5 +29,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     folder: Path = tmp_path_factory.mktemp("spark")
     logs.configure("console", verbose=False)
     [document] = read_text(DOCUMENT.format(folder=folder))
-    with session.opened(document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False) as opened:
+    with session.opened(
+        document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
+    ) as opened:
         yield opened
