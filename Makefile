@@ -14,7 +14,8 @@ INSTALL := $(UV) pip install --quiet --compile-bytecode --python
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup lock jars wheels demo check format test test-unit test-spark test-services test-apiserver \
-	test-full generate servers bench-overhead clean clean-cache
+	test-chart test-cluster test-full generate manifests servers images cluster-up cluster-down cluster-load \
+	bench-overhead bench-operator clean clean-cache
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,8 +60,12 @@ lock: ## requirements*.lock, from the pyproject files
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem-jars \
 	    app/pyproject.toml --extra spark --group pyproject.toml:demo --constraint requirements.lock -o requirements-demo.lock
 
-generate: setup ## CRD, JSON Schema and reference page, from the models
+generate: setup ## CRD, JSON Schema, reference page, the chart's rights
 	@$(BIN)/python -m mainstem.schema
+	@$(BIN)/python -m mainstem_operator.rights
+
+manifests: generate servers ## k8s/operator, from the chart's defaults
+	@PYTHONPATH=tests $(BIN)/python -m chart.rendering
 
 demo: .venv/ready-demo ## replay the flights of 2013 through a pipeline and look at the result
 	@$(BIN)/python demo/run.py
@@ -79,8 +84,12 @@ servers: setup ## build the real servers that tests use (once; kept in the cache
 	@sh bootstrap.sh java maven go debs
 	@PYTHONPATH=tests $(BIN)/python -m harness.build
 
-test: check servers wheels ## every tier, within minutes
-	@$(PYTEST) -m "not full" tests/spark tests/services tests/apiserver
+images: servers wheels ## the images of app and operator, and those of the test cluster
+	@PYTHONPATH=tests $(BIN)/python -m harness.images
+
+TIERS := spark services apiserver chart cluster
+test: check servers wheels images ## every tier, with the minutes of each
+	@$(BIN)/python tests/tiers.py -m "not full" -- $(TIERS)
 
 test-unit: setup ## no JVM, no server
 	@$(PYTEST) -m "not full" tests/unit
@@ -90,11 +99,24 @@ test-services: setup servers wheels ## real Kafka and S3
 	@$(PYTEST) -m "not full" tests/services
 test-apiserver: setup servers ## real etcd and kube-apiserver
 	@$(PYTEST) -m "not full" tests/apiserver
-test-full: check servers wheels ## the long sweeps too
-	@$(PYTEST) tests
+test-chart: setup servers ## the chart, by helm and on a real API server
+	@$(PYTEST) -m "not full" tests/chart
+test-cluster: setup images ## a real cluster: operator, drivers, executors
+	@$(PYTEST) -m "not full" tests/cluster
+test-full: check servers wheels images ## the long sweeps too
+	@$(BIN)/python tests/tiers.py -- $(TIERS)
+
+cluster-up: servers ## a cluster of one node on this machine: kind where Docker is, else bare (Linux, root)
+	@PYTHONPATH=tests $(BIN)/python -m harness.cluster up
+cluster-down: setup ## take it away, with all that it left
+	@PYTHONPATH=tests $(BIN)/python -m harness.cluster down
+cluster-load: images ## load the images of `make images` into it
+	@PYTHONPATH=tests $(BIN)/python -m harness.cluster load
 
 bench-overhead: setup servers ## what Mainstem costs over hand-written PySpark
 	@PYTHONPATH=tests $(BIN)/python bench/overhead.py
+bench-operator: setup servers ## how fast the operator is with a thousand pipelines
+	@PYTHONPATH=tests $(BIN)/python bench/operator.py
 
 clean: ## what make made in this checkout
 	rm -rf build dist .venv $(JARS)

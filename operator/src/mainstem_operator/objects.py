@@ -1,5 +1,6 @@
 """What the operator makes beside pods, as manifests; pure."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,9 +15,9 @@ from mainstem.names import (
     driver_name,
     revision_name,
 )
-from mainstem.schema.crd import GROUP, PLURAL
 from mainstem.spec.pipeline import API_VERSION, KIND
 
+from mainstem_operator import rights
 from mainstem_operator.judge import Revision
 from mainstem_operator.podtemplate import Object
 
@@ -70,7 +71,7 @@ def access(body: Mapping[str, Any], revision: Revision) -> list[Object]:
             "apiVersion": rbac,
             "kind": "Role",
             "metadata": about,
-            "rules": rules(pipeline, scaled_out=revision.scaled_out),
+            "rules": rights.rules(rights.driver(pipeline, executors=revision.scaled_out)),
         },
         {
             "apiVersion": rbac,
@@ -82,28 +83,8 @@ def access(body: Mapping[str, Any], revision: Revision) -> list[Object]:
     ]
 
 
-def rules(pipeline: str, *, scaled_out: bool) -> list[Object]:
-    """A driver's rights: the status of its own resource, and pods where it has executors."""
-    own = [
-        {
-            "apiGroups": [GROUP],
-            "resources": [f"{PLURAL}/status"],
-            "resourceNames": [pipeline],
-            "verbs": ["patch"],
-        }
-    ]
-    pods = {
-        "apiGroups": [""],
-        "resources": ["pods"],
-        "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "watch"],
-    }
-    return [*own, pods] if scaled_out else own
-
-
 def document(body: Mapping[str, Any], revision: Revision, executor: Object | None) -> Object:
     """The immutable ConfigMap of a revision."""
-    import json
-
     name = revision_name(body["metadata"]["name"], revision.name)
     data = {DOCUMENT_KEY: revision.text}
     if executor is not None:

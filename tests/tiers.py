@@ -1,0 +1,35 @@
+"""Run tiers of tests one after the other, and print what each took: `tiers.py [pytest's options] -- TIER ...`.
+
+Every tier runs, also after one that failed: a long run shall tell all that is wrong. Fails where any did.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+FOLDER = Path(__file__).parent
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tiers; 1 where one failed."""
+    cut = arguments.index("--")
+    options, tiers = arguments[:cut], arguments[cut + 1 :]
+    told = []
+    for tier in tiers:
+        print(f"== {tier}", flush=True)
+        start = time.monotonic()
+        code = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, FOLDER / tier], check=False
+        ).returncode
+        told.append((tier, (time.monotonic() - start) / 60, code))
+    print(f"\n{'tier':12}{'minutes':>8}  result")
+    for tier, minutes, code in told:
+        print(f"{tier:12}{minutes:8.1f}  {'passed' if code == 0 else f'FAILED ({code})'}")
+    print(f"{'all':12}{sum(minutes for _, minutes, _ in told):8.1f}")
+    return int(any(code for _, _, code in told))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
