@@ -46,7 +46,7 @@ def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, 
         "name": names.DRIVER_CONTAINER,
         **_image(pipeline, settings),
         "args": ["driver", f"{names.DOCUMENT_DIR}/{names.DOCUMENT_KEY}"],
-        "env": _environment(pipeline, attempt),
+        "env": _environment(pipeline, settings, attempt),
         "ports": _ports(revision),
         "resources": _resources(spec.driver.resources),
         "volumeMounts": _mounts(revision),
@@ -130,7 +130,7 @@ def _variables() -> list[Object]:
     ]
 
 
-def _environment(pipeline: StreamingPipeline, attempt: int) -> list[Object]:
+def _environment(pipeline: StreamingPipeline, settings: Settings, attempt: int) -> list[Object]:
     fields = {
         names.ENV_NAMESPACE: "metadata.namespace",
         names.ENV_POD: "metadata.name",
@@ -144,6 +144,7 @@ def _environment(pipeline: StreamingPipeline, attempt: int) -> list[Object]:
     plain = {
         names.ENV_ATTEMPT: str(attempt),
         names.ENV_IMAGE: pipeline.spec.image or "",
+        names.ENV_PULL_POLICY: pipeline.spec.image_pull_policy or settings.image_pull_policy,
         names.ENV_TERMINATION_LOG: names.TERMINATION_LOG,
     }
     return [*downward, *({"name": name, "value": value} for name, value in plain.items()), *_variables()]
