@@ -68,7 +68,7 @@ _COMMON: Final = {
     # Whoever reaches the pod may look, and change nothing.
     "spark.ui.killEnabled": "false",
     # Spark's own, and what Kafka and clouds call theirs; it blots out what the UI and the log show.
-    "spark.redaction.regex": "(?i)secret|passw|token|access[.]?key|credential|jaas|private[.]?key",
+    "spark.redaction.regex": "(?i)secret|passw|token|access[._-]?key|credential|jaas|private[._-]?key",
 }
 
 

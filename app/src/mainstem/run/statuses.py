@@ -19,6 +19,8 @@ LONGEST_REASON: Final = 128
 BUDGET: Final = MAX_BYTES - 6 * 1024
 """Bytes of the driver's part; the rest is for the operator's conditions."""
 
+_MOST: Final = 2**53 - 1
+"""The largest number that every reader of JSON takes as it is."""
 _WELL: Final = (State.RUNNING, State.COMPLETED)
 _SHORT: Final = 160
 
@@ -65,15 +67,15 @@ def query(status: QueryStatus) -> dict[str, Any]:
         "checkpoint": status.checkpoint or None,
         "id": status.id,
         "runId": status.run_id,
-        "batch": status.batch,
-        "rowsPerSecond": round(status.rows_per_second) if seen else None,
-        "inputRows": status.input_rows if seen else None,
-        "batchDurationMs": status.batch_ms,
-        "lag": status.lag,
+        "batch": None if status.batch is None else min(status.batch, _MOST),
+        "rowsPerSecond": _count(status.rows_per_second) if seen else None,
+        "inputRows": _count(status.input_rows) if seen else None,
+        "batchDurationMs": _count(status.batch_ms),
+        "lag": _count(status.lag),
         "watermark": status.watermark,
-        "stateRows": status.state_rows if seen else None,
-        "stateBytes": status.state_bytes if seen else None,
-        "droppedByWatermark": status.dropped_by_watermark if seen else None,
+        "stateRows": _count(status.state_rows) if seen else None,
+        "stateBytes": _count(status.state_bytes) if seen else None,
+        "droppedByWatermark": _count(status.dropped_by_watermark) if seen else None,
         "lastProgressTime": status.last_progress,
         "restarts": status.restarts,
         "reason": status.reason[:LONGEST_REASON] if status.reason else None,
@@ -89,8 +91,8 @@ def summary(statuses: Sequence[QueryStatus], executors: Executors | None) -> dic
     rates = [status.rows_per_second for status in statuses if status.state is State.RUNNING]
     found: dict[str, Any] = {
         "queries": f"{sum(map(active, statuses))}/{len(statuses)}",
-        "lag": sum(lags) if lags else None,
-        "rowsPerSecond": round(sum(rates)),
+        "lag": _count(sum(lags)) if lags else None,
+        "rowsPerSecond": _count(sum(rates)),
     }
     if executors:
         found["executors"] = f"{executors.running}/{executors.wanted}"
@@ -143,13 +145,18 @@ def _source(source: SourceStatus) -> dict[str, Any]:
         {
             "name": source.name,
             "partitions": source.partitions or None,
-            "lag": source.lag,
-            "maxLag": source.max_lag,
-            "good": source.good,
-            "bad": source.bad,
+            "lag": _count(source.lag),
+            "maxLag": _count(source.max_lag),
+            "good": _count(source.good),
+            "bad": _count(source.bad),
             "endOffset": text if end is not None and len(text) <= LONGEST_OFFSET else None,
         }
     )
+
+
+def _count(number: float | None) -> int | None:
+    """A whole number within the bounds of the resource: one odd counter must not cost the whole status."""
+    return None if number is None else max(0, min(round(number), _MOST))
 
 
 def _known(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,289 @@
+"""The driver's part of the resource's status: its shape, its size, and when it is written."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.run.progress import QueryStatus, SourceStatus, State, waiting
+from mainstem.run.statuses import BUDGET, Executors, active, meaning, part, query, ready, size, state, summary
+from mainstem.run.statuswriter import Missing, Pace
+from mainstem.spec.status import Status
+
+
+NOW = "2026-01-01T00:00:00Z"
+OFFSETS = {"orders": {"0": 7, "1": 2}}
+BUSY = QueryStatus(
+    "copy",
+    state=State.RUNNING,
+    pool="copy",
+    checkpoint="s3a://c/flights/copy/1",
+    id="11111111-1111-1111-1111-111111111111",
+    run_id="22222222-2222-2222-2222-222222222222",
+    batch=7,
+    batches=8,
+    input_rows=120,
+    rows_per_second=1234.5,
+    batch_ms=1250,
+    watermark="2013-01-01T10:00:00.000Z",
+    state_rows=12,
+    state_bytes=4096,
+    dropped_by_watermark=2,
+    sources=(
+        SourceStatus("orders", partitions=2, lag=103, max_lag=100, good=119, bad=1, end_offset=OFFSETS),
+    ),
+    last_progress="2026-01-01T00:00:00.000Z",
+)
+
+
+def written(*statuses: QueryStatus, executors: Executors | None = None) -> dict[str, Any]:
+    """A part, judged by the models of the resource."""
+    found = part(statuses, executors, attempt=3, time=NOW)
+    Status.model_validate(found)
+    return found
+
+
+def test_a_query_says_all_that_the_resource_has_a_field_for() -> None:
+    assert query(BUSY) == {
+        "name": "copy",
+        "state": "Running",
+        "pool": "copy",
+        "checkpoint": "s3a://c/flights/copy/1",
+        "id": BUSY.id,
+        "runId": BUSY.run_id,
+        "batch": 7,
+        "rowsPerSecond": 1234,
+        "inputRows": 120,
+        "batchDurationMs": 1250,
+        "lag": 103,
+        "watermark": "2013-01-01T10:00:00.000Z",
+        "stateRows": 12,
+        "stateBytes": 4096,
+        "droppedByWatermark": 2,
+        "lastProgressTime": "2026-01-01T00:00:00.000Z",
+        "restarts": 0,
+        "sources": [
+            {
+                "name": "orders",
+                "partitions": 2,
+                "lag": 103,
+                "maxLag": 100,
+                "good": 119,
+                "bad": 1,
+                "endOffset": '{"orders":{"0":7,"1":2}}',
+            }
+        ],
+    }
+    written(BUSY)
+
+
+def test_what_has_not_reported_says_no_numbers() -> None:
+    assert query(QueryStatus("copy", pool="copy")) == {
+        "name": "copy",
+        "state": "Starting",
+        "pool": "copy",
+        "restarts": 0,
+    }
+    written(QueryStatus("copy"))
+
+
+def test_a_query_that_waits_for_data_is_idle() -> None:
+    assert state(waiting(BUSY)) == "Idle"
+    assert state(waiting(QueryStatus("copy"))) == "Idle"
+    assert state(replace(waiting(BUSY), state=State.RESTARTING)) == "Restarting"
+    assert state(BUSY) == "Running"
+
+
+@pytest.mark.parametrize("kind", list(State))
+def test_every_state_is_one_of_the_resource_s(kind: State) -> None:
+    written(replace(BUSY, state=kind))
+
+
+@pytest.mark.parametrize(
+    ("kind", "well"),
+    [
+        (State.STARTING, False),
+        (State.RUNNING, True),
+        (State.COMPLETED, True),
+        (State.RESTARTING, False),
+        (State.FAILED, False),
+        (State.DRAINED, False),
+        (State.CUT, False),
+    ],
+)
+def test_ready_is_when_every_query_is_well(kind: State, well: bool) -> None:
+    other = replace(BUSY, state=kind)
+    assert active(other) is ready([other]) is ready([BUSY, other]) is well
+    assert summary([BUSY, other], None)["queries"] == ("2/2" if well else "1/2")
+
+
+def test_nothing_is_not_ready() -> None:
+    assert not ready([])
+
+
+def test_the_summary_adds_up() -> None:
+    idle = replace(waiting(BUSY), name="b", rows_per_second=0.0, sources=(SourceStatus("files"),))
+    done = replace(BUSY, name="c", state=State.COMPLETED, rows_per_second=99.0, sources=())
+    found = summary([BUSY, idle, done], Executors(1, 2, "0/1 nodes are available: password=hunter2"))
+    assert found == {
+        "queries": "3/3",
+        "lag": 103,
+        "rowsPerSecond": 1234,  # what is completed reads no more
+        "executors": "1/2",
+        "executorsMessage": "0/1 nodes are available: password=*****",
+    }
+
+
+def test_without_executors_and_without_lag_neither_is_said() -> None:
+    assert summary([replace(BUSY, sources=())], None) == {"queries": "1/1", "rowsPerSecond": 1234}
+
+
+def test_messages_hold_no_credential_and_are_cut() -> None:
+    failed = replace(BUSY, state=State.FAILED, reason="R" * 200, message=f"secretKey=abc {'x' * 5000}")
+    found = written(failed)["queries"][0]
+    assert "abc" not in found["message"]
+    assert (len(found["message"]), len(found["reason"])) == (1024, 128)
+
+
+@pytest.mark.parametrize(("end", "shown"), [("x" * 256, True), ("x" * 257, False), (None, False), (0, True)])
+def test_an_offset_is_shown_where_it_is_short(end: Any, shown: bool) -> None:
+    source = replace(BUSY.sources[0], end_offset=end)
+    [found] = query(replace(BUSY, sources=(source,)))["sources"]
+    assert ("endOffset" in found) is shown
+
+
+def test_typical_queries_lose_nothing_but_what_is_too_long() -> None:
+    found = written(*[replace(BUSY, name=f"query-{n}") for n in range(24)])
+    assert "endOffset" in found["queries"][0]["sources"][0]
+
+
+def test_sixty_four_queries_fit_and_keep_what_counts() -> None:
+    found = written(*[replace(BUSY, name=f"query-{n}", pool=f"query-{n}") for n in range(64)])
+    assert size(found) <= BUDGET
+    for entry in found["queries"]:
+        assert entry.keys() >= {"name", "state", "batch", "lag", "rowsPerSecond", "watermark", "id"}
+
+
+def test_the_longest_of_all_fit_too() -> None:
+    sources = tuple(
+        SourceStatus(f"{'s' * 60}{n:03}", 10**6, 2**62, 2**62, 2**62, 2**62, "o" * 256) for n in range(64)
+    )
+    longest = [
+        replace(
+            BUSY,
+            name=f"{'q' * 60}{n:03}",
+            pool=f"{'q' * 60}{n:03}",
+            state=State.RESTARTING,
+            checkpoint="c" * 1280,
+            batch=2**62,
+            input_rows=2**62,
+            rows_per_second=1e15,
+            batch_ms=2**62,
+            state_rows=2**62,
+            state_bytes=2**62,
+            dropped_by_watermark=2**62,
+            restarts=1000,
+            reason="R" * 128,
+            message="é" * 1024,
+            sources=sources[:1],
+        )
+        for n in range(64)
+    ]
+    found = written(*longest, executors=Executors(0, 1000, "é" * 5000))
+    assert size(found) <= BUDGET
+    for entry in found["queries"]:
+        assert entry.keys() >= {"name", "state", "batch", "lag", "reason"}
+
+
+@given(
+    st.builds(
+        QueryStatus,
+        name=st.just("copy"),
+        state=st.sampled_from(State),
+        batch=st.none() | st.integers(0, 2**63 - 1),
+        input_rows=st.integers(0, 2**63 - 1),
+        rows_per_second=st.floats(0, 1e12),
+        batch_ms=st.none() | st.integers(0, 2**40),
+        last_progress=st.none() | st.just(NOW),
+        reason=st.none() | st.text(max_size=300),
+        message=st.none() | st.text(max_size=3000),
+        sources=st.lists(
+            st.builds(
+                SourceStatus,
+                name=st.just("orders"),
+                lag=st.none() | st.integers(0, 2**62),
+                end_offset=st.none() | st.text(max_size=400) | st.integers() | st.just(OFFSETS),
+            ),
+            max_size=1,
+        ).map(tuple),
+    )
+)
+def test_whatever_is_known_fits_the_resource(status: QueryStatus) -> None:
+    json.dumps(written(status))
+
+
+def test_idle_reports_and_the_time_are_no_news() -> None:
+    later = replace(BUSY, last_progress="2026-01-01T00:00:10.000Z")
+    assert meaning(part([BUSY], None, attempt=3, time=NOW)) == meaning(
+        part([later], None, attempt=3, time="2026-01-01T00:00:11Z")
+    )
+    moved = replace(BUSY, batch=8)
+    assert meaning(written(BUSY)) != meaning(written(moved))
+    assert meaning(written(BUSY)) != meaning(written(BUSY, executors=Executors(1, 2)))
+
+
+def test_the_first_write_is_at_once_and_the_others_are_ten_seconds_apart() -> None:
+    pace = Pace()
+    assert pace.due(0.0, changed=True)
+    pace.tried(0.0, well=True)
+    due = [second for second in range(1, 200) if _tick(pace, float(second), changed=True)]
+    assert due == list(range(10, 200, 10))
+
+
+def test_without_news_there_is_a_sign_of_life_each_minute() -> None:
+    pace = Pace(last=0.0)
+    due = [second for second in range(1, 200) if _tick(pace, float(second), changed=False)]
+    assert due == [60, 120, 180]
+
+
+def test_an_api_server_that_is_away_is_asked_ever_more_seldom_up_to_a_minute() -> None:
+    pace = Pace(last=0.0)
+    due = [second for second in range(1, 300) if _tick(pace, float(second), changed=True, well=False)]
+    assert due == [10, 20, 40, 80, 140, 200, 260]
+    pace.tried(300.0, well=True)
+    assert pace.due(310.0, changed=True)
+
+
+def _tick(pace: Pace, now: float, *, changed: bool, well: bool = True) -> bool:
+    if not pace.due(now, changed=changed):
+        return False
+    pace.tried(now, well=well)
+    return True
+
+
+def test_why_executors_are_missing_is_asked_after_ten_seconds_and_once_in_ten() -> None:
+    asked: list[int] = []
+
+    def look(second: int) -> Executors | None:
+        def ask() -> str:
+            asked.append(second)
+            return f"said at {second}"
+
+        return missing.look(float(second), ask)
+
+    missing = Missing(lambda: Executors(1, 2))
+    found = [look(second) for second in range(35)]
+    assert asked == [10, 20, 30]
+    assert found[9] == Executors(1, 2)
+    assert found[34] == Executors(1, 2, "said at 30")
+    missing.count = lambda: Executors(2, 2)
+    assert look(35) == Executors(2, 2)
+    missing.count = lambda: Executors(1, 2)
+    assert [look(second) for second in (36, 45)] == [Executors(1, 2)] * 2
+    assert look(46) == Executors(1, 2, "said at 46")
+
+
+def test_a_driver_without_executors_says_nothing_of_them() -> None:
+    assert Missing(lambda: None).look(0.0, lambda: "never asked") is None

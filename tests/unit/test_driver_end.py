@@ -1,0 +1,116 @@
+"""`mainstem driver` up to Spark, and what it leaves behind for the operator."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem import names
+from mainstem.cli import main
+from mainstem.run.decommission import main as decommission
+from mainstem.run.progress import QueryStatus
+from mainstem.run.termination import MAX_BYTES, text, write
+
+
+QUERY = QueryStatus("copy", batch=7)
+
+
+def test_the_last_words_name_each_query_and_its_batch() -> None:
+    assert json.loads(text("drained", "Drained", "drained", [QUERY, QueryStatus("new")])) == {
+        "outcome": "drained",
+        "reason": "Drained",
+        "message": "drained",
+        "queries": [{"name": "copy", "batch": 7}, {"name": "new"}],
+    }
+
+
+@given(st.text(max_size=5000), st.integers(0, 64))
+def test_the_last_words_are_never_too_long(message: str, queries: int) -> None:
+    statuses = [replace(QUERY, name=f"{'q' * 60}{n:03}") for n in range(queries)]
+    said = text("failed", "R" * 300, message, statuses)
+    assert len(said.encode()) <= MAX_BYTES
+    found = json.loads(said)
+    assert len(found["message"].encode()) <= 1024
+    assert [q["name"] for q in found["queries"]] == [s.name for s in statuses][: len(found["queries"])]
+
+
+def test_the_last_words_hold_no_credential() -> None:
+    assert "hunter2" not in text("failed", "R", "the broker says password=hunter2", [])
+
+
+def test_a_place_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
+    write(tmp_path / "nowhere" / "log", "text")
+
+
+def run(tmp_path: Path, document: Path, **environment: str) -> tuple[int, Any, str]:
+    log = tmp_path / "termination-log"
+    result = CliRunner(catch_exceptions=False).invoke(
+        main, ["driver", str(document)], env={names.ENV_TERMINATION_LOG: str(log), **environment}
+    )
+    return result.exit_code, json.loads(log.read_text(encoding="utf-8")), result.output
+
+
+POD = {
+    names.ENV_NAMESPACE: "team",
+    names.ENV_POD: "p-driver",
+    names.ENV_POD_UID: "u",
+    names.ENV_POD_IP: "127.0.0.1",
+    names.ENV_ATTEMPT: "1",
+    names.ENV_IMAGE: "i",
+}
+
+
+def test_a_driver_outside_of_a_pod_says_what_is_missing(tmp_path: Path) -> None:
+    code, said, output = run(tmp_path, tmp_path / "p.yaml", **dict.fromkeys(POD, ""))
+    assert (code, said["outcome"], said["reason"]) == (5, "failed", "NotADriverPod")
+    assert "`mainstem run`" in said["message"]
+    assert json.loads(output)["reason"] == "NotADriverPod"
+
+
+def test_a_refused_document_is_told_by_its_first_problem(tmp_path: Path) -> None:
+    document = tmp_path / "p.yaml"
+    document.write_text("kind: StreamingPipeline\n", encoding="utf-8")
+    code, said, output = run(tmp_path, document, **POD)
+    assert (code, said["outcome"], said["reason"]) == (3, "failed", "SpecInvalid")
+    assert f"{document}:1:1" in said["message"]
+    assert "more)" in said["message"]
+    assert all(json.loads(line)["level"] == "error" for line in output.splitlines())
+
+
+def test_both_commands_of_containers_are_hidden_and_say_what_they_are() -> None:
+    runner = CliRunner()
+    assert "driver" not in runner.invoke(main, ["--help"]).output
+    assert "mainstem run" in runner.invoke(main, ["driver", "--help"]).output
+    assert "Spark starts it" in runner.invoke(main, ["executor", "--help"]).output
+
+
+HANDS_OVER = """
+import signal, sys, time
+signal.signal(signal.SIGPWR, lambda *_: (time.sleep(0.5), sys.exit(42)))
+print("ready", flush=True)
+while True:
+    time.sleep(0.1)
+"""
+
+
+def test_an_executor_is_asked_to_hand_over_and_waited_for(tmp_path: Path) -> None:
+    marker = f"Backend-{tmp_path.name}-{time.monotonic_ns()}"
+    with subprocess.Popen(
+        [sys.executable, "-c", HANDS_OVER, marker], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            # It ends as a zombie of ours, whose command line is empty.
+            decommission(marker)
+            assert process.wait(5) == 42
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)

@@ -1,0 +1,185 @@
+"""A driver over HTTP: health, readiness, metrics, status; asked as a kubelet asks."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from mainstem.run import watch as watching
+from mainstem.run.endpoints import Answers, Endpoints
+from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.run.statuses import Executors
+from mainstem.run.watch import Stage, Watch
+from prometheus_client.parser import text_string_to_metric_families
+
+
+RUNNING = QueryStatus(
+    "copy",
+    state=State.RUNNING,
+    batch=7,
+    batches=3,
+    input_rows=120,
+    rows_per_second=12.5,
+    batch_ms=1250,
+    watermark="1971-01-01T00:00:00.000Z",
+    last_progress="2026-01-01T00:00:00.000Z",
+    sources=(SourceStatus("orders", 2, 103, 100, 119, 1, {"orders": {"0": 7}}),),
+)
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch([QueryStatus("copy")])
+
+
+@pytest.fixture
+def url(watch: Watch) -> Iterator[str]:
+    endpoints = Endpoints(Answers("flights", "team", 3, watch), 0, "127.0.0.1")
+    endpoints.start()
+    yield f"http://127.0.0.1:{endpoints.port}"
+    endpoints.close()
+
+
+def ask(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def told(url: str) -> Any:
+    return json.loads(ask(url)[1])
+
+
+def test_a_driver_that_starts_is_healthy_and_not_ready(url: str) -> None:
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
+    assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
+    assert told(f"{url}/readyz") == {"ready": False, "stage": "Starting", "notActive": {"copy": "Starting"}}
+
+
+def test_ready_is_when_all_queries_are_active(url: str, watch: Watch) -> None:
+    watch.turned([RUNNING, QueryStatus("other")])
+    assert told(f"{url}/readyz")["notActive"] == {"other": "Starting"}
+    watch.turned([RUNNING, replace(RUNNING, name="other", idle=True)])
+    assert ask(f"{url}/readyz")[0] == HTTPStatus.OK
+    watch.turned([RUNNING, replace(RUNNING, name="other", state=State.FAILED)])
+    assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def test_a_driver_that_ends_is_healthy_and_not_ready(url: str, watch: Watch) -> None:
+    watch.jvm_alive = lambda: False
+    watch.turned([RUNNING])
+    watch.ending()
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
+    assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def test_without_its_jvm_a_driver_is_not_healthy(url: str, watch: Watch) -> None:
+    watch.turned([RUNNING])
+    watch.jvm_alive = lambda: False
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
+    assert told(f"{url}/healthz")["message"] == "Spark's JVM has ended"
+
+
+def test_a_loop_that_does_not_turn_is_not_healthy(
+    url: str, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(watching.PATIENCE, Stage.RUNNING, 0.2)
+    watch.turned([RUNNING])
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
+    time.sleep(0.3)
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
+    assert "no sign of life for 0 s while running" in told(f"{url}/healthz")["message"]
+    watch.turned([RUNNING])
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
+
+
+def test_the_status_is_the_report_with_its_offsets(url: str, watch: Watch) -> None:
+    watch.turned([replace(RUNNING, idle=True, message="secretKey=abc")])
+    watch.executors = Executors(1, 2)
+    found = told(f"{url}/status")
+    assert (found["pipeline"], found["namespace"], found["attempt"]) == ("flights", "team", 3)
+    assert found["summary"]["executors"] == "1/2"
+    [query] = found["queries"]
+    assert (query["state"], query["lag"], query["message"]) == ("Idle", 103, "secretKey=*****")
+    assert query["sources"][0]["endOffset"] == {"orders": {"0": 7}}
+
+
+def test_other_paths_are_not_there(url: str) -> None:
+    assert ask(f"{url}/")[0] == HTTPStatus.NOT_FOUND
+    assert "/metrics" in told(f"{url}/nothing")["paths"]
+
+
+def test_a_request_that_is_none_ends_nothing(url: str) -> None:
+    import socket
+
+    port = int(url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as odd:
+        odd.sendall(b"\x16\x03\x01 nonsense\r\n\r\n")
+        odd.recv(100)
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
+
+
+def samples(url: str) -> dict[tuple[str, ...], float]:
+    found = {}
+    for family in text_string_to_metric_families(ask(f"{url}/metrics")[1]):
+        for sample in family.samples:
+            assert sample.labels.pop("pipeline") == "flights"
+            found[sample.name, *sample.labels.values()] = sample.value
+    return found
+
+
+def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
+    watch.turned([RUNNING])
+    watch.executors = Executors(1, 2)
+    found = samples(url)
+    expected = {
+        ("mainstem_ready",): 1,
+        ("mainstem_attempt",): 3,
+        ("mainstem_executors_running",): 1,
+        ("mainstem_executors_wanted",): 2,
+        ("mainstem_query_state", "copy", "Running"): 1,
+        ("mainstem_query_state", "copy", "Failed"): 0,
+        ("mainstem_query_batch", "copy"): 7,
+        ("mainstem_query_batches_total", "copy"): 3,
+        ("mainstem_query_input_rows_total", "copy"): 120,
+        ("mainstem_query_dropped_rows_total", "copy"): 0,
+        ("mainstem_query_rows_per_second", "copy"): 12.5,
+        ("mainstem_query_batch_duration_seconds", "copy"): 1.25,
+        ("mainstem_query_lag_records", "copy"): 103,
+        ("mainstem_query_last_progress_timestamp_seconds", "copy"): 1767225600,
+        ("mainstem_query_state_rows", "copy"): 0,
+        ("mainstem_query_state_bytes", "copy"): 0,
+        ("mainstem_query_restarts", "copy"): 0,
+        ("mainstem_source_lag_records", "copy", "orders"): 103,
+        ("mainstem_source_lag_max_records", "copy", "orders"): 100,
+        ("mainstem_source_partitions", "copy", "orders"): 2,
+        ("mainstem_source_good_records_total", "copy", "orders"): 119,
+        ("mainstem_source_bad_records_total", "copy", "orders"): 1,
+    }
+    assert {key: found[key] for key in expected} == expected
+    assert found["mainstem_query_watermark_lag_seconds", "copy"] > 50 * 365 * 24 * 3600
+    assert sum(value for key, value in found.items() if key[0] == "mainstem_query_state") == 1
+
+
+def test_what_is_not_known_has_no_sample(url: str) -> None:
+    found = {key[0] for key in samples(url)}
+    assert found.isdisjoint(
+        {"mainstem_query_lag_records", "mainstem_query_batch", "mainstem_executors_wanted"}
+    )
+
+
+def test_every_metric_is_described_in_its_module(url: str, watch: Watch) -> None:
+    from mainstem.run import metrics
+
+    watch.turned([RUNNING])
+    watch.executors = Executors(1, 2)
+    missing = [key[0] for key in samples(url) if f"`{key[0]}" not in (metrics.__doc__ or "")]
+    assert missing == []

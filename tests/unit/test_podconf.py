@@ -1,0 +1,221 @@
+"""The driver's pod: what it reads from its environment, and the Spark properties that follow from it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mainstem import names
+from mainstem.errors import NotReady
+from mainstem.run.conf import LOG4J, Machine, spark_conf
+from mainstem.run.pod import Pod
+from mainstem.run.podconf import place
+from mainstem.spec.pipeline import StreamingPipeline
+
+
+ENVIRONMENT = {
+    names.ENV_NAMESPACE: "team",
+    names.ENV_POD: "flights-driver",
+    names.ENV_POD_UID: "0b7e",
+    names.ENV_POD_IP: "10.244.0.7",
+    names.ENV_ATTEMPT: "3",
+    names.ENV_IMAGE: "registry/mainstem-app:1",
+}
+POD = Pod.from_environment(ENVIRONMENT)
+
+
+def pipeline(**spec: Any) -> StreamingPipeline:
+    plain = {
+        "sources": [{"name": "ticks", "rate": {}}],
+        "queries": [{"name": "show", "from": "ticks", "to": [{"name": "out", "console": {}}]}],
+        "checkpoints": {"location": "s3a://c/flights"},
+    }
+    return StreamingPipeline.model_validate(
+        {
+            "apiVersion": "mainstem.dev/v1alpha1",
+            "kind": "StreamingPipeline",
+            "metadata": {"name": "flights"},
+            "spec": plain | spec,
+        }
+    )
+
+
+def conf(pod: Pod = POD, **spec: Any) -> dict[str, str]:
+    """All properties of a run in a pod, as the session has them."""
+    document = pipeline(**spec)
+    found = place(document, pod)
+    files = Path("/f")
+    machine = Machine(found.cores, found.heap, (), LOG4J, files, None, files, found.defaults, found.owned)
+    return spark_conf(document, machine)
+
+
+def resources(memory: str, **more: Any) -> dict[str, Any]:
+    return {"limits": {"memory": memory}, "requests": {}, **more}
+
+
+def test_a_pod_says_what_it_is() -> None:
+    assert (POD.namespace, POD.name, POD.uid, POD.ip) == ("team", "flights-driver", "0b7e", "10.244.0.7")
+    assert (POD.attempt, POD.image, POD.pull_policy) == (3, "registry/mainstem-app:1", "IfNotPresent")
+    assert Pod.from_environment(ENVIRONMENT | {names.ENV_PULL_POLICY: "Never"}).pull_policy == "Never"
+
+
+def test_every_variable_that_is_missing_is_named() -> None:
+    with pytest.raises(NotReady) as refused:
+        Pod.from_environment({names.ENV_ATTEMPT: "1", names.ENV_POD: ""})
+    assert refused.value.reason == "NotADriverPod"
+    for name in set(ENVIRONMENT) - {names.ENV_ATTEMPT}:
+        assert name in refused.value.message
+    assert names.ENV_ATTEMPT not in refused.value.message
+
+
+def test_an_attempt_is_a_number() -> None:
+    with pytest.raises(NotReady, match="MAINSTEM_ATTEMPT is no number: 'x'"):
+        Pod.from_environment(ENVIRONMENT | {names.ENV_ATTEMPT: "x"})
+
+
+def test_without_executors_the_driver_does_all_by_itself() -> None:
+    found = conf(driver={"cores": 3})
+    assert found["spark.master"] == "local[3, 4]"
+    assert found["spark.driver.host"] == "127.0.0.1"
+    assert [key for key in found if "kubernetes" in key or "authenticate" in key or "executor" in key] == []
+
+
+def test_the_spark_ui_is_there_in_both_cases_and_changes_nothing() -> None:
+    for spec in ({}, {"executors": {"instances": 1}}):
+        found = conf(**spec)
+        assert (found["spark.ui.enabled"], found["spark.ui.port"]) == ("true", "4040")
+        assert found["spark.ui.killEnabled"] == "false"
+        assert place(pipeline(**spec), POD).address is None  # every address of the pod
+
+
+def test_executors_are_pods_of_the_driver_s() -> None:
+    found = conf(executors={"instances": 2, "cores": 2})
+    assert found["spark.master"] == "k8s://https://kubernetes.default.svc"
+    assert found["spark.kubernetes.namespace"] == "team"
+    assert found["spark.kubernetes.driver.pod.name"] == "flights-driver"
+    assert found["spark.driver.host"] == "10.244.0.7"
+    assert (found["spark.driver.port"], found["spark.driver.blockManager.port"]) == ("7078", "7079")
+    assert (found["spark.executor.instances"], found["spark.executor.cores"]) == ("2", "2")
+    assert found["spark.kubernetes.container.image"] == "registry/mainstem-app:1"
+    assert found["spark.kubernetes.executor.podTemplateFile"] == "/etc/mainstem/document/executor.yaml"
+    assert found["spark.kubernetes.executor.podNamePrefix"] == "flights-3"
+    assert found["spark.databricks.delta.snapshotPartitions"] == "4"  # as many as there are cores
+
+
+def test_an_address_of_ipv6_stands_in_brackets() -> None:
+    pod = Pod.from_environment(ENVIRONMENT | {names.ENV_POD_IP: "fd00::7"})
+    assert conf(pod, executors={"instances": 1})["spark.driver.host"] == "[fd00::7]"
+
+
+def test_no_token_and_no_secret_stands_in_a_property() -> None:
+    """Spark reads a token file that it is told of once, and gives a secret that it is told of to every executor's pod."""
+    found = conf(executors={"instances": 1})
+    assert [key for key in found if key.startswith("spark.kubernetes.authenticate")] == []
+    assert found["spark.authenticate"] == "true"
+    assert found["spark.authenticate.secret.file"] == "/etc/mainstem/spark-secret/secret"
+    assert "spark.authenticate.secret" not in found
+
+
+def test_nothing_is_asked_of_the_api_server_that_needs_another_right() -> None:
+    found = conf(executors={"instances": 1})
+    assert found["spark.kubernetes.executor.disableConfigMap"] == "true"
+    for key in ("service.deleteOnTermination", "ownPersistentVolumeClaim", "reusePersistentVolumeClaim"):
+        assert found[f"spark.kubernetes.driver.{key}"] == "false"
+
+
+@pytest.mark.parametrize(
+    ("memory", "heap", "java", "beside"),
+    [
+        ("2Gi", None, "1228m", "820m"),
+        ("1Gi", None, "614m", "410m"),
+        ("2Gi", "1g", "1024m", "1024m"),
+        ("3Gi", "1536m", "1536m", "1536m"),
+        ("2G", None, "1144m", "763m"),  # 1,907 whole MiB
+    ],
+)
+def test_an_executor_s_memory_adds_up_to_its_limit(
+    memory: str, heap: str | None, java: str, beside: str
+) -> None:
+    executors = {"instances": 1, "resources": resources(memory)} | ({"heap": heap} if heap else {})
+    found = conf(executors=executors)
+    assert (found["spark.executor.memory"], found["spark.executor.memoryOverhead"]) == (java, beside)
+
+
+@pytest.mark.parametrize(
+    ("given", "request_", "limit"),
+    [
+        ({"requests": {"cpu": "250m"}}, "250m", None),
+        ({"requests": {"cpu": "250m"}, "limits": {"memory": "2Gi", "cpu": "1"}}, "250m", "1"),
+        ({"limits": {"memory": "2Gi", "cpu": "1500m"}}, "1500m", "1500m"),
+        ({}, "2", None),
+    ],
+)
+def test_cpu_is_what_the_resources_say(given: dict[str, Any], request_: str, limit: str | None) -> None:
+    found = conf(executors={"instances": 1, "cores": 2, "resources": resources("2Gi") | given})
+    assert found["spark.kubernetes.executor.request.cores"] == request_
+    assert found.get("spark.kubernetes.executor.limit.cores") == limit
+
+
+@pytest.mark.parametrize(
+    ("driver", "heap"),
+    [({}, "1024m"), ({"resources": resources("3Gi")}, "1536m"), ({"heap": "700m"}, "700m"), ({"heap": "1g"}, "1024m")],
+)  # fmt: skip
+def test_the_driver_s_heap_is_half_of_its_memory_unless_it_is_given(
+    driver: dict[str, Any], heap: str
+) -> None:
+    assert conf(driver=driver)["spark.driver.memory"] == heap
+    assert conf(driver=driver, executors={"instances": 1})["spark.driver.memory"] == heap
+
+
+def test_batches_wait_for_no_executor_that_they_do_not_need() -> None:
+    found = conf(executors={"instances": 8})
+    assert found["spark.scheduler.minRegisteredResourcesRatio"] == "0"
+    assert found["spark.dynamicAllocation.enabled"] == "false"
+
+
+@pytest.mark.parametrize(("instances", "batch"), [(1, "10"), (40, "40"), (1000, "100")])
+def test_executors_are_asked_for_all_at_once(instances: int, batch: str) -> None:
+    assert conf(executors={"instances": instances})["spark.kubernetes.allocation.batch.size"] == batch
+
+
+def test_a_stream_outlives_executors_that_die_now_and_then() -> None:
+    """Spark 4.2 ends the driver's JVM at a few failures since its start, unless it is told in what time."""
+    found = conf(executors={"instances": 2})
+    assert found["spark.executor.failuresValidityInterval"] == "10m"
+    assert int(found["spark.executor.maxNumFailures"]) >= 20
+
+
+def test_dynamic_allocation_is_taken_as_given() -> None:
+    found = conf(executors={"instances": 0, "dynamicAllocation": {"minExecutors": 0, "maxExecutors": 5}})
+    assert found["spark.master"].startswith("k8s://")
+    bounds = {"minExecutors": "0", "maxExecutors": "5", "initialExecutors": "0", "enabled": "true"}
+    for key, value in bounds.items():
+        assert found[f"spark.dynamicAllocation.{key}"] == value
+    assert found["spark.dynamicAllocation.shuffleTracking.enabled"] == "true"
+    assert found["spark.decommission.enabled"] == "true"
+    assert found["spark.kubernetes.decommission.script"] == names.DECOMMISSION
+
+
+def test_a_document_tunes_patience_and_cannot_change_what_the_place_decides() -> None:
+    given = {"spark.network.timeout": "300s", "spark.executor.memory": "9g", "spark.ui.killEnabled": "true"}
+    found = conf(executors={"instances": 1}, spark={"conf": given})
+    assert found["spark.network.timeout"] == "300s"
+    assert found["spark.executor.memory"] == "1228m"
+    assert found["spark.ui.killEnabled"] == "false"
+
+
+def test_both_jvms_have_the_same_options() -> None:
+    found = conf(executors={"instances": 1})
+    assert found["spark.executor.extraJavaOptions"] == found["spark.driver.extraJavaOptions"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["spark.hadoop.fs.s3a.secret.key", "kafka.ssl.keystore.password", "oauth.token", "sasl.jaas.config", "access-key", "AccessKey", "private_key"],
+)  # fmt: skip
+def test_what_looks_like_a_credential_is_blotted_out_in_the_ui(key: str) -> None:
+    assert re.search(conf()["spark.redaction.regex"], key)
+
+
+def test_executors_and_driver_have_the_profiles_at_one_place() -> None:
+    assert place(pipeline(), POD).profiles == Path(names.S3_PROFILES).parent
