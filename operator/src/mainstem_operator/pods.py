@@ -81,6 +81,7 @@ def executor_template(body: Mapping[str, Any], revision: Revision, settings: Set
         "name": names.EXECUTOR_CONTAINER,
         **_image(pipeline, settings),
         "env": _variables(),
+        "resources": _further(spec.executors.resources),
         "volumeMounts": _mounts(revision),
     }
     owned = {
@@ -110,7 +111,7 @@ def _defaults(container: str) -> Object:
 
 def _image(pipeline: StreamingPipeline, settings: Settings) -> Object:
     return {
-        "image": pipeline.spec.image,
+        "image": pipeline.spec.image or settings.driver_image,
         "imagePullPolicy": pipeline.spec.image_pull_policy or settings.image_pull_policy,
     }
 
@@ -143,7 +144,7 @@ def _environment(pipeline: StreamingPipeline, settings: Settings, attempt: int) 
     ]
     plain = {
         names.ENV_ATTEMPT: str(attempt),
-        names.ENV_IMAGE: pipeline.spec.image or "",
+        names.ENV_IMAGE: pipeline.spec.image or settings.driver_image,
         names.ENV_PULL_POLICY: pipeline.spec.image_pull_policy or settings.image_pull_policy,
         names.ENV_TERMINATION_LOG: names.TERMINATION_LOG,
     }
@@ -168,6 +169,13 @@ def _probe(path: str, *, period: int, failures: int) -> Object:
 
 def _resources(resources: Resources) -> Object:
     return {"requests": dict(resources.requests), "limits": dict(resources.limits)}
+
+
+def _further(resources: Resources) -> Object:
+    """Resources that Spark has no words for; cores and memory it asks for itself."""
+    own = ("cpu", "memory")
+    found = _resources(resources)
+    return {part: {name: found[part][name] for name in found[part] if name not in own} for part in found}
 
 
 def _secrets(pipeline: StreamingPipeline) -> list[str]:
