@@ -1,0 +1,389 @@
+"""The driver's part of the status against a real API server: what is kept, how often, and when the server is away."""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import document
+from harness.apiserver import ControlPlane
+from kubernetes.client import (
+    ApiClient,
+    ApiException,
+    ApiextensionsV1Api,
+    Configuration,
+    CoreV1Api,
+    CustomObjectsApi,
+    RbacAuthorizationV1Api,
+)
+from kubernetes.config import incluster_config
+from mainstem import logs, names
+from mainstem.errors import NotReady
+from mainstem.run import statuswriter
+from mainstem.run.cluster import Cluster
+from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.run.statuses import Executors, part
+from mainstem.run.statuswriter import StatusWriter
+from mainstem.run.watch import Watch
+from mainstem.schema import crd
+
+
+NOW = "2026-01-01T00:00:00Z"
+NAME = "smallest"
+BUSY = QueryStatus(
+    "show",
+    state=State.RUNNING,
+    pool="show",
+    checkpoint="s3a://c/smallest/show/1",
+    id="11111111-1111-1111-1111-111111111111",
+    run_id="22222222-2222-2222-2222-222222222222",
+    batch=7,
+    batches=8,
+    input_rows=120,
+    rows_per_second=1234.5,
+    batch_ms=1250,
+    watermark="2013-01-01T10:00:00.000Z",
+    state_rows=12,
+    state_bytes=4096,
+    dropped_by_watermark=2,
+    restarts=1,
+    reason="StoreUnreachable",
+    message="the object store does not answer",
+    sources=(SourceStatus("ticks", 2, 103, 100, 119, 1, {"ticks": {"0": 7}}),),
+    last_progress="2026-01-01T00:00:00.000Z",
+)
+
+
+@pytest.fixture
+def stored(pipelines) -> Callable[[], dict[str, Any]]:
+    """A pipeline is there; what the server holds of it."""
+    pipelines.create(document(NAME), dry_run=False)
+    return lambda: pipelines._objects.get_namespaced_custom_object(*pipelines._at, NAME)
+
+
+@pytest.fixture
+def cluster(pipelines) -> Cluster:
+    return Cluster(pipelines.namespace, NAME, pipelines.client)
+
+
+def test_no_field_is_lost_on_the_way(stored, cluster: Cluster) -> None:
+    body = part([BUSY], Executors(1, 2, "0/1 nodes are available"), attempt=3, time=NOW)
+    cluster.write(body)
+    assert stored()["status"] == body
+
+
+def test_the_operator_s_part_and_the_driver_s_stand_beside_each_other(
+    pipelines, stored, cluster: Cluster
+) -> None:
+    condition = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "AllActive",
+        "message": "",
+        "lastTransitionTime": NOW,
+    }
+    mine = {"phase": "Running", "attempt": 3, "conditions": [condition]}
+    operator = {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {"name": NAME},
+        "status": mine,
+    }
+    pipelines.apply(operator, names.OPERATOR, status=True)
+    body = part([BUSY, replace(BUSY, name="other")], None, attempt=3, time=NOW)
+    cluster.write(body)
+    assert stored()["status"] == mine | body
+    shorter = part([BUSY], None, attempt=3, time=NOW)
+    cluster.write(shorter)
+    assert stored()["status"] == mine | shorter
+    # The operator takes over under the driver's name once the driver is dead.
+    dead = part([replace(BUSY, state=State.FAILED, sources=())], None, attempt=3, time=NOW)
+    pipelines.apply(operator | {"status": dead}, names.DRIVER, status=True)
+    assert stored()["status"] == mine | dead
+
+
+def test_the_longest_status_is_taken_whole(stored, cluster: Cluster) -> None:
+    statuses = [
+        replace(BUSY, name=f"{'q' * 60}{n:03}", pool=f"{'q' * 60}{n:03}", message="m" * 1024)
+        for n in range(64)
+    ]
+    body = part(statuses, Executors(0, 2, "x" * 5000), attempt=2**31, time=NOW)
+    cluster.write(body)
+    found = stored()["status"]
+    assert found == body
+    assert len(json.dumps(found, separators=(",", ":"))) <= 32 * 1024
+
+
+def test_a_pipeline_that_is_gone_is_not_made_again(pipelines) -> None:
+    with pytest.raises(NotReady) as gone:
+        Cluster(pipelines.namespace, "gone", pipelines.client).write(part([BUSY], None, attempt=1, time=NOW))
+    assert gone.value.reason == "PipelineNotFound"
+
+
+def test_the_scheduler_s_words_are_found(pipelines, cluster: Cluster) -> None:
+    core = CoreV1Api(pipelines.client)
+    labels = {"spark-role": "executor", names.PIPELINE_LABEL: NAME}
+    for name, kind in (("other", labels | {names.PIPELINE_LABEL: "other"}), ("ours", labels)):
+        core.create_namespaced_pod(
+            pipelines.namespace,
+            {
+                "metadata": {"name": name, "labels": kind},
+                "spec": {"containers": [{"name": "c", "image": "i"}], "automountServiceAccountToken": False},
+            },
+        )
+    assert cluster.unscheduled() is None  # it only just waits
+    said = "0/1 nodes are available: 1 Insufficient memory."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    core.patch_namespaced_pod_status("ours", pipelines.namespace, {"status": {"conditions": [condition]}})
+    assert cluster.unscheduled() == said
+
+
+def test_the_kubelet_s_words_are_found(pipelines, cluster: Cluster) -> None:
+    core = CoreV1Api(pipelines.client)
+    labels = {"spark-role": "executor", names.PIPELINE_LABEL: NAME}
+    pod = {
+        "metadata": {"name": "ours", "labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "automountServiceAccountToken": False},
+    }
+    core.create_namespaced_pod(pipelines.namespace, pod)
+    for reason, message, said in (
+        ("ContainerCreating", None, None),
+        ("ImagePullBackOff", "Back-off pulling image", "ours: ImagePullBackOff: Back-off pulling image"),
+    ):
+        waiting = {"reason": reason} | ({"message": message} if message else {})
+        status = {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"waiting": waiting}}  # fmt: skip
+        core.patch_namespaced_pod_status(
+            "ours", pipelines.namespace, {"status": {"phase": "Pending", "containerStatuses": [status]}}
+        )
+        assert cluster.unscheduled() == said
+
+
+class Log:
+    """What the writer logs, as JSON lines on standard error."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self._lines: list[dict[str, Any]] = []
+
+    def lines(self) -> list[dict[str, Any]]:
+        """All so far; anything that is not a line of ours fails here."""
+        said = self._capsys.readouterr()
+        assert said.out == ""
+        self._lines += [json.loads(line) for line in said.err.splitlines()]
+        return [line for line in self._lines if line["component"] == "status"]
+
+
+@pytest.fixture
+def log(capsys: pytest.CaptureFixture[str]) -> Iterator[Log]:
+    logs.configure("json", verbose=False)
+    yield Log(capsys)
+    logs.configure("console", verbose=False)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fifth of the times."""
+    monkeypatch.setattr(statuswriter, "SHORTEST", 2.0)
+    monkeypatch.setattr(statuswriter, "LONGEST", 12.0)
+    monkeypatch.setattr(statuswriter, "POLL", 0.05)
+
+
+class Writes:
+    """The real client, and when it wrote."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster, self.times = cluster, list[float]()
+
+    def write(self, status: dict[str, Any]) -> None:
+        self.times.append(time.monotonic())
+        self.cluster.write(status)
+
+    def unscheduled(self) -> str | None:
+        return self.cluster.unscheduled()
+
+
+def test_changes_are_gathered_and_the_last_state_is_always_written(
+    stored, cluster: Cluster, log: Log, quick: None
+) -> None:
+    writes, watch = Writes(cluster), Watch([BUSY])
+    writer = StatusWriter(lambda: writes, watch, 3)
+    writer.start()
+    begun = time.monotonic()
+    batch = 7
+    while time.monotonic() - begun < 7:
+        batch += 1
+        watch.turned([replace(BUSY, batch=batch)])
+        time.sleep(0.05)
+    gaps = [later - earlier for earlier, later in zip(writes.times, writes.times[1:], strict=False)]
+    assert writes.times[0] - begun < 1
+    assert 2 <= len(gaps) <= 3
+    assert min(gaps) >= 2.0
+    watch.turned([replace(BUSY, state=State.DRAINED, batch=batch + 1)])
+    writer.close()
+    assert stored()["status"]["queries"][0]["batch"] == batch + 1
+    assert stored()["status"]["queries"][0]["state"] == "Drained"
+    assert log.lines() == []
+
+
+def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: Cluster, quick: None) -> None:
+    writes, watch = Writes(cluster), Watch([BUSY])
+    writer = StatusWriter(lambda: writes, watch, 3)
+    writer.start()
+    _within(5, lambda: writes.times)
+    first = stored()["status"]
+    begun = time.monotonic()
+    while time.monotonic() - begun < 13:
+        watch.turned([replace(BUSY, last_progress=f"2026-01-01T00:00:{len(writes.times):02}.000Z")])
+        time.sleep(0.2)
+    assert len(writes.times) == 2
+    assert writes.times[1] - writes.times[0] >= 12
+    later = stored()["status"]
+    assert later["reported"]["time"] > first["reported"]["time"]
+    assert later["reported"]["attempt"] == 3
+    writer.close()
+
+
+def test_wrong_rights_are_told_once_and_end_nothing(
+    control_plane: ControlPlane, pipelines, stored, log: Log, quick: None
+) -> None:
+    client = control_plane.api_client(control_plane.write_kubeconfig("nobody"))
+    watch, writes = Watch([BUSY]), Writes(Cluster(pipelines.namespace, NAME, client))
+    writer = StatusWriter(lambda: writes, watch, 3)
+    writer.start()
+    _within(20, lambda: len(writes.times) >= 3)
+    [line] = log.lines()
+    assert (line["level"], line["reason"]) == ("warning", "ApiServerForbids")
+    assert 'cannot patch resource "streamingpipelines/status"' in line["error"]
+    writer.close()
+    assert len(log.lines()) == 1
+    assert "status" not in stored()
+
+
+def as_driver(
+    plane: ControlPlane, namespace: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Cluster]:
+    """A pod's surroundings: its service account with a driver's rights, token, CA and address of the API server."""
+    api = plane.api_client()
+    account, name = {"kind": "ServiceAccount", "name": "driver", "namespace": namespace}, {"name": "driver"}
+    rules = [
+        {
+            "apiGroups": ["mainstem.dev"],
+            "resources": ["streamingpipelines/status"],
+            "resourceNames": [NAME],
+            "verbs": ["patch"],
+        },
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
+    ]
+    core, rbac = CoreV1Api(api), RbacAuthorizationV1Api(api)
+    core.create_namespaced_service_account(namespace, {"metadata": name})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "driver"}
+    rbac.create_namespaced_role(namespace, {"metadata": name, "rules": rules})
+    rbac.create_namespaced_role_binding(namespace, {"metadata": name, "roleRef": role, "subjects": [account]})
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = folder / "token"
+    token.write_text(core.create_namespaced_service_account_token("driver", namespace, asked).status.token)
+    api.rest_client.pool_manager.clear()
+    host, _, port = plane.url.removeprefix("https://").rpartition(":")
+    monkeypatch.setenv(incluster_config.SERVICE_HOST_ENV_NAME, host)
+    monkeypatch.setenv(incluster_config.SERVICE_PORT_ENV_NAME, port)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(plane.authority.pair.certificate))
+    return lambda pipeline: Cluster(namespace, pipeline)
+
+
+def test_a_driver_s_own_rights_are_enough_and_reach_no_other_pipeline(
+    control_plane: ControlPlane, pipelines, stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = as_driver(control_plane, pipelines.namespace, tmp_path, monkeypatch)
+    body = part([BUSY], None, attempt=1, time=NOW)
+    own = cluster(NAME)
+    _within(10, lambda: _written(own, body))
+    assert own.unscheduled() is None
+    with pytest.raises(NotReady) as forbidden:
+        cluster("other").write(body)
+    assert forbidden.value.reason == "ApiServerForbids"
+
+
+def test_outside_of_a_pod_there_is_nobody_to_write_as(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(incluster_config.SERVICE_HOST_ENV_NAME, raising=False)
+    with pytest.raises(NotReady) as nobody:
+        Cluster("team", NAME)
+    assert nobody.value.reason == "ApiServerUnreachable"
+
+
+def test_an_api_server_that_goes_and_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Log, quick: None
+) -> None:
+    """Nothing is lost but what was overtaken, the outage is told once, and the last state stands."""
+    with ControlPlane() as plane:
+        api = plane.api_client()
+        ApiextensionsV1Api(api).create_custom_resource_definition(crd())
+        objects = CustomObjectsApi(api)
+        at = ("mainstem.dev", "v1alpha1", "default", "streamingpipelines")
+        _within(30, lambda: _done(lambda: objects.create_namespaced_custom_object(*at, document(NAME))))
+        connect = as_driver(plane, "default", tmp_path, monkeypatch)
+        watch, held = Watch([BUSY]), list[Writes]()
+        writer = StatusWriter(lambda: held.append(Writes(connect(NAME))) or held[0], watch, 3)
+        writer.start()
+
+        def batch() -> Any:
+            found = objects.get_namespaced_custom_object(*at, NAME).get("status") or {"queries": [{}]}
+            return found["queries"][0].get("batch")
+
+        _within(20, lambda: batch() == 7)
+        plane.stop()
+        before = len(held[0].times)
+        watch.turned([replace(BUSY, batch=8)])
+        _within(20, lambda: len(held[0].times) >= before + 2)
+        watch.turned([replace(BUSY, batch=9)])  # took its moment: nobody waits for the server
+        told = [line for line in log.lines() if line["reason"] == "ApiServerUnreachable"]
+        assert len(told) == len(log.lines()) == 1
+        plane.start()
+        _within(30, lambda: batch() == 9)
+        _within(5, lambda: log.lines()[-1]["event"] == "the status is written again")
+        watch.turned([replace(BUSY, batch=10, state=State.DRAINED)])
+        writer.close()
+        assert batch() == 10
+        plane.stop()
+        api.rest_client.pool_manager.clear()
+
+
+def test_the_last_write_gives_up_in_time(monkeypatch: pytest.MonkeyPatch, log: Log, quick: None) -> None:
+    """A server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        configuration = Configuration(host=f"http://127.0.0.1:{silent.getsockname()[1]}", retries=False)
+        writer = StatusWriter(lambda: Cluster("team", NAME, ApiClient(configuration)), Watch([BUSY]), 3)
+        writer.start()
+        time.sleep(0.2)
+        begun = time.monotonic()
+        writer.close()
+        assert time.monotonic() - begun < statuswriter.GOODBYE + 1
+        _within(10, lambda: not writer._thread.is_alive())
+
+
+def _written(cluster: Cluster, body: dict[str, Any]) -> bool:
+    try:
+        cluster.write(body)
+    except NotReady:
+        return False
+    return True
+
+
+def _done(act: Callable[[], Any]) -> bool:
+    """Whether it could be done; a resource that is new is not served at once."""
+    try:
+        act()
+    except ApiException:
+        return False
+    return True
+
+
+def _within(seconds: float, holds: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.05)
