@@ -1,0 +1,97 @@
+# Two images from one file, for Docker and for buildah (1.28: no heredocs, no mounts). `make wheels` comes first.
+#   docker build --target operator .    Kopf, and neither Spark nor Java
+#   docker build --target app .         driver and executor: Spark, Java, an archive of the driver's classes
+# What seldom changes comes first: a change of Mainstem's own code makes the two small layers at the end anew, and the archive.
+ARG BASE=debian:bookworm-slim
+
+# ---- what both run on ----
+FROM ${BASE} AS python
+RUN apt-get -qq update \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends python3 tini >/dev/null \
+    && groupadd --gid 10001 mainstem \
+    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin mainstem \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/* /tmp/* /usr/share/doc/* /usr/share/man/*
+# PYTHONSAFEPATH: no module is taken from the working directory. The packages are compiled, their folder is read-only.
+ENV PATH=/opt/mainstem/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    HOME=/tmp LANG=C.UTF-8 PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+
+# ---- what builds, and stays behind ----
+FROM python AS build
+RUN apt-get -qq update \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends python3-venv zip >/dev/null \
+    && rm -rf /var/lib/apt/lists/* \
+    && python3 -m venv /build && python3 -m venv --without-pip /opt/mainstem
+ENV PIP="/build/bin/pip --python /opt/mainstem/bin/python install --quiet --no-cache-dir --no-deps --disable-pip-version-check --root-user-action=ignore" \
+    PYTHONDONTWRITEBYTECODE=
+
+# ---- operator ----
+FROM build AS operator-packages
+COPY requirements-operator.lock /build/
+RUN $PIP --require-hashes --requirement /build/requirements-operator.lock
+# The Kubernetes client as bytecode without docstrings: 126 -> 39 MB. Activation scripts are for people at a prompt.
+RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
+    && cd lib/python3.11/site-packages \
+    && find kubernetes -name __pycache__ -prune -exec rm -r {} + \
+    && python3 -m compileall -q -b -o 2 kubernetes && find kubernetes -name '*.py' -delete
+
+FROM build AS operator-wheels
+COPY dist/mainstem-*.whl dist/mainstem_operator-*.whl /build/wheels/
+RUN $PIP --no-index --prefix /wheels/opt/mainstem /build/wheels/*.whl
+
+FROM python AS operator
+LABEL org.opencontainers.image.title="mainstem-operator" \
+      org.opencontainers.image.description="Streaming pipelines on Kubernetes: the operator" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=operator-packages /opt/mainstem /opt/mainstem
+COPY --from=operator-wheels /wheels/ /
+USER 10001:10001
+ENTRYPOINT ["/usr/bin/tini", "--", "mainstem-operator"]
+
+# ---- app ----
+FROM build AS app-packages
+COPY requirements-app.lock /build/
+RUN $PIP --require-hashes --requirement /build/requirements-app.lock
+# Cut, in MB: the Kubernetes client as in the operator, 87; tests of pandas, numpy and pyarrow, 63; Arrow Flight and
+# Substrait, 39; C++ headers and Cython sources of numpy and pyarrow, 10; RocksDB for other systems, 61; Spark Connect's server and shell, 73; TLS
+# libraries for other systems, 4; Spark's examples, 2. Classes of a signed jar are in no archive: janino, which compiles
+# every query, loses its signature.
+RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
+    && cd lib/python3.11/site-packages \
+    && find kubernetes -name __pycache__ -prune -exec rm -r {} + \
+    && python3 -m compileall -q -b -o 2 kubernetes && find kubernetes -name '*.py' -delete \
+    && find pandas numpy pyarrow -type d -name tests -prune -exec rm -r {} + \
+    && rm -r pyarrow/include pyarrow/includes pyarrow/src numpy/_core/include \
+    && find pyarrow numpy pandas '(' -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' ')' -delete \
+    && rm pyarrow/libarrow_flight* pyarrow/_flight* pyarrow/libarrow_python_flight* pyarrow/libarrow_substrait* pyarrow/_substrait* \
+    && rm -r pyspark/examples pyspark/data pyspark/jars/spark-connect_* pyspark/jars/connect-repl \
+    && rm pyspark/jars/netty-*osx* pyspark/jars/netty-*windows* \
+    && zip -qd pyspark/jars/rocksdbjni-*.jar '*.dll' '*.jnilib' '*-musl.so' '*-linux32.so' '*-ppc64le.so' '*-s390x.so' '*-riscv64.so' \
+    && for jar in pyspark/jars/janino-*.jar pyspark/jars/commons-compiler-*.jar; do zip -qd $jar 'META-INF/*.SF' 'META-INF/*.RSA'; done
+
+FROM build AS app-jars
+COPY dist/mainstem_jars-*.whl /build/wheels/
+RUN $PIP --no-index --prefix /wheels/opt/mainstem /build/wheels/*.whl
+
+FROM build AS app-wheels
+COPY dist/mainstem-*.whl /build/wheels/
+RUN $PIP --no-index --prefix /wheels/opt/mainstem /build/wheels/*.whl
+
+FROM python AS java
+RUN apt-get -qq update \
+    && mkdir -p /usr/share/man/man1 \
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends openjdk-17-jre-headless >/dev/null \
+    && rm -f /usr/lib/jvm/*/lib/ct.sym && install -d -o 10001 -g 10001 /opt/mainstem/cds \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/* /tmp/* /usr/share/doc/* /usr/share/man/*
+
+FROM java AS app
+LABEL org.opencontainers.image.title="mainstem" \
+      org.opencontainers.image.description="Streaming pipelines on Kubernetes: driver and executor" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=app-packages /opt/mainstem /opt/mainstem
+COPY --from=app-jars /wheels/ /
+COPY --from=app-wheels /wheels/ /
+USER 10001:10001
+# After all that it depends on: Java holds the archive against path, size and time of every jar.
+RUN python -m mainstem.run.archive /opt/mainstem/cds/driver.jsa && find /tmp -mindepth 1 -delete
+ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa
+ENTRYPOINT ["/usr/bin/tini", "--", "mainstem"]

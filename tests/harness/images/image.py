@@ -1,0 +1,18 @@
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Image(NamedTuple):
+    """A built image.
+
+    Attributes:
+        reference: the name that pods use, with a tag that is a hash of the image's content.
+        archive: a file as `docker save` writes it, its layers not compressed.
+        unpacked: bytes of all layers, the base included.
+        cached: it was there already.
+    """
+
+    reference: str
+    archive: Path
+    unpacked: int
+    cached: bool

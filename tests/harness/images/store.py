@@ -1,0 +1,114 @@
+"""buildah with a storage of its own below the cache: the host's is left alone, and no mount outlives a command."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from harness.cache import cache_root
+from harness.errors import HarnessError
+
+
+class Store:
+    """Images and layers below the cache, used by one process at a time; see `opened`."""
+
+    def __init__(self, run: Path, log: IO[str]) -> None:
+        self._log = log
+        root = cache_root() / "images" / "storage"
+        # In a mount namespace of its own: the storage driver mounts its root and every layer that it works on.
+        self._prefix = ["unshare", "--mount", "buildah", f"--root={root}", f"--runroot={run}"]
+        self._prefix.append(f"--storage-driver={self._driver()}")
+
+    def build(
+        self, context: Path, reference: str, arguments: Mapping[str, str], target: str | None = None
+    ) -> None:
+        """Build the Dockerfile of a folder, from layers that are there already as far as they fit."""
+        flags = [f"--build-arg={key}={value}" for key, value in arguments.items()]
+        flags += [f"--target={target}"] if target else []
+        # chroot: no network of its own, no cgroups, nothing that a container without Docker might lack.
+        self._run(
+            "bud",
+            "--isolation=chroot",
+            "--layers",
+            "--pull-never",
+            "--force-rm",
+            *flags,
+            f"--tag={reference}",
+            str(context),
+        )
+
+    def save(self, reference: str, archive: Path) -> None:
+        """Write the image to a file; uncompressed, for it is read once and on the same machine."""
+        self._run("push", "--quiet", reference, f"docker-archive:{archive}:{reference}")
+
+    def has(self, reference: str) -> bool:
+        """Whether an image of this name is there."""
+        return self._call("inspect", "--type=image", reference).returncode == 0
+
+    def keep(self, repository: str, tags: int) -> None:
+        """Forget all images of a repository but the newest, and the layers that were theirs alone."""
+        listed = self._call(
+            "images", "--quiet", "--format={{.Name}}:{{.Tag}}", f"--filter=reference={repository}"
+        )
+        for reference in listed.stdout.split()[tags:]:
+            self._call("rmi", reference)
+
+    def _driver(self) -> str:
+        """The driver of the layers that are there; for new ones overlay, or vfs, slow and large, where overlay cannot mount."""
+        root = Path(self._prefix[3].removeprefix("--root="))
+        for driver in ("overlay", "vfs"):
+            if (root / f"{driver}-layers").is_dir():
+                return driver
+        return "overlay" if _overlay_mounts(root) else "vfs"
+
+    def _run(self, *arguments: str) -> None:
+        done = subprocess.run([*self._prefix, *arguments], stdout=self._log, stderr=self._log, check=False)
+        if done.returncode:
+            raise subprocess.CalledProcessError(done.returncode, ["buildah", *arguments])
+
+    def _call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([*self._prefix, *arguments], capture_output=True, text=True, check=False)
+
+
+@contextmanager
+def opened(log: IO[str]) -> Iterator[Store]:
+    """The store, locked: whoever comes second waits. What a killed build left unfinished is removed first.
+
+    :raises HarnessError: when buildah is not there, or this process is not root.
+    """
+    missing = [tool for tool in ("buildah", "unshare", "debootstrap") if shutil.which(tool) is None]
+    if missing or os.geteuid() != 0:
+        raise HarnessError(
+            f"images are built as root{''.join(f', with {tool}' for tool in missing)}: run bootstrap.sh"
+        )
+    folder = cache_root() / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "storage.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # The counts of mounts live in the run folder: a new one each time, like the mounts themselves.
+        with tempfile.TemporaryDirectory(prefix="mainstem-buildah-") as run:
+            store = Store(Path(run), log)
+            store._call("rm", "--all")
+            yield store
+
+
+def unpacked(archive: Path) -> int:
+    """Bytes of the layers of a saved image."""
+    with tarfile.open(archive) as tar:
+        return sum(member.size for member in tar if member.name.endswith(".tar") and member.isfile())
+
+
+def _overlay_mounts(folder: Path) -> bool:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as probe:
+        for name in ("lower", "upper", "work", "merged"):
+            (Path(probe) / name).mkdir()
+        options = f"lowerdir={probe}/lower,upperdir={probe}/upper,workdir={probe}/work"
+        mount = ["unshare", "--mount", "mount", "-t", "overlay", "overlay", "-o", options, f"{probe}/merged"]
+        return subprocess.run(mount, capture_output=True, check=False).returncode == 0
