@@ -1,7 +1,8 @@
 """The document of a resource: read, checked, and named by what would run; pure.
 
-A revision is what a driver runs: the document without what only says whether and when, and the image. Two resources
-that would run the same have the same revision, whatever operator looks at them; so an upgrade restarts nobody.
+A revision is what a driver runs: what its document says beyond the defaults, without what only says whether and when.
+Operators of different versions, with other defaults or another default image, name it alike; so an upgrade restarts
+nobody. A driver that starts, for whatever reason, starts with the image of the operator that starts it.
 """
 
 import hashlib
@@ -16,7 +17,6 @@ from mainstem.spec.document import read_object
 from mainstem.spec.pipeline import StreamingPipeline
 
 from mainstem_operator import policies
-from mainstem_operator.settings import Settings
 
 
 _NOT_RUN: Final = ("suspend", "schedule")
@@ -29,7 +29,7 @@ class Revision:
 
     Attributes:
         name: eight hexadecimal digits, the same for what runs the same.
-        pipeline: the document, parameters filled in, image included.
+        pipeline: the document, parameters filled in.
         text: the document as the driver reads it, in YAML.
     """
 
@@ -58,12 +58,11 @@ class Judgement:
     message: str = "the document holds by every rule that needs no Spark"
 
 
-def judge(body: Mapping[str, Any], settings: Settings) -> Judgement:
+def judge(body: Mapping[str, Any]) -> Judgement:
     """The judgement of the resource's document, as it is in the API server."""
     spec = {key: value for key, value in body["spec"].items() if key not in _NOT_RUN}
-    spec.setdefault("image", settings.driver_image)
     try:
-        document = read_object({**_head(body), "spec": body["spec"] | spec})
+        document = read_object({**_head(body), "spec": body["spec"]})
     except SpecInvalid as refused:
         return refusal(refused)
     problems = policies.check(document.pipeline)
@@ -71,7 +70,10 @@ def judge(body: Mapping[str, Any], settings: Settings) -> Judgement:
         return refusal(SpecInvalid(problems))
     written = {**_head(body), "spec": spec}
     text = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    canonical = json.dumps(written["spec"], sort_keys=True, ensure_ascii=False)
+    beyond = document.pipeline.spec.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, exclude=set(_NOT_RUN)
+    )
+    canonical = json.dumps(beyond, sort_keys=True, ensure_ascii=False)
     name = hashlib.sha256(canonical.encode()).hexdigest()[:8]
     return Judgement(Revision(name, document.pipeline, text))
 
