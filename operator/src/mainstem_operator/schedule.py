@@ -1,10 +1,15 @@
 """Cron, as CronJobs have it; pure."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 from mainstem.spec.deployment import Schedule
+
+
+_LOOK_BACK: Final = (timedelta(days=1), timedelta(days=40), timedelta(days=366))
+"""Who was suspended for years is not walked through them minute by minute."""
 
 
 def slots(schedule: Schedule, last: datetime, now: datetime) -> tuple[datetime | None, datetime]:
@@ -15,8 +20,17 @@ def slots(schedule: Schedule, last: datetime, now: datetime) -> tuple[datetime |
         last: the slot of the last run, or when the pipeline was made.
         now: the time.
     """
+    for span in _LOOK_BACK:
+        if now - span > last:
+            due, following = _slots(schedule, now - span, now)
+            if due is not None:
+                return due, following
+    return _slots(schedule, last, now)
+
+
+def _slots(schedule: Schedule, after: datetime, now: datetime) -> tuple[datetime | None, datetime]:
     due = None
-    for slot in CronSim(schedule.cron, last.astimezone(ZoneInfo(schedule.time_zone))):
+    for slot in CronSim(schedule.cron, after.astimezone(ZoneInfo(schedule.time_zone))):
         found = slot.astimezone(UTC)
         if found > now:
             return due, found
