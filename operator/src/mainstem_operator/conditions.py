@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 TRUE: Final = "True"
 FALSE: Final = "False"
 UNKNOWN: Final = "Unknown"
+_LONGEST: Final = 4096
+_LONGEST_REASON: Final = 128
 DEPENDENTS: Final = ("SpecValid", "DriverRunning", "QueriesActive")
 """`Ready` is True where all of these are; otherwise it says what the first of them says."""
 
@@ -59,8 +61,8 @@ def _rendered(
     return {
         "type": condition.type,
         "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
+        "reason": condition.reason[:_LONGEST_REASON],
+        "message": condition.message[:_LONGEST],
         "lastTransitionTime": old["lastTransitionTime"] if same and old else timestamp(now),
         "observedGeneration": generation,
     }

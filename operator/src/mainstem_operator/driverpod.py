@@ -1,7 +1,8 @@
 """What a driver's pod says of itself: whether it lives, what it waits for, how it ended; pure."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,8 +16,12 @@ from mainstem_operator.conditions import parsed
 Object = Mapping[str, Any]
 STARTING: Final = "the driver's pod is starting"
 _LONGEST: Final = 1024
+_LONGEST_REASON: Final = 128
 _OUTCOMES: Final = {Exit.SPEC_INVALID: "SpecInvalid", Exit.QUERY_FAILED: "QueryFailed", Exit.NOT_READY: "NotReady", Exit.DRAIN_CUT: "DrainCut"}  # fmt: skip
 _KILLED: Final = 137
+OUTCOMES: Final = ("completed", "drained", "cut", "failed")
+"""What a driver says of its end."""
+_NAME: Final = re.compile(r"[a-z0-9][-a-z0-9]{0,62}")
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Ended:
     @property
     def drained(self) -> bool:
         """True where it ended because it was told to, at its batches' ends."""
-        return self.exit_code == 0 and self.outcome != "completed"
+        return self.exit_code == 0 and self.outcome == "drained"
 
     @property
     def healthy_seconds(self) -> float:
@@ -106,11 +111,11 @@ def ended(pod: Object) -> Ended:
         attempt=attempt(pod),
         outcome=told.get("outcome"),
         exit_code=code,
-        reason=reason,
+        reason=reason[:_LONGEST_REASON],
         message=message[:_LONGEST],
         started=_time(state.get("startedAt")),
         finished=_time(state.get("finishedAt")),
-        queries=tuple((query["name"], query.get("batch")) for query in told.get("queries", ())),
+        queries=tuple(_queries(told.get("queries"))),
     )
 
 
@@ -151,11 +156,22 @@ def _terminated(pod: Object) -> Object | None:
 
 
 def _told(message: str) -> dict[str, Any]:
+    """The driver's own words; whatever runs in its container can write there, so nothing is taken on trust."""
     try:
         told = json.loads(message)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    if not isinstance(told, dict) or told.get("outcome") not in OUTCOMES:
+        return {}
+    words = {key: told[key] for key in ("outcome", "reason", "message") if isinstance(told.get(key), str)}
+    return {**words, "queries": told.get("queries")}
+
+
+def _queries(told: Any) -> Iterator[tuple[str, int | None]]:
+    for query in told if isinstance(told, list) else ():
+        name, batch = (query.get("name"), query.get("batch")) if isinstance(query, dict) else (None, None)
+        if isinstance(name, str) and _NAME.fullmatch(name):
+            yield name, batch if type(batch) is int and batch >= -1 else None
 
 
 def _time(text: str | None) -> datetime | None:

@@ -1,7 +1,7 @@
 """What has happened to a pipeline so far: its last start, how that ended, how often it has failed in a row; pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mainstem_operator import driverpod
@@ -54,18 +54,26 @@ def termination(seen: Observed, ended: Ended | None) -> dict[str, Any] | None:
 
 
 def _ended(seen: Observed, attempt: int) -> Ended | None:
+    known = seen.status.get("lastTermination", {})
     if seen.pod is not None:
-        return driverpod.ended(seen.pod) if driverpod.over(seen.pod) else None
+        return _dated(driverpod.ended(seen.pod), known, seen) if driverpod.over(seen.pod) else None
     gone = seen.gone
     if gone is not None and driverpod.attempt(gone) == attempt and driverpod.over(gone):
-        return driverpod.ended(gone)
-    known = seen.status.get("lastTermination", {})
+        return _dated(driverpod.ended(gone), known, seen)
     if attempt and known.get("attempt") == attempt:
         return _remembered(known)
     # The intent was written and the pod never made, or it was made and is gone: only a driver reports.
     if attempt and seen.status.get("reported", {}).get("attempt") == attempt:
         return driverpod.vanished(attempt, seen.now)
     return None
+
+
+def _dated(ended: Ended, known: Mapping[str, Any], seen: Observed) -> Ended:
+    """With a time: a pod that was evicted before it ran has none, and counts from when its end was first seen."""
+    if ended.finished is not None:
+        return ended
+    first = known.get("finishedAt") if known.get("attempt") == ended.attempt else None
+    return replace(ended, finished=parsed(first) if first else seen.now)
 
 
 def _restarts(seen: Observed, attempt: int, ended: Ended | None) -> int:
