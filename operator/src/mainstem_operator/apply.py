@@ -12,6 +12,7 @@ from mainstem.names import (
     PIPELINE_LABEL,
     SPARK_SECRET_KEY,
     driver_name,
+    revision_name,
     spark_secret_name,
 )
 
@@ -80,14 +81,16 @@ async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, s
     await cluster.create(pod, dry_run=True)
 
 
-async def prune(cluster: Cluster, body: Mapping[str, Any]) -> None:
-    """Remove documents of old revisions, but for the newest few."""
+async def prune(cluster: Cluster, body: Mapping[str, Any], revision: Revision) -> None:
+    """Remove documents of old revisions, but for the newest few, and the one that runs, however old it is."""
     of = body["metadata"]
+    runs = revision_name(of["name"], revision.name)
     labels = {PIPELINE_LABEL: of["name"], COMPONENT_LABEL: "document"}
     found = await cluster.list(CONFIG_MAP, of["namespace"], labels)
     found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
     for old in found[KEPT_REVISIONS:]:
-        await cluster.delete(CONFIG_MAP, of["namespace"], old["metadata"]["name"])
+        if old["metadata"]["name"] != runs:
+            await cluster.delete(CONFIG_MAP, of["namespace"], old["metadata"]["name"])
 
 
 def _spark_secret(body: Mapping[str, Any]) -> Object:

@@ -21,6 +21,7 @@ from mainstem_operator.settings import Settings
 
 Tell = Callable[[Event], None]
 ASK_AGAIN_SECONDS: Final = 60.0
+READ_AGAIN_SECONDS: Final = 300.0
 _STEPS: Final = 5
 """Steps in one look: each write is followed by another decision, and this is more than any chain of them needs."""
 
@@ -47,7 +48,7 @@ class Pipeline:
         body: the newest that was seen of the resource.
         pod: the newest that was seen of its driver's pod.
         gone: a pod's last words.
-        known: True once the pod was read from the server itself.
+        heard: when the pod was last read from the server itself, or heard of; None where it has to be read.
         judged: the judgement, and the generation it is of.
         current: what ran last, where the document is refused.
         refused: the API server's words on a revision's pod, empty where it takes it, and when they were heard.
@@ -56,10 +57,10 @@ class Pipeline:
     body: Object | None = None
     pod: Object | None = None
     gone: Object | None = None
-    known: bool = False
+    heard: float | None = None
     judged: tuple[int, Judgement] | None = None
     current: Revision | None = None
-    refused: "Answer | None" = None
+    refused: Answer | None = None
 
     def saw(self, body: Mapping[str, Any]) -> None:
         """Take the resource as an event or an answer has it, unless a newer one is known."""
@@ -70,12 +71,26 @@ class Pipeline:
         """The same for the driver's pod."""
         if self.pod is not None and _version(pod) < _version(self.pod):
             return
+        if self.heard is not None:
+            self.heard = time.monotonic()
         if deleted:
             self.gone = dict(pod)
         if not deleted:
             self.pod = dict(pod)
         elif self.pod is None or self.pod["metadata"]["uid"] == pod["metadata"]["uid"]:
             self.pod = None
+
+    def read(self, pod: Object | None) -> None:
+        """Take the pod as the server has it now."""
+        self.pod, self.heard = pod, time.monotonic()
+
+    @property
+    def stale(self) -> bool:
+        """True where the pod has to be read: no driver is judged lost by a cache, nor alive by one that is old.
+
+        A watch that was broken off does not tell of what went meanwhile.
+        """
+        return self.pod is None or self.heard is None or time.monotonic() - self.heard > READ_AGAIN_SECONDS
 
 
 class Reconciler:
@@ -104,10 +119,10 @@ class Reconciler:
     async def _observed(self, of: Pipeline) -> Observed:
         assert of.body is not None
         body = of.body
-        if of.pod is None or not of.known:  # never judge a driver lost by a cache
+        if of.stale:
             name = driver_name(body["metadata"]["name"])
             pod = await self._cluster.get(POD, body["metadata"]["namespace"], name)
-            of.pod, of.known = (pod if pod and _owned(pod, body) else None), True
+            of.read(pod if pod and _owned(pod, body) else None)
         judgement = self._judgement(of, body)
         return Observed(
             body=body,
@@ -123,7 +138,7 @@ class Reconciler:
     def _judgement(self, of: Pipeline, body: Mapping[str, Any]) -> Judgement:
         generation = int(body["metadata"]["generation"])
         if of.judged is None or of.judged[0] != generation:
-            of.judged = (generation, judge(body, self._settings))
+            of.judged = (generation, judge(body))
             of.refused = None
         return of.judged[1]
 
@@ -151,12 +166,14 @@ class Reconciler:
             return None
         if of.refused is not None and of.refused.holds_for(revision.name):
             return of.refused.words or None
+        again = of.refused is not None and of.refused.revision == revision.name
         runs = of.pod is not None and not driverpod.over(of.pod)
-        if not runs or (of.pod and driverpod.revision(of.pod) == revision.name):
+        if not again and (not runs or (of.pod and driverpod.revision(of.pod) == revision.name)):
             return None
-        words = ""
+        words = await self._taken(body)
         try:
-            await apply.probe(self._cluster, body, revision, self._settings)
+            if not words:
+                await apply.probe(self._cluster, body, revision, self._settings)
         except Refused as refused:
             words = str(refused)
         of.refused = Answer(revision.name, words, time.monotonic())
@@ -197,11 +214,11 @@ class Reconciler:
             of.refused = Answer(revision.name, str(refused), time.monotonic())
             return
         if pod is None:
-            of.known, of.refused = False, Answer(revision.name, await self._taken(of.body), time.monotonic())
+            of.heard, of.refused = None, Answer(revision.name, await self._taken(of.body), time.monotonic())
             return
         of.saw_pod(pod)
         if found.start.attempt > apply.KEPT_REVISIONS:
-            await apply.prune(self._cluster, of.body)
+            await apply.prune(self._cluster, of.body, revision)
 
     async def _taken(self, body: Mapping[str, Any]) -> str:
         """What to say of a pod of the driver's name that was there before; nothing where it is the driver."""
