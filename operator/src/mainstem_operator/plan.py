@@ -184,13 +184,10 @@ def _scheduled(seen: Observed, before: Past, revision: Revision) -> Plan:
     if due is not None:
         times = {"lastTime": timestamp(due), "nextTime": timestamp(following)}
         return _start(seen, before, revision, fresh=True, schedule=times)
-    ended = before.ended
+    ended, left = before.ended, (following - seen.now).total_seconds()
     if told.get("lastTime") and (ended is None or ended.outcome != "completed"):
-        return (
-            _start(seen, before, revision)
-            if ended is None or ended.drained
-            else _after_failure(seen, before, revision, ended)
-        )
+        tried = _run_again(seen, before, revision)
+        return tried if tried.start else replace(tried, requeue=min(left, tried.requeue or left))
     complete = Condition("Complete", TRUE, "Completed", "the last run has read all that there was")
     return _rest(
         seen,
@@ -200,9 +197,20 @@ def _scheduled(seen: Observed, before: Past, revision: Revision) -> Plan:
         f"the next run is at {timestamp(following)}",
         *([complete] if ended else []),
         remove=True,
-        requeue=(following - seen.now).total_seconds(),
+        requeue=left,
         schedule={**told, "nextTime": timestamp(following)},
     )
+
+
+def _run_again(seen: Observed, before: Past, revision: Revision) -> Plan:
+    """The run of a slot that did not come to its end; a changed document is tried at once."""
+    if seen.status.get("revision") != revision.name:
+        return _start(seen, before, revision, fresh=True)
+    if before.ended is None:
+        return _start(seen, before, revision)
+    if before.ended.drained or seen.status.get("phase") in ("Suspended", "Draining"):
+        return _start(seen, before, revision, fresh=True)
+    return _after_failure(seen, before, revision, before.ended)
 
 
 def _rest(
@@ -220,7 +228,7 @@ def _rest(
     rests = Condition("DriverRunning", FALSE, reason, message)
     revision = seen.status.get("revision")
     status = report.status(seen, before, phase, rests, *more, revision=revision, schedule=schedule)
-    stop = remove and seen.pod is not None
+    stop = remove and seen.pod is not None and not driverpod.leaving(seen.pod)
     return Plan(status, driver_part=report.driver_part(seen), stop=stop, requeue=requeue)
 
 
@@ -236,8 +244,10 @@ def _start(
     starts = Condition("DriverRunning", FALSE, "DriverStarting", driverpod.STARTING)
     part = report.driver_part(seen)
     if seen.pod is not None:
-        status = report.status(seen, before, "Starting", starts, revision=seen.status.get("revision"))
-        return Plan(status, driver_part=part, stop=True)
+        # The phase is why it is a fresh start; it stays until the intent is written.
+        phase = seen.status.get("phase", "Starting") if fresh else "Starting"
+        status = report.status(seen, before, phase, starts, revision=seen.status.get("revision"))
+        return Plan(status, driver_part=part, stop=not driverpod.leaving(seen.pod))
     intended = (
         seen.status.get("phase") in ("Starting", "Failed") and before.ended is None and before.attempt > 0
     )
@@ -249,10 +259,12 @@ def _start(
 
 
 def _deleting(seen: Observed, before: Past) -> Plan:
-    """The resource goes once its driver has; a node that is silent holds nobody up for ever."""
+    """The resource goes once its driver's pod has, so that the next one of its name finds none; a node that is silent
+    holds nobody up for ever.
+    """
     since = parsed(seen.body["metadata"]["deletionTimestamp"])
     deadline = since + timedelta(seconds=grace_seconds(seen.revision) + CLEANUP_SECONDS)
-    if seen.pod is None or driverpod.over(seen.pod) or seen.now >= deadline:
+    if seen.pod is None or seen.now >= deadline:
         return Plan({}, finished=True)  # the garbage collector takes all that it owns
     goes = Condition("DriverRunning", FALSE, "Deleting", "the driver ends its running batches")
     status = report.status(seen, before, "Deleting", goes, revision=seen.status.get("revision"))

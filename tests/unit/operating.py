@@ -1,0 +1,170 @@
+"""Pipelines and driver pods as the operator's pure part is given them."""
+
+import copy
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from mainstem_operator import pods
+from mainstem_operator.conditions import timestamp
+from mainstem_operator.judge import Revision, judge
+from mainstem_operator.observe import Observed
+from mainstem_operator.plan import Plan, plan
+from mainstem_operator.settings import Settings
+
+
+NOW: Final = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+SETTINGS: Final = Settings(driver_image="registry.example/mainstem:1")
+SPEC: Final[dict[str, Any]] = {
+    "sources": [{"name": "ticks", "rate": {}}],
+    "queries": [
+        {"name": "a", "from": "ticks", "to": [{"name": "out", "console": {}}]},
+        {"name": "b", "from": "ticks", "to": [{"name": "out", "console": {}}]},
+    ],
+    "checkpoints": {"location": "s3a://checkpoints/ticks"},
+}
+BOUNDED: Final[dict[str, Any]] = {
+    "sources": [{"name": "lines", "files": {"path": "s3a://lake/in", "format": "text"}}],
+    "queries": [
+        {
+            "name": "a",
+            "from": "lines",
+            "to": [{"name": "t", "delta": {"path": "s3a://lake/t"}}],
+            "trigger": {"availableNow": True},
+        }
+    ],
+    "checkpoints": {"location": "s3a://checkpoints/lines"},
+}
+
+
+def at(seconds: float) -> datetime:
+    """A time, by seconds since `NOW`."""
+    return NOW + timedelta(seconds=seconds)
+
+
+def body(
+    spec: Mapping[str, Any] = SPEC, status: Mapping[str, Any] | None = None, generation: int = 1, **more: Any
+) -> dict[str, Any]:
+    """A pipeline `ticks`; `more` goes into its spec, `deleted=True` deletes it now, a field that is None is left out."""
+    deleted = more.pop("deleted", False)
+    made: dict[str, Any] = {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {
+            "name": "ticks",
+            "namespace": "ns",
+            "uid": "uid-1",
+            "generation": generation,
+            "resourceVersion": "1",
+            "creationTimestamp": timestamp(NOW - timedelta(hours=1)),
+        },
+        "spec": {
+            key: value for key, value in (copy.deepcopy(dict(spec)) | more).items() if value is not None
+        },
+    }
+    if deleted:
+        made["metadata"]["deletionTimestamp"] = timestamp(NOW)
+    if status is not None:
+        made["status"] = dict(status)
+    return made
+
+
+def revision(of: Mapping[str, Any]) -> Revision:
+    """Of a document that holds."""
+    found = judge(of).revision
+    assert found is not None, judge(of).message
+    return found
+
+
+def pod(
+    of: Mapping[str, Any],
+    *,
+    attempt: int = 1,
+    phase: str = "Pending",
+    state: Mapping[str, Any] | None = None,
+    leaving: bool = False,
+    **status: Any,
+) -> dict[str, Any]:
+    """The driver's pod of a pipeline, as a cluster has it."""
+    made = pods.driver_pod(of, revision(of), SETTINGS, attempt=attempt)
+    made["metadata"] |= {"uid": f"pod-{attempt}", "resourceVersion": str(attempt)}
+    if leaving:
+        made["metadata"]["deletionTimestamp"] = timestamp(NOW)
+    containers = {"containerStatuses": [{"name": "driver", "state": dict(state)}]} if state else {}
+    made["status"] = {"phase": phase, **containers, **status}
+    return made
+
+
+def running(of: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A pod whose driver runs."""
+    return pod(of, phase="Running", state={"running": {"startedAt": timestamp(NOW)}}, **more)
+
+
+def ended(
+    of: Mapping[str, Any],
+    code: int,
+    outcome: str | None = None,
+    reason: str = "",
+    *,
+    started: float = -60,
+    finished: float = 0,
+    why: str = "",
+    **more: Any,
+) -> dict[str, Any]:
+    """A pod whose driver has ended; `outcome` and `reason` in its own words, `why` in the kubelet's."""
+    words = {"outcome": outcome, "reason": reason or (outcome or "").capitalize(), "message": "because"}
+    state = {
+        "exitCode": code,
+        "startedAt": timestamp(at(started)),
+        "finishedAt": timestamp(at(finished)),
+        **({"reason": why} if why else {}),
+        **({"message": json.dumps(words | {"queries": [{"name": "a", "batch": 7}]})} if outcome else {}),
+    }
+    return pod(of, phase="Failed" if code else "Succeeded", state={"terminated": state}, **more)
+
+
+def reported(*states: str, attempt: int = 1, seconds: float = 0, **query: Any) -> dict[str, Any]:
+    """The driver's part of a status: one query for each state."""
+    queries = [
+        {"name": name, "state": state, "batch": 1, "rowsPerSecond": 0, "lag": 5} | query
+        for name, state in zip("abcdefgh", states, strict=False)
+    ]
+    return {
+        "queries": queries,
+        "summary": {"queries": f"{len(states)}/{len(states)}", "lag": 5},
+        "reported": {"attempt": attempt, "time": timestamp(at(seconds))},
+    }
+
+
+def seen(of: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Observed:
+    """One look."""
+    given: dict[str, Any] = {"now": NOW, "settings": SETTINGS, "judgement": judge(of)} | more
+    return Observed(body=of, pod=its_pod, **given)
+
+
+def next_step(of: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Plan:
+    """What is to be done."""
+    return plan(seen(of, its_pod, **more))
+
+
+def condition(found: Plan | Mapping[str, Any], kind: str) -> tuple[str, str, str]:
+    """Status, reason and message of a condition; `-` where there is none."""
+    status = found.status if isinstance(found, Plan) else found
+    for one in status.get("conditions", ()):
+        if one["type"] == kind:
+            return one["status"], one["reason"], one["message"]
+    return "-", "-", "-"
+
+
+def status(phase: str, of: Mapping[str, Any], *, attempt: int = 1, **more: Any) -> dict[str, Any]:
+    """The operator's part of a status, as it was written when this was the phase."""
+    return {
+        "observedGeneration": of["metadata"]["generation"],
+        "phase": phase,
+        "conditions": [],
+        "revision": revision(of).name,
+        "attempt": attempt,
+        "restarts": 0,
+        **more,
+    }

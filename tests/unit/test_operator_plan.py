@@ -1,0 +1,659 @@
+"""The life of a pipeline by tables: what was observed -> what is to be done."""
+
+from typing import Any
+
+import pytest
+from mainstem_operator.driverpod import vanished
+from mainstem_operator.plan import CLEANUP_SECONDS, Plan
+from unit.operating import (
+    BOUNDED,
+    NOW,
+    SPEC,
+    at,
+    body,
+    condition,
+    ended,
+    next_step,
+    pod,
+    reported,
+    revision,
+    running,
+    status,
+)
+
+
+CHANGED = body(SPEC, timeZone="Europe/Zurich", generation=2)
+BROKEN = {**SPEC, "queries": [{**SPEC["queries"][0], "from": "nothing"}]}
+
+
+def phase(found: Plan) -> Any:
+    return found.status.get("phase")
+
+
+def reasons(found: Plan) -> list[str]:
+    return [event.reason for event in found.events]
+
+
+def after(found: Plan, of: dict[str, Any], **driver: Any) -> dict[str, Any]:
+    """The pipeline once the plan's status is written."""
+    return {**of, "status": {**found.status, **(found.driver_part or {}), **driver}}
+
+
+# -- start ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_pipeline_gets_its_first_driver() -> None:
+    found = next_step(body())
+    assert (phase(found), found.stop) == ("Starting", False)
+    assert found.start is not None
+    assert found.start.attempt == found.status["attempt"] == 1
+    assert found.status["revision"] == found.start.revision.name == revision(body()).name
+    assert found.status["driver"] == {"pod": "ticks-driver"}
+    assert found.status["checkpoint"] == "s3a://checkpoints/ticks"
+    assert found.status["observedGeneration"] == 1
+    assert condition(found, "Ready")[:2] == ("False", "DriverStarting")
+    assert condition(found, "SpecValid")[:2] == ("True", "Accepted")
+    assert reasons(found) == ["DriverStarting"]
+
+
+def test_an_intent_without_a_pod_is_carried_out_and_not_counted_twice() -> None:
+    first = next_step(body())
+    again = next_step(after(first, body()))
+    assert again.status == first.status
+    assert again.start is not None
+    assert again.start.attempt == 1
+    assert again.events == ()
+
+
+WAITING = [
+    ({}, "DriverStarting", "the driver's pod is starting"),
+    (
+        {
+            "conditions": [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "Unschedulable",
+                    "message": "0/1 nodes",
+                }
+            ]
+        },
+        "DriverUnschedulable",
+        "0/1 nodes",
+    ),
+    (
+        {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}},
+        "ImagePullBackOff",
+        "no such image",
+    ),
+    (
+        {"state": {"waiting": {"reason": "ContainerCreating"}}},
+        "DriverStarting",
+        "the driver's pod is starting",
+    ),
+    ({"state": {"waiting": {"reason": "CreateContainerConfigError"}}}, "CreateContainerConfigError", ""),
+]
+
+
+@pytest.mark.parametrize(("given", "reason", "message"), WAITING)
+def test_a_pod_that_waits_says_for_what(given: dict[str, Any], reason: str, message: str) -> None:
+    of = body(status=status("Starting", body()))
+    found = next_step(of, pod(of, **given))
+    assert (phase(found), found.stop, found.start) == ("Starting", False, None)
+    assert condition(found, "DriverRunning") == condition(found, "Ready") == ("False", reason, message)
+    assert condition(found, "QueriesActive")[0] == "-"
+
+
+def test_a_scheduler_that_says_a_lot_is_cut_short() -> None:
+    of = body(status=status("Starting", body()))
+    words = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "U" * 300,
+        "message": "0/5000 nodes; " * 1000,
+    }
+    _, reason, message = condition(next_step(of, pod(of, conditions=[words])), "DriverRunning")
+    assert (len(reason), len(message)) == (128, 4096)
+
+
+# -- running --------------------------------------------------------------------------------------------------------
+
+RUNNING = [
+    # what the driver says -> phase, Ready, its reason, DataFlowing, Degraded, DataStalled
+    ({}, "Starting", "Unknown", "NotYetReported", "Unknown", "Unknown", "Unknown"),
+    (reported("Running", "Running", attempt=9), "Starting", "Unknown", "NotYetReported", "Unknown", "Unknown", "Unknown"),
+    (reported("Starting", "Running"), "Starting", "False", "QueriesStarting", "Unknown", "False", "False"),
+    (reported("Idle", "Idle"), "Running", "True", "Running", "Unknown", "False", "False"),
+    (reported("Running", "Idle", rowsPerSecond=9), "Running", "True", "Running", "True", "False", "False"),
+    (reported("Completed", "Running"), "Running", "True", "Running", "Unknown", "False", "False"),
+    (
+        reported("Failed", "Running", reason="SinkRefused", message="no"),
+        "Starting", "False", "SinkRefused", "Unknown", "True", "False",
+    ),
+    (reported("Restarting", "Running"), "Starting", "False", "QueryRestarting", "Unknown", "True", "False"),
+    (reported("Running", "Running", seconds=-181), "Running", "True", "Running", "Unknown", "True", "False"),
+    (
+        reported("Running", "Idle", lastProgressTime="2026-03-01T11:49:59Z"),
+        "Running", "True", "Running", "Unknown", "False", "True",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("driver", "want", "ready", "reason", "flowing", "degraded", "stalled"), RUNNING)
+def test_a_running_driver_is_judged_by_what_it_reports(
+    driver: dict[str, Any], want: str, ready: str, reason: str, flowing: str, degraded: str, stalled: str
+) -> None:
+    of = body(status=status("Starting", body()) | driver)
+    found = next_step(of, running(of))
+    assert (phase(found), found.stop, found.start) == (want, False, None)
+    assert condition(found, "Ready")[:2] == (ready, reason)
+    assert condition(found, "DriverRunning")[0] == "True"
+    assert [condition(found, name)[0] for name in ("DataFlowing", "Degraded", "DataStalled")] == [
+        flowing,
+        degraded,
+        stalled,
+    ]
+    assert found.requeue is not None
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason", "message"),
+    [
+        (reported("Running", seconds=-181), "DriverSilent", "has not reported since 2026-03-01T11:56:59Z"),
+        (reported("Failed", reason="SinkRefused", message="no"), "QueryFailed", "a: no"),
+        (reported("Restarting"), "QueryRestarting", "a: Restarting"),
+        (
+            reported("Running")
+            | {"summary": {"queries": "1/1", "executorsMessage": "0/3 nodes are available"}},
+            "ExecutorsUnschedulable",
+            "0/3 nodes are available",
+        ),
+    ],
+)
+def test_degraded_says_why(driver: dict[str, Any], reason: str, message: str) -> None:
+    of = body(status=status("Running", body()) | driver)
+    found = next_step(of, running(of))
+    assert condition(found, "Degraded")[:2] == ("True", reason)
+    assert message in condition(found, "Degraded")[2]
+    assert reason in reasons(found)
+
+
+def test_a_driver_that_runs_stays_running_while_a_query_restarts() -> None:
+    of = body(status=status("Running", body()) | reported("Restarting", "Running"))
+    found = next_step(of, running(of))
+    assert phase(found) == "Running"
+    assert condition(found, "Ready")[:2] == ("False", "QueryRestarting")
+
+
+def test_numbers_of_the_driver_before_do_not_outlive_it() -> None:
+    of = body(status=status("Starting", body(), attempt=2) | reported("Running", "Failed", attempt=1))
+    found = next_step(of, running(of, attempt=2))
+    assert found.driver_part is not None
+    assert found.driver_part["summary"] == {"queries": "0/2"}
+    assert [(query["name"], query["state"]) for query in found.driver_part["queries"]] == [
+        ("a", "Stopped"),
+        ("b", "Failed"),
+    ]
+    assert all("lag" not in query and "rowsPerSecond" not in query for query in found.driver_part["queries"])
+
+
+# -- change ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_drains_then_removes_then_starts() -> None:
+    old = body(status=status("Running", body(), restarts=3) | reported("Running", "Running"))
+    its_pod = running(old)
+    new = {**CHANGED, "status": old["status"]}
+
+    drains = next_step(new, its_pod)
+    assert (phase(drains), drains.stop, drains.start) == ("Draining", True, None)
+    assert condition(drains, "Ready")[:2] == ("False", "Updating")
+    assert drains.status["revision"] == revision(old).name, "what runs is the old one"
+    assert reasons(drains) == ["Draining"]
+
+    new = after(drains, new, **reported("Running", "Running"))
+    told = next_step(new, running(old, leaving=True))
+    assert (phase(told), told.stop) == ("Draining", False)
+    assert condition(told, "DriverRunning")[1] == "Updating"
+    assert told.status == drains.status
+    assert told.events == ()
+
+    new = after(told, new, **reported("Running", "Running"))
+    over = ended(old, 0, "drained")
+    removed = next_step(new, over)
+    assert (phase(removed), removed.stop, removed.start) == ("Draining", True, None)
+    assert removed.status["lastTermination"] == {
+        "attempt": 1,
+        "outcome": "drained",
+        "exitCode": 0,
+        "reason": "Drained",
+        "message": "because",
+        "finishedAt": "2026-03-01T12:00:00Z",
+        "queries": [{"name": "a", "batch": 7}],
+    }
+    assert removed.driver_part is not None
+    assert removed.driver_part["summary"] == {"queries": "0/2"}
+
+    new = after(removed, new)
+    starts = next_step(new, gone=over)
+    assert (phase(starts), starts.stop) == ("Starting", False)
+    assert starts.start is not None
+    assert (starts.start.attempt, starts.start.revision.name) == (2, revision(CHANGED).name)
+    assert (starts.status["restarts"], starts.status["revision"]) == (0, revision(CHANGED).name)
+    assert starts.status["observedGeneration"] == 2
+
+
+def test_what_only_says_whether_and_when_restarts_nobody() -> None:
+    of = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    assert phase(next_step({**of, "spec": {**of["spec"], "suspend": False}}, running(of))) == "Running"
+    bounded = body(BOUNDED, status=status("Running", body(BOUNDED)) | reported("Running"))
+    scheduled = {**bounded, "spec": {**bounded["spec"], "schedule": {"cron": "0 3 * * *"}}}
+    assert phase(next_step(scheduled, running(bounded))) == "Running"
+
+
+@pytest.mark.parametrize("kind", ["refused by the rules", "refused by the server"])
+def test_a_broken_change_leaves_the_running_driver_alone(kind: str) -> None:
+    old = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    broken = kind == "refused by the rules"
+    new = body(BROKEN if broken else CHANGED["spec"], old["status"], generation=2)
+    found = next_step(new, running(old), current=revision(old), refused=None if broken else "quota exceeded")
+    assert (phase(found), found.stop, found.start) == ("Running", False, None)
+    assert condition(found, "SpecValid")[:2] == ("False", "UnknownRelation" if broken else "PodRefused")
+    assert condition(found, "Ready")[:2] == condition(found, "SpecValid")[:2]
+    assert condition(found, "QueriesActive")[0] == "True"
+    assert found.status["observedGeneration"] == 2
+    assert found.status["revision"] == revision(old).name
+    assert len([one for one in found.events if one.type == "Warning"]) == 1
+    again = next_step(
+        after(found, new, **reported("Idle", "Idle")),
+        running(old),
+        current=revision(old),
+        refused=None if broken else "quota exceeded",
+    )
+    assert again.status == found.status
+    assert again.events == ()
+
+
+def test_a_running_revision_that_dies_under_a_broken_document_is_started_again() -> None:
+    old = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    new = body(BROKEN, old["status"], generation=2)
+    dead = ended(old, 4, "failed", "SinkRefused")
+    waits = next_step(new, dead, current=revision(old))
+    assert (phase(waits), waits.requeue) == ("BackingOff", 5.0)
+    assert condition(waits, "SpecValid")[0] == "False"
+    new = after(waits, new)
+    assert next_step(new, dead, current=revision(old), now=at(5)).stop
+    starts = next_step(new, gone=dead, current=revision(old), now=at(5))
+    assert starts.start is not None
+    assert (starts.start.revision.name, starts.start.attempt) == (revision(old).name, 2)
+
+
+def test_a_broken_document_that_never_ran_is_refused_and_not_asked_about() -> None:
+    found = next_step(body(BROKEN))
+    assert (phase(found), found.start, found.requeue) == ("Refused", None, None)
+    assert condition(found, "SpecValid")[:2] == ("False", "UnknownRelation")
+    assert "spec.queries[0].from" in condition(found, "Ready")[2]
+    assert {(event.type, event.reason) for event in found.events} == {
+        ("Warning", "Refused"),
+        ("Warning", "UnknownRelation"),
+    }
+
+
+def test_a_pod_that_the_server_refuses_is_asked_about_again() -> None:
+    found = next_step(body(), refused="exceeded quota: pods")
+    assert (phase(found), found.start, found.requeue) == ("Failed", None, 60.0)
+    assert condition(found, "Ready") == ("False", "PodRefused", "exceeded quota: pods")
+    starts = next_step(after(found, body()))
+    assert starts.start is not None
+
+
+# -- suspend, resume ------------------------------------------------------------------------------------------------
+
+
+def test_suspend_drains_and_resume_starts_afresh() -> None:
+    of = body(status=status("Running", body(), restarts=2) | reported("Running", "Running"), suspend=True)
+    drains = next_step(of, running(body()))
+    assert (phase(drains), drains.stop) == ("Draining", True)
+    assert condition(drains, "Ready")[1] == "Suspending"
+    of = after(drains, of, **reported("Running", "Running"))
+    over = ended(body(), 0, "drained", leaving=True)
+    rests = next_step(of, over)
+    assert (phase(rests), rests.stop, rests.start) == ("Suspended", False, None), "told already"
+    assert rests.status["lastTermination"]["outcome"] == "drained"
+    of = after(rests, of)
+    rests = next_step(of, gone=over)
+    assert (phase(rests), rests.events) == ("Suspended", ())
+    assert "driver" not in rests.status
+    of = after(rests, of)
+    of["spec"]["suspend"] = False
+    starts = next_step(of)
+    assert starts.start is not None
+    assert (starts.start.attempt, starts.status["restarts"]) == (2, 0)
+
+
+@pytest.mark.parametrize("code", [0, 6, 137])
+@pytest.mark.parametrize("policy", ["OnFailure", "Never"])
+def test_who_resumes_while_it_drains_waits_for_no_backoff(code: int, policy: str) -> None:
+    spec = {**SPEC, "restart": {"policy": policy}}
+    of = body(spec, status("Draining", body(spec)))
+    over = ended(of, code, {0: "drained", 6: "cut"}.get(code))
+    goes = next_step(of, over)
+    assert (goes.stop, goes.start) == (True, None)
+    starts = next_step(after(goes, of), gone=over)
+    assert starts.start is not None
+    assert starts.status["restarts"] == 0
+
+
+def test_suspended_before_it_ever_ran() -> None:
+    found = next_step(body(suspend=True))
+    assert (phase(found), found.start, found.stop) == ("Suspended", None, False)
+    assert "attempt" not in found.status
+
+
+def test_resume_after_a_failure_starts_at_once() -> None:
+    of = body(status=status("BackingOff", body(), restarts=4), suspend=True)
+    over = ended(of, 4, "failed")
+    rests = next_step(of, over)
+    assert (phase(rests), rests.stop) == ("Suspended", True)
+    of = after(rests, of)
+    of["spec"]["suspend"] = False
+    starts = next_step(of, gone=over)
+    assert starts.start is not None
+    assert starts.status["restarts"] == 0
+
+
+# -- ends -----------------------------------------------------------------------------------------------------------
+
+ENDS = [
+    # exit code, outcome, the driver's reason, the kubelet's -> phase, reason
+    (0, None, "", "Completed", "BackingOff", "Completed"),
+    (
+        0,
+        "completed",
+        "",
+        "",
+        "BackingOff",
+        "Completed",
+    ),  # an unbounded pipeline that is done is a mistake somewhere
+    (1, None, "", "Error", "BackingOff", "Error"),
+    (1, "failed", "JavaVirtualMachineDied", "Error", "BackingOff", "JavaVirtualMachineDied"),
+    (2, None, "", "Error", "BackingOff", "Error"),
+    (3, "failed", "SchemaMismatch", "Error", "Failed", "SchemaMismatch"),
+    (3, None, "", "Error", "Failed", "SpecInvalid"),
+    (4, "failed", "QueryFailed", "Error", "BackingOff", "QueryFailed"),
+    (5, "failed", "StoreUnreachable", "Error", "BackingOff", "StoreUnreachable"),
+    (6, "cut", "DrainCut", "Error", "BackingOff", "DrainCut"),
+    (137, None, "", "OOMKilled", "BackingOff", "OOMKilled"),
+    (137, None, "", "Error", "BackingOff", "Killed"),
+    (137, "failed", "QueryFailed", "OOMKilled", "BackingOff", "OOMKilled"),
+    (128, None, "", "StartError", "BackingOff", "StartError"),
+]
+
+
+@pytest.mark.parametrize(("code", "outcome", "reason", "why", "want", "told"), ENDS)
+def test_how_a_driver_ended_decides_what_comes(
+    code: int, outcome: str | None, reason: str, why: str, want: str, told: str
+) -> None:
+    of = body(status=status("Running", body()) | reported("Running", "Idle"))
+    found = next_step(of, ended(of, code, outcome, reason, why=why))
+    assert (phase(found), found.start, found.stop) == (want, None, False), "the pod stays, for its log"
+    assert condition(found, "DriverRunning")[:2] == ("False", told)
+    assert found.status["lastTermination"]["reason"] == told
+    assert found.status["lastTermination"]["exitCode"] == code
+    assert found.status["restarts"] == 1
+    assert found.driver_part is not None
+    assert found.requeue == (5.0 if want == "BackingOff" else None)
+    assert condition(found, "SpecValid")[0] == ("False" if code == 3 else "True")
+    assert ("Warning", want) in {(event.type, event.reason) for event in found.events}
+
+
+@pytest.mark.parametrize("code", [1, 4, 5, 6, 137])
+def test_never_means_never(code: int) -> None:
+    spec = {**SPEC, "restart": {"policy": "Never"}}
+    of = body(spec, status("Running", body(spec)))
+    found = next_step(of, ended(of, code, "failed"), now=at(86400))
+    assert (phase(found), found.start, found.requeue) == ("Failed", None, None)
+    assert "restart.policy is Never" in condition(found, "Ready")[2]
+
+
+def test_a_document_that_spark_refuses_runs_again_once_it_is_changed() -> None:
+    old = body(status=status("Failed", body()))
+    dead = ended(old, 3, "failed", "SchemaMismatch")
+    assert phase(next_step(old, dead, now=at(86400))) == "Failed"
+    new = {**CHANGED, "status": next_step(old, dead).status}
+    assert condition(next_step(new, dead), "SpecValid")[0] == "True"
+    assert next_step(new, dead).stop
+    starts = next_step(new, gone=dead)
+    assert starts.start is not None
+    assert starts.start.attempt == 2
+
+
+def test_evicted_before_it_ran_counts_from_when_it_was_seen() -> None:
+    of = body(status=status("Starting", body()))
+    evicted = pod(of, phase="Failed", reason="Evicted", message="The node was low on memory")
+    found = next_step(of, evicted)
+    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
+    assert condition(found, "Ready")[1] == "Evicted"
+    of = after(found, of)
+    later = next_step(of, evicted, now=at(4))
+    assert (later.status, later.requeue) == (found.status, 1.0)
+    assert next_step(of, evicted, now=at(5)).stop
+    assert next_step(of, gone=evicted, now=at(5)).start is not None
+
+
+def test_a_driver_that_reported_and_is_gone_without_a_word_is_lost() -> None:
+    of = body(status=status("Running", body()) | reported("Running", "Running"))
+    found = next_step(of)
+    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
+    assert condition(found, "Ready")[1] == "DriverLost"
+    assert "exitCode" not in found.status["lastTermination"]
+    of = after(found, of)
+    assert next_step(of, now=at(4)).status == found.status
+    starts = next_step(of, now=at(5))
+    assert starts.start is not None
+    assert starts.start.attempt == 2
+    assert vanished(1, NOW).healthy_seconds == 0
+
+
+def test_a_pod_that_never_ran_and_is_gone_is_made_again() -> None:
+    of = body(status=status("Starting", body()))
+    starts = next_step(of, gone=pod(of))
+    assert starts.start is not None
+    assert starts.start.attempt == 1
+
+
+def test_a_driver_that_somebody_else_drained_starts_again_at_once() -> None:
+    of = body(status=status("Running", body()) | reported("Running", "Running"))
+    told = next_step(of, running(of, leaving=True))
+    assert (phase(told), told.stop) == ("Draining", False)
+    assert condition(told, "DriverRunning")[1] == "Draining"
+    over = ended(of, 0, "drained", leaving=True)
+    of = after(told, of, **reported("Running", "Running"))
+    assert next_step(of, over).start is None
+    starts = next_step(of, gone=over)
+    assert starts.start is not None
+    assert starts.status["restarts"] == 0
+
+
+def test_an_image_that_ends_at_once_in_good_order_is_no_hot_loop() -> None:
+    of = body(status=status("Starting", body()))
+    found = next_step(of, ended(of, 0, None))
+    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
+
+
+def test_garbage_in_the_termination_message_is_no_news() -> None:
+    of = body(status=status("Running", body()))
+    for garbage in ('{"outcome": 5}', "[1]", '"x"', '{"outcome": "failed", "reason": {}, "queries": [1, {"name": 2}, {"name": "a", "batch": "x"}]}', '{"outcome"', "[" * 5000):  # fmt: skip
+        its_pod = ended(of, 4)
+        its_pod["status"]["containerStatuses"][0]["state"]["terminated"]["message"] = garbage
+        found = next_step(of, its_pod)
+        assert phase(found) == "BackingOff"
+        assert found.status["lastTermination"]["reason"] == "QueryFailed"
+
+
+def test_backoff_doubles_to_its_longest_and_is_given_back() -> None:
+    of = body(restart={"backoff": "5 seconds", "maxBackoff": "60s", "resetAfter": "10 minutes"})
+    waits, now = [], 0.0
+    of["status"] = status("Running", of)
+    for attempt in range(1, 8):
+        dead = ended(of, 4, "failed", attempt=attempt, started=now, finished=now + 1)
+        found = next_step(of, dead, now=at(now + 1))
+        assert found.requeue is not None
+        waits.append(found.requeue)
+        of = after(found, of)
+        now += 1 + found.requeue
+        assert next_step(of, dead, now=at(now - 0.5)).status == found.status
+        starts = next_step(of, gone=dead, now=at(now))
+        assert starts.start is not None
+        assert starts.start.attempt == attempt + 1
+        of = after(starts, of)
+    assert waits == [5, 10, 20, 40, 60, 60, 60]
+    long_run = ended(of, 4, "failed", attempt=8, started=now, finished=now + 600)
+    found = next_step(of, long_run, now=at(now + 600))
+    assert (found.requeue, found.status["restarts"]) == (5.0, 1)
+
+
+# -- bounded, scheduled ---------------------------------------------------------------------------------------------
+
+
+def test_a_bounded_pipeline_that_is_done_is_complete_and_its_pod_removed() -> None:
+    of = body(BOUNDED, status("Running", body(BOUNDED)) | reported("Completed"))
+    over = ended(of, 0, "completed")
+    found = next_step(of, over)
+    assert (phase(found), found.stop, found.requeue) == ("Completed", True, None)
+    assert condition(found, "Complete")[0] == "True"
+    assert condition(found, "Ready")[:2] == ("False", "Completed")
+    assert found.driver_part is not None
+    assert found.driver_part["summary"] == {"queries": "1/1"}
+    of = after(found, of)
+    rests = next_step(of, gone=over)
+    assert {**rests.status, "driver": None} == {**found.status, "driver": None}
+    of = after(rests, of)
+    assert next_step(of).status == rests.status, "after an operator's restart"
+    changed = next_step({**of, "spec": {**of["spec"], "timeZone": "Europe/Zurich"}})
+    assert changed.start is not None
+    assert changed.start.attempt == 2
+    assert condition(changed, "Complete")[0] == "-"
+
+
+SCHEDULED = body(BOUNDED, schedule={"cron": "0 3 * * *"})
+
+
+def scheduled(last: str | None = None, phase: str = "Scheduled", **more: Any) -> dict[str, Any]:
+    times = {"schedule": {"lastTime": last, "nextTime": "2026-03-02T03:00:00Z"}} if last else {}
+    return {**SCHEDULED, "status": status(phase, SCHEDULED) | times | more}
+
+
+def test_a_schedule_waits_for_its_slot() -> None:
+    found = next_step(SCHEDULED)
+    assert (phase(found), found.start, found.requeue) == ("Scheduled", None, 15 * 3600.0)
+    assert found.status["schedule"] == {"nextTime": "2026-03-02T03:00:00Z"}
+    assert condition(found, "Ready")[1] == "Scheduled"
+    assert next_step(after(found, SCHEDULED), now=at(60)).status == found.status
+
+
+def test_a_slot_that_is_due_starts_a_run_and_missed_ones_are_made_up_for_once() -> None:
+    of = scheduled("2026-02-20T03:00:00Z")
+    starts = next_step(of)
+    assert starts.start is not None
+    assert starts.start.attempt == 2
+    assert starts.status["schedule"] == {
+        "lastTime": "2026-03-01T03:00:00Z",
+        "nextTime": "2026-03-02T03:00:00Z",
+    }
+    again = next_step(after(starts, of))
+    assert again.status == starts.status, "the intent is written once"
+    assert again.start is not None
+
+
+def test_a_run_that_is_done_waits_for_the_next_slot() -> None:
+    of = scheduled("2026-03-01T03:00:00Z", "Running")
+    over = ended(of, 0, "completed")
+    found = next_step(of, over)
+    assert (phase(found), found.stop, found.requeue) == ("Scheduled", True, 15 * 3600.0)
+    assert condition(found, "Complete")[0] == "True"
+    assert found.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
+
+
+def test_a_run_that_lasts_beyond_the_next_slot_is_left_alone_and_the_slot_made_up_for() -> None:
+    of = scheduled("2026-02-28T03:00:00Z", "Running") | {}
+    of["status"] |= reported("Running")
+    assert phase(next_step(of, running(of))) == "Running"
+    over = ended(of, 0, "completed")
+    assert next_step(of, over).stop
+    starts = next_step(of, gone=over)
+    assert starts.start is not None
+    assert starts.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
+
+
+def test_a_run_that_failed_is_tried_again_and_the_next_slot_is_not_missed() -> None:
+    of = scheduled("2026-03-01T03:00:00Z", "Running")
+    dead = ended(of, 4, "failed")
+    found = next_step(of, dead)
+    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
+    refused = next_step(of, ended(of, 3, "failed"))
+    assert (phase(refused), refused.requeue) == ("Failed", 15 * 3600.0)
+    of = after(refused, of)
+    due = next_step(of, gone=ended(of, 3, "failed"), now=at(15 * 3600))
+    assert due.start is not None
+
+
+def test_a_failed_run_is_tried_with_the_changed_document() -> None:
+    of = scheduled("2026-03-01T03:00:00Z", "Failed")
+    dead = ended(of, 3, "failed")
+    new = {**of, "spec": {**of["spec"], "timeZone": "Europe/Zurich"}}
+    starts = next_step(new, gone=dead)
+    assert starts.start is not None
+    assert starts.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
+
+
+def test_a_run_that_was_suspended_goes_on_when_it_is_resumed() -> None:
+    of = scheduled("2026-03-01T03:00:00Z", "Suspended")
+    assert next_step(of, gone=ended(of, 6, "cut")).start is not None
+
+
+# -- deletion -------------------------------------------------------------------------------------------------------
+
+
+def test_deletion_drains_first_and_leaves_no_pod_behind() -> None:
+    of = body(status=status("Running", body()) | reported("Running", "Running"), deleted=True)
+    drains = next_step(of, running(body()))
+    assert (phase(drains), drains.stop, drains.finished) == ("Deleting", True, False)
+    assert drains.requeue == 60 + 30 + CLEANUP_SECONDS
+    of = after(drains, of, **reported("Running", "Running"))
+    told = next_step(of, running(body(), leaving=True), now=at(10))
+    assert (told.stop, told.finished, told.status) == (False, False, drains.status)
+    over = next_step(of, ended(body(), 0, "drained"), now=at(11))
+    assert (over.stop, over.finished) == (True, False)
+    assert next_step(of, now=at(12)).finished
+    assert next_step(of, now=at(12)).start is None
+
+
+def test_deletion_waits_no_longer_than_its_deadline() -> None:
+    of = body(deleted=True, drain={"timeout": "10 seconds"})
+    silent = running(of, leaving=True)
+    assert not next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS - 1)).finished
+    assert next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS)).finished
+
+
+def test_deletion_of_what_never_ran() -> None:
+    assert next_step(body(deleted=True)).finished
+    assert next_step(body(BROKEN, deleted=True)).finished
+
+
+# -- adoption -------------------------------------------------------------------------------------------------------
+
+
+def test_a_pod_that_knows_more_than_the_status_is_adopted() -> None:
+    of = body(
+        status=status("BackingOff", body(), attempt=2, restarts=2) | reported("Running", "Running", attempt=3)
+    )
+    found = next_step(of, running(of, attempt=3))
+    assert (phase(found), found.status["attempt"], found.start, found.stop) == ("Running", 3, None, False)
+
+
+def test_a_pod_without_any_status_is_adopted() -> None:
+    of = body(status=reported("Idle", "Idle"))
+    found = next_step(of, running(of))
+    assert (phase(found), found.status["attempt"], found.start) == ("Running", 1, None)
+    assert found.status["revision"] == revision(of).name
