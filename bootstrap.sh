@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the tools that a machine lacks, into a cache outside the checkout and, as root, from Debian's packages.
 #
-#   sh bootstrap.sh uv java maven go debs
+#   sh bootstrap.sh uv java maven go debs cluster
 #
 # What may not be installed (no root, no apt) is told in one line, all of it at once, and nothing is half done.
 set -eu
@@ -28,6 +28,15 @@ java_deb() {
 new_go() { have go && go version | awk '{split(substr($3, 3), v, "."); exit !(v[1] > 1 || v[2] >= 26)}'; }
 venv_ok() { "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null; }
 
+# What a node and its images are made of; without Debian's CNI plugins, those of another place do.
+cluster_debs() {
+    for pair in containerd:containerd ctr:containerd runc:runc iptables:iptables conntrack:conntrack ip:iproute2 \
+        unshare:util-linux buildah:buildah skopeo:skopeo debootstrap:debootstrap; do
+        have "${pair%%:*}" || echo "${pair##*:}"
+    done | sort -u | sed 's/^/ /' | tr -d '\n'
+    [ -x /usr/lib/cni/bridge ] || [ -x /opt/cni/bin/bridge ] || printf ' containernetworking-plugins'
+}
+
 debs=""
 for what in "$@"; do
     case "$what" in
@@ -36,6 +45,7 @@ for what in "$@"; do
         maven) have mvn || debs="$debs maven" ;;
         go) ;;
         debs) for pair in openssl:openssl; do have "${pair%%:*}" || debs="$debs ${pair##*:}"; done ;;
+        cluster) debs="$debs$(cluster_debs)" ;;
         *) echo "bootstrap.sh: unknown tool '$what'" >&2; exit 2 ;;
     esac
 done

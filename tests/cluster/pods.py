@@ -1,7 +1,19 @@
 """Pods of the small test image that pass the restricted level of pod security."""
 
 import json
+from pathlib import Path
 from typing import Any
+
+from harness.cluster import oci
+from harness.cluster.base import Cluster
+
+
+def load_tool(cluster: Cluster, executable: Path, archive: Path) -> str:
+    """Make an image of an executable and load it; return its name."""
+    image = f"localhost/mainstem-test-tool:{executable.parent.name}"
+    oci.write(executable, image, archive)
+    cluster.load(archive)
+    return image
 
 
 def pod(name: str, image: str, *args: str, **spec: Any) -> str:

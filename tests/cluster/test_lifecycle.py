@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from cluster.conftest import load_tool
 from cluster.machine import left, snapshot
-from cluster.pods import pod
+from cluster.pods import load_tool, pod
 from harness import gotools
 from harness.cluster import host
 from harness.cluster.bare import Bare

@@ -136,4 +136,6 @@ def _cni_plugins() -> Path:
     for folder in _CNI_FOLDERS:
         if (folder / "bridge").is_file():
             return folder
-    raise HarnessError(f"no CNI plugins in {' or '.join(map(str, _CNI_FOLDERS))}: run `sh bootstrap.sh debs`")
+    raise HarnessError(
+        f"no CNI plugins in {' or '.join(map(str, _CNI_FOLDERS))}: run `sh bootstrap.sh cluster`"
+    )

@@ -25,7 +25,7 @@ def check_machine() -> None:
         raise HarnessError("the bare cluster needs root (network, mounts, cgroups); or use kind, with Docker")
     if missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
         raise HarnessError(
-            f"the bare cluster needs {', '.join(missing)}; run `sh bootstrap.sh debs` as root once"
+            f"the bare cluster needs {', '.join(missing)}; run `sh bootstrap.sh cluster` as root once"
         )
 
 

@@ -73,7 +73,7 @@ def run(*argv: str | Path) -> str:
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise HarnessError(f"{words[0]} is not installed; run `sh bootstrap.sh debs` as root once") from None
+        raise HarnessError(f"{words[0]} is not installed") from None
     if done.returncode:
         raise HarnessError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
