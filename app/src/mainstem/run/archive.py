@@ -9,8 +9,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mainstem.run.commandline import ARCHIVE, DUMP
 
@@ -76,6 +78,92 @@ def main(target: Path) -> int:
         sys.stderr.write(f"error: Java has written no archive {target}\n")
         return 1
     return done.returncode
+
+
+def load_clients(jvm: Any) -> None:
+    """Have the JVM load what a pipeline of files does not: the clients of Kafka, S3 and Kubernetes.
+
+    Each is sent to a port where nobody listens, and fails there: by then it has loaded all but what reads an answer.
+    """
+    for load in (_load_kafka, _load_s3, _load_kubernetes):
+        _until_refused(load, jvm)
+    for name in _KAFKA_IN_SPARK:
+        jvm.java.lang.Class.forName(f"org.apache.spark.sql.kafka010.{name}")
+
+
+_NOBODY: Final = "127.0.0.1:9"  # "discard", which no system has served for decades
+_KAFKA_IN_SPARK: Final = (
+    "KafkaSourceProvider",
+    "KafkaSourceRDD",
+    "KafkaMicroBatchStream",
+    "KafkaOffsetReaderAdmin",
+    "KafkaBatchPartitionReader",
+    "KafkaStreamingWrite",
+    "KafkaWriteTask",
+)
+
+
+def _until_refused(load: Callable[[Any], None], jvm: Any) -> None:
+    from py4j.protocol import Py4JJavaError
+
+    with suppress(Py4JJavaError):
+        load(jvm)
+
+
+def _load_kafka(jvm: Any) -> None:
+    settings = jvm.java.util.Properties()
+    for key, value in {
+        "bootstrap.servers": _NOBODY,
+        "key.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
+        "value.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
+        "key.serializer": "org.apache.kafka.common.serialization.ByteArraySerializer",
+        "value.serializer": "org.apache.kafka.common.serialization.ByteArraySerializer",
+        "max.block.ms": "300",
+    }.items():
+        settings.put(key, value)
+    at_once = jvm.java.time.Duration.ZERO
+    clients = jvm.org.apache.kafka.clients
+    admin = clients.admin.AdminClient.create(settings)
+    admin.listTopics()
+    consumer = clients.consumer.KafkaConsumer(settings)
+    consumer.assign(jvm.java.util.List.of(jvm.org.apache.kafka.common.TopicPartition("t", 0)))
+    consumer.poll(jvm.java.time.Duration.ofMillis(300))
+    consumer.close(at_once)
+    producer = clients.producer.KafkaProducer(settings)
+    producer.send(clients.producer.ProducerRecord("t", None))
+    producer.close(at_once)
+    admin.close(at_once)
+
+
+def _load_s3(jvm: Any) -> None:
+    settings = jvm.org.apache.hadoop.conf.Configuration()
+    for key, value in {
+        "endpoint": f"http://{_NOBODY}",
+        "endpoint.region": "us-east-1",
+        "path.style.access": "true",
+        "access.key": "nobody",
+        "secret.key": "nobody",
+        "attempts.maximum": "1",
+        "retry.limit": "0",
+    }.items():
+        settings.set(f"fs.s3a.{key}", value)
+    system = jvm.org.apache.hadoop.fs.FileSystem.newInstance(jvm.java.net.URI("s3a://nowhere/"), settings)
+    try:
+        system.exists(jvm.org.apache.hadoop.fs.Path("s3a://nowhere/file"))
+    finally:
+        system.close()
+
+
+def _load_kubernetes(jvm: Any) -> None:
+    client = jvm.io.fabric8.kubernetes.client
+    settings = (
+        client.ConfigBuilder().withMasterUrl(f"http://{_NOBODY}").withRequestRetryBackoffLimit(0).build()
+    )
+    api = client.KubernetesClientBuilder().withConfig(settings).build()
+    try:
+        api.pods().inNamespace("nowhere").list()
+    finally:
+        api.close()
 
 
 if __name__ == "__main__":

@@ -70,6 +70,9 @@ def launch(
     except PySparkRuntimeError:
         raise NotReady(f"Spark's JVM did not start: {pump.last_words()}", reason="JvmNotStarted") from None
     if os.environ.get(commandline.DUMP):
+        from mainstem.run import archive
+
+        archive.load_clients(gateway.jvm)
         atexit.register(_ended, gateway.proc)
     return Jvm(gateway, pump.last_words)
 
