@@ -21,20 +21,22 @@ from mainstem_operator.cluster import CONFIG_MAP, POD, Cluster, Object
 from mainstem_operator.judge import Revision
 from mainstem_operator.metrics import STARTS
 from mainstem_operator.plan import Plan, Start
+from mainstem_operator.report import DRIVERS_PART
 from mainstem_operator.settings import Settings
 
 
 KEPT_REVISIONS: Final = 5
-_PARTS: Final = ("queries", "summary", "reported")
 
 
 async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) -> Object | None:
     """Write what differs from what is there; the resource as it is then, or None where nothing was written."""
     now = body.get("status") or {}
     written = None
-    if plan.driver_part is not None and plan.driver_part != {key: now[key] for key in _PARTS if key in now}:
+    if plan.driver_part is not None and plan.driver_part != {
+        key: now[key] for key in DRIVERS_PART if key in now
+    }:
         written = await cluster.apply_status(body, plan.driver_part, DRIVER)
-    if plan.status and plan.status != {key: value for key, value in now.items() if key not in _PARTS}:
+    if plan.status and plan.status != {key: value for key, value in now.items() if key not in DRIVERS_PART}:
         written = await cluster.apply_status(body, plan.status, OPERATOR)
     return written
 

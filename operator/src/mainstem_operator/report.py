@@ -1,15 +1,21 @@
 """What is said: the operator's part of the status, the driver's part once it is dead, and events; pure."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem.errors import Exit
+from mainstem.spec.status import MAX_BYTES
 
 from mainstem_operator.conditions import FALSE, TRUE, Condition, rendered, with_ready
 from mainstem_operator.health import tidied
 from mainstem_operator.observe import Observed
 from mainstem_operator.past import Past, termination
+
+
+DRIVERS_PART: Final = ("queries", "summary", "reported")
+"""Fields of the status that the driver writes, while it lives."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,18 @@ def status(
         schedule: last and next run, where that is news.
     """
     conditions = with_ready([_spec_valid(seen, before), *found])
+    whole = _whole(seen, before, phase, conditions, revision, schedule)
+    return fitted(whole, {key: seen.status[key] for key in DRIVERS_PART if key in seen.status})
+
+
+def _whole(
+    seen: Observed,
+    before: Past,
+    phase: str,
+    conditions: Sequence[Condition],
+    revision: str | None,
+    schedule: Mapping[str, Any] | None,
+) -> dict[str, Any]:
     old = seen.status.get("conditions", ())
     known = {
         "revision": revision,
@@ -58,6 +76,22 @@ def status(
         "restarts": before.restarts,
         **{key: value for key, value in known.items() if value is not None},
     }
+
+
+_LENGTHS: Final = (4096, 1024, 256, 100)
+"""How long the conditions' messages may be, one after the other, where the status would be too long."""
+
+
+def fitted(status: dict[str, Any], driver: Mapping[str, Any]) -> dict[str, Any]:
+    """The operator's part, cut so far that it fits beside the driver's: the queries of `lastTermination` go first."""
+    for longest in _LENGTHS:
+        if len(json.dumps({**status, **driver}, ensure_ascii=False).encode()) <= MAX_BYTES:
+            break
+        conditions = [{**one, "message": one["message"][:longest]} for one in status["conditions"]]
+        status = {**status, "conditions": conditions}
+        if last := status.get("lastTermination"):
+            status["lastTermination"] = {key: value for key, value in last.items() if key != "queries"}
+    return status
 
 
 def driver_part(seen: Observed) -> dict[str, Any] | None:
