@@ -1,0 +1,139 @@
+"""Conditions, backoff, schedules: the algebra under the plan."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cronsim import CronSim
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mainstem.spec.deployment import Schedule
+from mainstem.spec.pipeline import Restart
+from mainstem_operator.conditions import (
+    DEPENDENTS,
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    Condition,
+    parsed,
+    rendered,
+    timestamp,
+    with_ready,
+)
+from mainstem_operator.report import events
+from mainstem_operator.restart import wait_seconds
+from mainstem_operator.schedule import slots
+from unit.operating import NOW, at
+
+
+STATUS = st.sampled_from([TRUE, FALSE, UNKNOWN])
+FOUND = st.dictionaries(st.sampled_from([*DEPENDENTS, "Degraded", "DataFlowing"]), STATUS).map(
+    lambda chosen: [Condition(name, status, f"{name}Is{status}", "m") for name, status in chosen.items()]
+)
+
+
+@given(FOUND)
+def test_ready_is_derived_and_says_what_the_first_that_is_not_true_says(found: list[Condition]) -> None:
+    ready, *rest = with_ready(found)
+    assert rest == found
+    assert ready.type == "Ready"
+    by_type = {one.type: one for one in found}
+    chain = [by_type.get(name) for name in DEPENDENTS]
+    assert (ready.status == TRUE) == all(one is not None and one.status == TRUE for one in chain)
+    first = next((one for one in chain if one is None or one.status != TRUE), None)
+    if first is not None:
+        assert (ready.status, ready.reason, ready.message) == first[1:]
+
+
+@given(FOUND, FOUND, st.integers(1, 9))
+def test_a_time_is_new_only_where_the_status_is(
+    before: list[Condition], after: list[Condition], hours: int
+) -> None:
+    later = NOW + timedelta(hours=hours)
+    old = rendered(before, (), 1, NOW)
+    new = rendered(after, old, 2, later)
+    known = {one["type"]: one for one in old}
+    for one in new:
+        was = known.get(one["type"])
+        kept = was is not None and was["status"] == one["status"]
+        assert parsed(one["lastTransitionTime"]) == (NOW if kept else later)
+        assert one["observedGeneration"] == 2
+    assert rendered(after, new, 2, later + timedelta(hours=1)) == new
+
+
+@given(FOUND)
+def test_no_event_without_a_transition(found: list[Condition]) -> None:
+    status = {
+        "phase": "Running",
+        "conditions": rendered(with_ready([*found, Condition("DriverRunning", TRUE, "R")]), (), 1, NOW),
+    }
+    assert events(status, status) == ()
+    assert events(status, {}) == ()
+
+
+@given(st.integers(0, 200), st.integers(1, 600), st.integers(1, 600))
+def test_waits_grow_and_are_bounded(count: int, backoff: int, more: int) -> None:
+    restart = Restart.model_validate(
+        {"backoff": f"{backoff} seconds", "maxBackoff": f"{backoff + more} seconds"}
+    )
+    waits = [wait_seconds(restart, number) for number in (count, count + 1)]
+    assert waits[0] <= waits[1] <= backoff + more
+    assert wait_seconds(restart, 0) == 0
+    assert wait_seconds(restart, 1) == backoff
+
+
+def schedule(cron: str, zone: str = "UTC") -> Schedule:
+    return Schedule.model_validate({"cron": cron, "timeZone": zone})
+
+
+SLOTS = [
+    # what, last, now -> due, next
+    ("before the first", "0 3 * * *", "UTC", "2026-03-01T04:00:00Z", "2026-03-01T12:00:00Z", None, "2026-03-02T03:00:00Z"),
+    ("at the second", "0 3 * * *", "UTC", "2026-03-01T03:00:00Z", "2026-03-02T03:00:00Z", "2026-03-02T03:00:00Z", "2026-03-03T03:00:00Z"),
+    ("missed a week", "0 3 * * *", "UTC", "2026-03-01T03:00:00Z", "2026-03-08T12:00:00Z", "2026-03-08T03:00:00Z", "2026-03-09T03:00:00Z"),
+    ("missed years", "0 3 1 1 *", "UTC", "2020-01-01T03:00:00Z", "2026-12-31T12:00:00Z", "2026-01-01T03:00:00Z", "2027-01-01T03:00:00Z"),
+    ("in a zone", "0 3 * * *", "Europe/Zurich", "2026-03-01T03:00:00Z", "2026-03-02T02:00:00Z", "2026-03-02T02:00:00Z", "2026-03-03T02:00:00Z"),
+    ("the hour that is not there", "30 2 * * *", "Europe/Zurich", "2026-03-28T01:30:00Z", "2026-03-29T12:00:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"),
+    ("the hour that is there twice", "30 2 * * *", "Europe/Zurich", "2026-10-24T00:30:00Z", "2026-10-25T12:00:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "cron", "zone", "last", "now", "due", "following"), SLOTS)
+def test_slots(what: str, cron: str, zone: str, last: str, now: str, due: str | None, following: str) -> None:
+    found = slots(schedule(cron, zone), parsed(last), parsed(now))
+    assert (found[0] and timestamp(found[0]), timestamp(found[1])) == (due, following)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    cron=st.sampled_from(["*/15 * * * *", "0 3 * * *", "30 */2 * * *", "0 0 1 * *", "5 4 * * MON"]),
+    zone=st.sampled_from(["UTC", "Europe/Zurich", "Asia/Kolkata"]),
+    start=st.datetimes(datetime(2025, 1, 1), datetime(2026, 12, 31)),  # noqa: DTZ001 - a zone is put on below
+    span=st.integers(1, 45 * 86400),
+)
+def test_slots_are_those_of_a_walk_through_all_of_them(
+    cron: str, zone: str, start: datetime, span: int
+) -> None:
+    last = start.replace(tzinfo=UTC, microsecond=0)
+    now = last + timedelta(seconds=span)
+    from zoneinfo import ZoneInfo
+
+    walked = None
+    for slot in CronSim(cron, last.astimezone(ZoneInfo(zone))):
+        if slot.astimezone(UTC) > now:
+            break
+        walked = slot.astimezone(UTC)
+    due, following = slots(schedule(cron, zone), last, now)
+    assert due == walked
+    assert following > now
+    again, later = slots(schedule(cron, zone), due or last, following)
+    assert again == following, "what is to come is what is due then"
+    assert later > following
+
+
+def test_years_of_minutes_are_not_walked_through() -> None:
+    import time
+
+    started = time.process_time()
+    due, _ = slots(schedule("* * * * *"), at(-20 * 365 * 86400), NOW)
+    assert due == NOW
+    assert time.process_time() - started < 1

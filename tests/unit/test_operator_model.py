@@ -1,0 +1,319 @@
+"""Whatever happens, in whatever order: the loop comes to rest, and what it wrote makes sense.
+
+The API server's part is a few dictionaries: this is about decisions. The real one is in the tier `apiserver`.
+"""
+
+import copy
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, get_args
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from mainstem.spec.status import MAX_BYTES, Phase, Status
+from mainstem_operator import driverpod, pods
+from mainstem_operator.conditions import parsed, timestamp
+from mainstem_operator.judge import Judgement, judge
+from mainstem_operator.observe import Observed
+from mainstem_operator.plan import Plan, plan
+from mainstem_operator.report import DRIVERS_PART
+from unit.operating import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
+
+
+STATES = ["Starting", "Running", "Idle", "Restarting", "Failed", "Completed"]
+DOCUMENTS: list[dict[str, Any]] = [
+    SPEC,
+    {**SPEC, "timeZone": "Europe/Zurich"},
+    {**SPEC, "restart": {"policy": "Never"}},
+    {**SPEC, "queries": [{**SPEC["queries"][0], "from": "nothing"}]},
+    BOUNDED,
+    {**BOUNDED, "schedule": {"cron": "*/30 * * * *"}},
+    {**BOUNDED, "schedule": {"cron": "30 2 * * *", "timeZone": "Europe/Zurich"}},
+]
+ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
+"""Whether the operator misses it, for now."""
+_JUDGED: dict[str, Judgement] = {}
+
+
+def judged(of: dict[str, Any]) -> Judgement:
+    key = json.dumps(of["spec"])
+    if key not in _JUDGED:
+        _JUDGED[key] = judge(of)
+    return _JUDGED[key]
+
+
+class Life(RuleBasedStateMachine):
+    """One pipeline, its driver's pod, and an operator that may die between any two writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = NOW
+        self.pod: dict[str, Any] | None = None
+        self.gone: dict[str, Any] | None = None
+        self.revisions: dict[str, Any] = {}
+        self.made = 0
+        self.seen_attempts: list[int] = []
+        self.refused: str | None = None
+        self.finished = False
+
+    @initialize(document=st.sampled_from(DOCUMENTS))
+    def applied(self, document: dict[str, Any]) -> None:
+        self.body = body(document)
+
+    # -- the operator
+
+    def look(self) -> Observed:
+        judgement = judged(self.body)
+        name = self.status.get("revision")
+        current = None if judgement.revision else self.revisions.get(name)
+        wanted = judgement.revision
+        asked = wanted and (self.pod is None or driverpod.revision(self.pod) != wanted.name)
+        return Observed(
+            body=copy.deepcopy(self.body),
+            pod=copy.deepcopy(self.pod),
+            gone=self.gone,
+            judgement=judgement,
+            current=current,
+            refused=self.refused if asked else None,
+            now=self.now,
+            settings=SETTINGS,
+        )
+
+    @property
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.body.get("status", {})
+        return found
+
+    def write(self, found: Plan) -> bool:
+        old = copy.deepcopy(self.status)
+        if found.driver_part is not None:
+            kept = {key: value for key, value in self.status.items() if key not in DRIVERS_PART}
+            self.body["status"] = kept | found.driver_part
+        if found.status:
+            kept = {key: value for key, value in self.status.items() if key in DRIVERS_PART}
+            self.body["status"] = kept | copy.deepcopy(dict(found.status))
+        self.check_transitions(old)
+        changed = old != self.status
+        assert changed or not found.events, "an event without a transition"
+        return changed
+
+    def carry_out(self, found: Plan) -> bool:
+        if found.stop:
+            assert self.pod is not None
+            assert not driverpod.leaving(self.pod), "told to go twice"
+            self.tell_to_go()
+            return True
+        if found.start:
+            assert self.pod is None, "two drivers at a time"
+            assert not self.body["spec"].get("suspend")
+            assert "deletionTimestamp" not in self.body["metadata"]
+            revision, attempt = found.start.revision, found.start.attempt
+            self.revisions[revision.name] = revision
+            self.pod = pods.driver_pod(self.body, revision, SETTINGS, attempt=attempt)
+            self.made += 1
+            self.pod["metadata"] |= {"uid": f"pod-{self.made}", "resourceVersion": "1"}
+            self.pod["status"] = {"phase": "Pending"}
+            return True
+        return False
+
+    def tell_to_go(self) -> None:
+        assert self.pod is not None
+        if driverpod.over(self.pod) or not driverpod.running(self.pod):
+            self.gone, self.pod = self.pod, None
+        else:
+            self.pod["metadata"]["deletionTimestamp"] = timestamp(self.now)
+
+    def woken(self, asleep: bool) -> None:
+        if not asleep:
+            self.turns()
+
+    @rule()
+    def turns(self) -> None:
+        for _ in range(5):
+            found = plan(self.look())
+            changed = self.write(found)
+            self.finished = self.finished or found.finished
+            if not (self.carry_out(found) or changed) or found.finished:
+                break
+        else:
+            found = plan(self.look())
+        before = copy.deepcopy(self.status)
+        again = plan(self.look())
+        assert not self.write(again), (before, self.status)
+        assert again.events == ()
+        assert not again.stop
+        assert again.start is None
+
+    @rule()
+    def dies_after_the_status(self) -> None:
+        self.write(plan(self.look()))
+        self.gone = None
+
+    @rule()
+    def dies_after_a_step(self) -> None:
+        found = plan(self.look())
+        self.write(found)
+        self.carry_out(found)
+        self.gone = None
+
+    # -- the kubelet and the driver
+
+    def living(self) -> bool:
+        return self.pod is not None and not driverpod.over(self.pod)
+
+    def runs(self) -> bool:
+        return self.living() and self.pod is not None and driverpod.running(self.pod)
+
+    def transplant(self, other: dict[str, Any]) -> None:
+        assert self.pod is not None
+        self.pod["status"] = other["status"]
+
+    @precondition(lambda self: self.living())
+    @rule(asleep=ASLEEP)
+    def the_container_starts(self, asleep: bool = False) -> None:
+        self.transplant(running(body()))
+        self.woken(asleep)
+
+    @precondition(lambda self: self.runs())
+    @rule(
+        states=st.lists(st.sampled_from(STATES), min_size=1, max_size=3), silent=st.booleans(), asleep=ASLEEP
+    )
+    def the_driver_reports(self, states: list[str], silent: bool = False, asleep: bool = False) -> None:
+        assert self.pod is not None
+        part = reported(*states, attempt=driverpod.attempt(self.pod))
+        part["reported"]["time"] = timestamp(self.now - timedelta(seconds=500 if silent else 0))
+        self.body["status"] = self.status | part
+        self.woken(asleep)
+
+    @precondition(lambda self: self.runs())
+    @rule(
+        how=st.sampled_from(
+            [
+                (0, "completed"),
+                (0, "drained"),
+                (0, None),
+                (1, None),
+                (3, "failed"),
+                (4, "failed"),
+                (5, "failed"),
+                (6, "cut"),
+                (137, None),
+            ]
+        ),
+        ran=st.integers(0, 1200),
+        asleep=ASLEEP,
+    )
+    def the_driver_ends(self, how: tuple[int, str | None], ran: int = 9, asleep: bool = False) -> None:
+        finished = (self.now - NOW).total_seconds()
+        self.transplant(ended(body(), *how, started=finished - ran, finished=finished))
+        self.woken(asleep)
+
+    @precondition(lambda self: self.living())
+    @rule()
+    def the_pod_is_evicted(self) -> None:
+        assert self.pod is not None
+        self.pod["status"] = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
+
+    @precondition(lambda self: self.pod is not None)
+    @rule(heard=st.booleans())
+    def the_pod_vanishes(self, heard: bool) -> None:
+        self.gone, self.pod = (self.pod if heard else None), None
+
+    @precondition(lambda self: self.pod is not None and not driverpod.leaving(self.pod))
+    @rule(asleep=ASLEEP)
+    def somebody_deletes_the_pod(self, asleep: bool = False) -> None:
+        self.tell_to_go()
+        self.woken(asleep)
+
+    # -- the user, and time
+
+    @rule(document=st.sampled_from(DOCUMENTS), asleep=ASLEEP)
+    def changes(self, document: dict[str, Any], asleep: bool = False) -> None:
+        suspend = self.body["spec"].get("suspend")
+        self.body["spec"] = copy.deepcopy(document) | ({"suspend": True} if suspend else {})
+        self.body["metadata"]["generation"] += 1
+        self.woken(asleep)
+
+    @rule(suspend=st.sampled_from([True, False, False]), asleep=ASLEEP)
+    def suspends(self, suspend: bool, asleep: bool = False) -> None:
+        self.body["spec"]["suspend"] = suspend
+        self.body["metadata"]["generation"] += 1
+        self.woken(asleep)
+
+    @rule(words=st.sampled_from([None, None, "exceeded quota"]))
+    def the_server_refuses(self, words: str | None) -> None:
+        self.refused = words
+
+    @precondition(lambda self: "deletionTimestamp" not in self.body["metadata"])
+    @rule(really=st.integers(0, 24), asleep=ASLEEP)
+    def is_deleted(self, really: int = 0, asleep: bool = False) -> None:
+        if really == 0:
+            self.body["metadata"]["deletionTimestamp"] = timestamp(self.now)
+            self.woken(asleep)
+
+    @rule(seconds=st.sampled_from([1, 4, 5, 60, 301, 1800, 40_000, 10**7]), asleep=ASLEEP)
+    def time_passes(self, seconds: int, asleep: bool = False) -> None:
+        self.now += timedelta(seconds=seconds)
+        self.woken(asleep)
+
+    # -- always
+
+    def check_transitions(self, old: dict[str, Any]) -> None:
+        before = {one["type"]: one for one in old.get("conditions", ())}
+        for one in self.status.get("conditions", ()):
+            was = before.get(one["type"])
+            if was and was["status"] == one["status"]:
+                assert one["lastTransitionTime"] == was["lastTransitionTime"], one
+            else:
+                assert parsed(one["lastTransitionTime"]) == self.now.replace(microsecond=0), one
+        assert self.status.get("attempt", 0) >= old.get("attempt", 0)
+
+    @invariant()
+    def the_status_is_one(self) -> None:
+        if self.status:
+            Status.model_validate(self.status)
+            assert len(json.dumps(self.status).encode()) < MAX_BYTES
+            types = [one["type"] for one in self.status.get("conditions", ())]
+            assert len(types) == len(set(types))
+
+    @invariant()
+    def no_healthy_number_outlives_its_driver(self) -> None:
+        if self.status.get("phase") in ("Suspended", "Completed", "Scheduled", "BackingOff", "Refused"):
+            ready = next(one for one in self.status["conditions"] if one["type"] == "Ready")
+            assert ready["status"] == "False"
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+
+
+def lived(document: dict[str, Any], *happened: Callable[[Life], None]) -> str:
+    """The phase in which a life ends."""
+    life = Life()
+    life.applied(document)
+    life.turns()
+    for happens in happened:
+        happens(life)
+    return str(life.status["phase"])
+
+
+def test_every_phase_can_be_reached() -> None:
+    def runs(life: Life) -> None:
+        life.the_container_starts()
+        life.the_driver_reports(["Idle", "Idle"])
+
+    reached = {
+        lived(SPEC),
+        lived(SPEC, runs),
+        lived(SPEC, runs, lambda life: life.suspends(suspend=True)),
+        lived(SPEC, lambda life: life.suspends(suspend=True)),
+        lived(SPEC, runs, lambda life: life.the_driver_ends((4, "failed"))),
+        lived(SPEC, runs, lambda life: life.the_driver_ends((3, "failed"))),
+        lived(BOUNDED, runs, lambda life: life.the_driver_ends((0, "completed"))),
+        lived(SPEC, runs, lambda life: life.is_deleted()),
+        lived(DOCUMENTS[-1]),
+        lived(DOCUMENTS[3]),
+    }
+    assert reached == set(get_args(Phase))
