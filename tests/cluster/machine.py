@@ -5,9 +5,12 @@ import re
 import subprocess
 from pathlib import Path
 
+from harness.cluster.base import NAME
 from harness.cluster.state import VARIABLE
 
 
+_PODS = re.compile(r"kubepods|/mainstem-test|k8s\.io")
+_PLACES = re.compile(r"/var/lib/(kubelet|cni)|/var/log/containers|/proc/sys/| /run |/run/netns")
 _COUNTERS = re.compile(r"^#.*\n|\[\d+:\d+\]", re.MULTILINE)
 _FOLDERS = (
     "/run",
@@ -28,46 +31,44 @@ _SETTINGS = (
 )
 
 
-_SERVERS = {"containerd-shim", "kubelet", "kube-proxy", "pause", "coredns"}
-
-
 def snapshot(name: str) -> dict[str, set[str]]:
     """Everything of the machine that a cluster of this name might have made or changed, by kind."""
     return {
-        "mounts": {line.split()[4] for line in _lines("/proc/self/mountinfo")},
+        "mounts": {line for line in _lines("/proc/self/mountinfo") if name in line or _PLACES.search(line)},
         "links": _entries("/sys/class/net"),
         "routes": set(_said("ip", "route", "show", "table", "all").splitlines()),
         "network namespaces": set(_said("ip", "netns", "list").splitlines()),
         "firewall": set(_COUNTERS.sub("", _said("iptables-save")).splitlines()),
-        "settings": {f"{name} = {Path('/proc/sys', name).read_text()}" for name in _SETTINGS},
-        "cgroups": {folder for folder in _cgroups() if name in folder or "kubepods" in folder},
-        "processes": _processes(),
-        "files": {f"{folder}/{name}" for folder in _FOLDERS for name in _entries(folder)},
+        "settings": {f"{path} = {Path('/proc/sys', path).read_text()}" for path in _SETTINGS},
+        "cgroups": _cgroups(),
+        "processes": _processes(name),
+        "files": {f"{folder}/{entry}" for folder in _FOLDERS for entry in _entries(folder)},
     }
 
 
 def left(before: dict[str, set[str]], after: dict[str, set[str]]) -> dict[str, set[str]]:
-    """What differs, by kind; of what only comes and goes with other programs the new alone."""
+    """What is there now and was not, or was and is not now, by kind."""
     return {kind: after[kind] ^ before[kind] for kind in before if after[kind] != before[kind]}
 
 
-def _processes() -> set[str]:
-    """The processes of any test cluster, by their environment, and containers by what holds them."""
+def _processes(cluster: str) -> set[str]:
+    """The processes of a cluster: its servers by their environment, shims by their words, containers by their cgroup."""
+    signs = {"environ": f"{VARIABLE}={cluster}:", "cmdline": f"/run/{cluster}/", "cgroup": f"/{cluster}/"}
     found = set()
     for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal():
-            continue
-        try:
-            name, environment = (folder / "comm").read_text().strip(), (folder / "environ").read_bytes()
-        except OSError:
-            continue
-        if VARIABLE.encode() in environment or name in _SERVERS:
-            found.add(f"{folder.name} {name}")
+        if folder.name.isdecimal():
+            try:
+                if any(sign.encode() in (folder / file).read_bytes() for file, sign in signs.items()):
+                    found.add(f"{folder.name} {(folder / 'comm').read_text().strip()}")
+            except OSError:
+                continue
     return found
 
 
-def _cgroups() -> list[str]:
-    return [folder for folder, _, _ in os.walk("/sys/fs/cgroup")]
+def _cgroups() -> set[str]:
+    """All cgroups of pods, but those in the shared cluster's, which come and go meanwhile."""
+    folders = {folder for folder, _, _ in os.walk("/sys/fs/cgroup")}
+    return {folder for folder in folders if f"/{NAME}/" not in f"{folder}/" and _PODS.search(folder)}
 
 
 def _entries(folder: str) -> set[str]:

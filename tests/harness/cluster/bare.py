@@ -36,7 +36,7 @@ class Bare(Cluster):
         images = _images()  # and the other binaries, before the clock runs
         gotools.ETCD.build()
         gotools.kubernetes().build()
-        with _alone():
+        with _alone(self._at):
             state = State.read(self._at.state)
             if state is not None and self._usable(state, owner):
                 return False
@@ -44,7 +44,7 @@ class Bare(Cluster):
                 self._report("what is left of an earlier cluster is removed")
                 host.remove_all(self._at, state)
             guard.check_free(self._at)
-            state = State(owner=identity(owner) if owner else "")
+            state = State.new(self._at.name, identity(owner) if owner else "")
             state.write(self._at.state)
             try:
                 self._start(state, images)
@@ -54,7 +54,7 @@ class Bare(Cluster):
         return True
 
     def down(self) -> bool:
-        with _alone():
+        with _alone(self._at):
             state = State.read(self._at.state)
             if state is None:
                 guard.check_nothing_there(self._at)
@@ -157,9 +157,9 @@ def _image(tool: str, executable: Path) -> str:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Wait until no other process makes or removes the cluster."""
+def _alone(at: Layout) -> Iterator[None]:
+    """Wait until no other process makes or removes this cluster."""
     cache_root().mkdir(parents=True, exist_ok=True)
-    with (cache_root() / "cluster.lock").open("w") as lock:
+    with (cache_root() / f"{at.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

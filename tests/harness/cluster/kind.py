@@ -34,7 +34,7 @@ class Kind(Cluster):
             if not state.owner_is_dead():
                 return False
             self.down()
-        State(owner=identity(owner) if owner else "").write(self._state)
+        State.new(NAME, identity(owner) if owner else "").write(self._state)
         try:
             run("kind", "create", "cluster", *self._named(), f"--config={CONFIG}", "--wait=180s")
         except BaseException:

@@ -23,9 +23,14 @@ class State:
         owner: the process whose cluster it is, as `process id:start time`; empty when it is to stay.
     """
 
-    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    token: str
     folders: list[str] = field(default_factory=list)
     owner: str = ""
+
+    @classmethod
+    def new(cls, name: str, owner: str) -> Self:
+        """Return the record of a cluster of this name of which nothing has been made."""
+        return cls(f"{name}:{secrets.token_hex(16)}", owner=owner)
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
