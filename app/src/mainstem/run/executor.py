@@ -77,6 +77,9 @@ def command(environment: Mapping[str, str], java_home: str, home: Path, jars: li
         class_path,
         f"-Xmx{environment['SPARK_EXECUTOR_MEMORY']}",
         *commandline.sharing({key: value for key, value in environment.items() if key != commandline.DUMP}),
+        # Spark reads its secret from a file only where the master is Kubernetes, and tells executors of the master only
+        # once they have shown that they know the secret.
+        "-Dspark.master=k8s://driver",
         *_options(environment),
         _BACKEND,
         *(word for flag, name in _ARGUMENTS.items() for word in (flag, environment[name])),

@@ -19,6 +19,9 @@ from mainstem.errors import NotReady
 from mainstem.run import commandline, java
 
 
+# Spark waits a second for its driver's pod to be ready before it asks for executors, and a driver is ready once its
+# queries run. Told as an error, with an exception, at every start.
+_HARMLESS = "Timed out waiting for [1000] milliseconds for [Pod]"
 _LEVELS = {"FATAL": "error", "ERROR": "error", "WARN": "warning", "INFO": "info"}
 
 
@@ -138,6 +141,8 @@ class _Pump:
         except (ValueError, KeyError, TypeError):
             self._keep("stderr", line)
             self._log.debug(line)
+            return
+        if _HARMLESS in str(record.get("x")):
             return
         fields = {"spark_logger": record.get("c", "").rpartition(".")[2]}
         if record.get("x"):

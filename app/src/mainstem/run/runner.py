@@ -2,17 +2,19 @@
 
 import json
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
-from mainstem.errors import DrainCut, QueryFailed, SpecInvalid
+from mainstem.errors import DrainCut, MainstemError, QueryFailed, SpecInvalid
 from mainstem.run import preflight, session
 from mainstem.run.place import Place, this_machine
 from mainstem.run.progress import QueryStatus, as_json
@@ -26,6 +28,9 @@ from mainstem.spec.pipeline import StreamingPipeline
 
 Ended = Callable[[str, list[QueryStatus]], None]
 """Told how a run that had begun came to its end (`completed`, `drained`, `cut`, `failed`), and how its queries stand."""
+
+
+_BUILDING: Final = "mainstem-build"
 
 
 @dataclass(frozen=True)
@@ -101,9 +106,9 @@ def _run(
 ) -> None:
     outcome = "failed"
     try:
-        preflight.present(spark, Graph(pipeline))
-        supervisor.start()
-        outcome = _loop(supervisor, options, stop)
+        with _interruptible(spark, stop):
+            preflight.present(spark, Graph(pipeline))
+            outcome = _started(supervisor, stop) or _loop(supervisor, options, stop)
     except (Py4JNetworkError, ConnectionError):
         raise  # no JVM, nothing to drain
     except Exception:
@@ -122,6 +127,40 @@ def _run(
             reason="DrainCut",
             remedy="raise drain.timeout above the batch time",
         )
+
+
+def _started(supervisor: Supervisor, stop: Stop) -> str | None:
+    """Start the queries; `drained` where the end was asked for before any of them ran."""
+    try:
+        supervisor.start()
+    except MainstemError:
+        if not stop.asked:
+            raise
+        return "drained"
+    return None
+
+
+@contextmanager
+def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
+    """Within this context a request to end cancels the jobs of this thread: those that look into tables while queries are
+    built. They may wait for executors that never come. A query's own jobs are in a group of its own.
+    """
+    context, done = spark.sparkContext, threading.Event()
+    context.setJobGroup(_BUILDING, "looks into tables")
+
+    def watch() -> None:
+        while not done.wait(1.0):
+            if stop.asked:
+                with suppress(Py4JError, ConnectionError):
+                    context.cancelJobGroup(_BUILDING)
+
+    thread = threading.Thread(target=watch, name="interrupt", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _loop(supervisor: Supervisor, options: Options, stop: Stop) -> str:
