@@ -1,21 +1,23 @@
 """What the tests of a cluster share: which provider's tests run here, a small image, a namespace of the test's own."""
 
 import secrets
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
+from cluster.pods import load_tool
+from cluster.stage import CHART, OPERATOR_NAMESPACE, Servers, helm, image_values
 from harness import gotools
-from harness.cluster import oci
 from harness.cluster.base import Cluster
 from harness.cluster.choose import provider
+from harness.images import NAMES, Image, build
 
 
 PROVIDERS = ("bare", "kind")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what is about a provider that this machine does not have."""
+    """Put stories in their order, and deselect what is about a provider that this machine does not have."""
+    _in_order(items)
     about = {item: {name for name in PROVIDERS if item.get_closest_marker(name)} for item in items}
     if not any(about.values()):
         return
@@ -25,19 +27,58 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in others]
 
 
+def _in_order(items: list[pytest.Item]) -> None:
+    """A module whose tests tell one story keeps the order of its text, whatever the seed."""
+    stories = [item for item in items if item.get_closest_marker("story")]
+    places = [index for index, item in enumerate(items) if item in stories]
+    stories.sort(key=lambda item: (str(item.path), item.reportinfo()[1] or 0))
+    for index, item in zip(places, stories, strict=True):
+        items[index] = item
+
+
+@pytest.fixture(scope="session")
+def images(cluster: Cluster) -> dict[str, Image]:
+    """The images of Mainstem and of its tests' servers, built and known to the cluster."""
+    found = {name: build(name) for name in NAMES}
+    for image in found.values():
+        cluster.load(image.archive)
+    return found
+
+
+@pytest.fixture(scope="session")
+def release(cluster: Cluster, images: dict[str, Image]) -> None:
+    """The operator, installed by the chart into a namespace that enforces the restricted level."""
+    cluster.kubectl("create", "namespace", OPERATOR_NAMESPACE)
+    cluster.kubectl("label", "namespace", OPERATOR_NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    values = image_values(images["operator"], images["app"])
+    helm(cluster, "install", "mainstem", str(CHART), *values, "--wait", "--timeout=120s")
+
+
+@pytest.fixture(scope="session")
+def stage_servers(
+    cluster: Cluster, images: dict[str, Image], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Servers]]:
+    """Makes a namespace that enforces the restricted level, with a broker and a store in it."""
+    made: dict[str, Servers] = {}
+
+    def make(namespace: str) -> Servers:
+        if namespace not in made:
+            cluster.kubectl("create", "namespace", namespace)
+            cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+            folder = tmp_path_factory.mktemp(namespace)
+            made[namespace] = Servers(cluster, namespace, images["kafka"], images["s3"], folder)
+        return made[namespace]
+
+    yield make
+    for servers in made.values():
+        servers.close()
+
+
 @pytest.fixture(scope="session")
 def tool_image(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
     """An image of 2 MB with `/pause`, which waits, serves HTTP, fetches a page or looks a name up."""
     executable = gotools.PAUSE.build().path / "pause"
     return load_tool(cluster, executable, tmp_path_factory.mktemp("images") / "tool.tar")
-
-
-def load_tool(cluster: Cluster, executable: Path, archive: Path) -> str:
-    """Make an image of an executable and load it; return its name."""
-    image = f"localhost/mainstem-test-tool:{executable.parent.name}"
-    oci.write(executable, image, archive)
-    cluster.load(archive)
-    return image
 
 
 @pytest.fixture

@@ -1,0 +1,234 @@
+"""The sample `k8s/samples/flights-cluster.yaml` on a cluster, from `kubectl apply` to `kubectl delete`: every total is exact.
+
+The tests of this file tell one story, in their order.
+"""
+
+import importlib
+import json
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from cluster.stage import ROOT, Pipeline, Servers, within
+from deltalake import DeltaTable
+from harness.cluster.base import Cluster
+from harness.records import Record, consume, new_producer, produce
+
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.story]
+SAMPLE = ROOT / "k8s" / "samples" / "flights-cluster.yaml"
+FLIGHTS, DEAD = 336_776, 12
+"""Of the sample's topic."""
+MORE = 20_000
+"""Flights that come while the pipeline is suspended."""
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[dict[str, ModuleType]]:
+    """The demo's modules: they know the flights and their totals."""
+    names = ("replay", "lake", "report")
+    sys.path.insert(0, str(ROOT / "demo"))
+    yield {name: importlib.import_module(name) for name in names}
+    sys.path.remove(str(ROOT / "demo"))
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture(scope="module")
+def servers(
+    stage_servers: Any, demo: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory
+) -> Servers:
+    """Broker and store with the sample's data."""
+    found: Servers = stage_servers("flights")
+    found.create_topic("departures", 2)
+    found.create_topic("departures-dead", 1)
+    reference = tmp_path_factory.mktemp("reference")
+    demo["replay"].write_reference(reference)
+    for file in reference.iterdir():
+        found.s3().upload_file(str(file), "mainstem", f"reference/{file.name}")
+    producer = new_producer({"bootstrap.servers": found.bootstrap_servers})
+    lines = list(demo["replay"].records())
+    # By time in each partition: the watermark drops nothing.
+    records = (Record(None, line, partition=index % 2) for index, line in enumerate(lines))
+    assert produce(producer, "departures", records) == FLIGHTS + DEAD
+    return found
+
+
+@pytest.fixture(scope="module")
+def flights(cluster: Cluster, release: None, servers: Servers) -> Pipeline:
+    return Pipeline(cluster, servers.namespace, "flights")
+
+
+def archive(servers: Servers) -> int:
+    """Rows of the Parquet folder, by the files that its log has, read by pyarrow."""
+    import pyarrow.parquet as pq
+    from pyarrow import fs
+
+    options = servers.storage_options
+    store = fs.S3FileSystem(
+        access_key=options["AWS_ACCESS_KEY_ID"],
+        secret_key=options["AWS_SECRET_ACCESS_KEY"],
+        endpoint_override=options["AWS_ENDPOINT_URL"],
+        region="us-east-1",
+    )
+    files = [key for key in servers.keys("flights/archive/") if key.endswith(".parquet")]
+    return sum(pq.read_metadata(store.open_input_file(f"mainstem/{key}")).num_rows for key in files)
+
+
+def carrier_days(servers: Servers) -> tuple[int, int]:
+    """Rows of the Delta table, and flights in them, read by deltalake."""
+    table = DeltaTable("s3://mainstem/flights/carrier_days", storage_options=servers.storage_options)
+    rows = table.to_pyarrow_table()
+    return rows.num_rows, sum(rows["flights"].to_pylist())
+
+
+def dead(servers: Servers) -> int:
+    """Records of the topic of dead letters."""
+    return sum(1 for _ in consume({"bootstrap.servers": servers.bootstrap_servers}, "departures-dead", [0]))
+
+
+def total_lag(status: dict[str, Any]) -> int | None:
+    lag: int | None = status.get("summary", {}).get("lag")
+    return lag
+
+
+def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers, capsys: Any) -> None:
+    started = time.monotonic()
+    flights.apply(yaml.safe_load(SAMPLE.read_text()))
+    pod = within(30, "the driver's pod", flights.driver)
+    lags: list[int] = []
+
+    def drained() -> bool:
+        lag = total_lag(flights.status())
+        if lag is not None and (not lags or lags[-1] != lag):
+            lags.append(lag)
+        return bool(lags) and lags[-1] == 0 and max(lags) > 10_000
+
+    try:
+        within(300, "lag from above 10,000 to 0", drained)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; lags {lags}\n{flights.told()}") from None
+    flights.wait("Ready", 60)
+    with capsys.disabled():
+        print(f"\n  flights: all read after {time.monotonic() - started:.0f} s, lags seen: {lags}")
+    assert pod["spec"]["serviceAccountName"] == "flights-driver"
+    within(60, "the archive is whole", lambda: archive(servers) == FLIGHTS)
+    assert carrier_days(servers) == (5_442, FLIGHTS)
+    assert dead(servers) == DEAD
+
+
+def test_the_table_of_kubectl_tells(flights: Pipeline) -> None:
+    head, row = flights.kubectl("get", "sp", "flights").splitlines()
+    assert head.split() == ["NAME", "READY", "PHASE", "QUERIES", "LAG", "ROWS/S", "AGE"]
+    assert row.split()[:5] == ["flights", "True", "Running", "3/3", "0"]
+    wide = flights.kubectl("get", "sp", "flights", "-o", "wide").splitlines()[1]
+    for word in ("flights-driver", "s3a://mainstem/checkpoints/flights"):
+        assert word in wide
+
+
+def test_the_status_tells_of_every_query(flights: Pipeline) -> None:
+    status = flights.status()
+    assert [query["name"] for query in status["queries"]] == ["archive", "carrier-days", "dead-letters"]
+    for query in status["queries"]:
+        assert query["state"] in ("Running", "Idle")
+        assert query["pool"] == query["name"]
+        assert {"id", "runId", "batch", "lastProgressTime", "checkpoint"} <= query.keys()
+        [source] = query["sources"]
+        assert (source["lag"], source["partitions"]) == (0, 2)
+        assert (source["good"], source["bad"]) == (FLIGHTS, DEAD)
+        assert json.loads(source["endOffset"])["departures"]
+    assert status["queries"][1]["watermark"].startswith("2013-12-")
+    assert status["queries"][1]["stateRows"] > 0
+    conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
+    assert conditions["Ready"] == conditions["SpecValid"] == conditions["QueriesActive"] == "True"
+    assert conditions["Degraded"] == conditions["DataStalled"] == "False"
+
+
+class Cells(HTMLParser):
+    """The cells of a page's tables, row by row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._in = False
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        self._in = tag == "td" or (self._in and tag != "tr")
+        if tag == "td" and self.rows:
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self._in and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data.strip()
+
+
+def test_pools_and_weights_are_the_documents(flights: Pipeline, tmp_path: Path) -> None:
+    with flights.forwarded(4040, tmp_path) as ui:
+        [application] = fetched(f"{ui}/api/v1/applications")
+        stages = fetched(f"{ui}/api/v1/applications/{application['id']}/stages")
+        assert {stage["schedulingPool"] for stage in stages} >= {"archive", "carrier-days", "dead-letters"}
+        with urllib.request.urlopen(f"{ui}/stages/", timeout=10) as page:
+            cells = Cells()
+            cells.feed(page.read().decode())
+    pools = {row[0]: (row[1], row[2]) for row in cells.rows if len(row) >= 6}
+    # Spark's page of pools: name, minimum share, weight.
+    assert pools["archive"] == ("0", "2")
+    assert pools["carrier-days"] == ("1", "3")
+    assert pools["dead-letters"] == ("0", "1")
+
+
+def fetched(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.load(answer)
+
+
+def test_suspend_drains_and_resume_goes_on(
+    flights: Pipeline, servers: Servers, demo: dict[str, ModuleType]
+) -> None:
+    flights.patch(suspend=True)
+    status = flights.phase("Suspended", 120)
+    told = status["lastTermination"]
+    assert (told["outcome"], told["exitCode"]) == ("drained", 0), told
+    assert {query["name"]: query["batch"] for query in told["queries"]}.keys() == {
+        "archive",
+        "carrier-days",
+        "dead-letters",
+    }
+    assert flights.driver() is None
+    assert status["summary"]["queries"] == "0/3"
+    assert "lag" not in status["summary"]
+    assert all("rowsPerSecond" not in query and "lag" not in query for query in status["queries"])
+    again = [line for line in demo["replay"].records() if line.startswith(b"{") and line.endswith(b"}")]
+    records = (Record(None, line, partition=index % 2) for index, line in enumerate(again[-MORE:]))
+    produce(new_producer({"bootstrap.servers": servers.bootstrap_servers}), "departures", records)
+    flights.patch(suspend=False)
+    flights.wait("Ready", 120)
+    within(120, "the new flights are read", lambda: archive(servers) == FLIGHTS + MORE)
+    within(60, "and counted", lambda: carrier_days(servers)[1] == FLIGHTS + MORE)
+    assert dead(servers) == DEAD
+    assert flights.status()["attempt"] == 2
+
+
+def test_delete_leaves_the_data_and_nothing_else(flights: Pipeline, servers: Servers) -> None:
+    before = {prefix: len(servers.keys(prefix)) for prefix in ("flights/", "checkpoints/flights/")}
+    flights.delete()
+    kinds = "pods,services,configmaps,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets"
+
+    def left() -> list[str]:
+        labels = "app.kubernetes.io/managed-by=mainstem-operator"
+        return flights.kubectl("get", kinds, "-l", labels, "-o", "name").split()
+
+    within(60, "nothing is left", lambda: not left())
+    after = {prefix: len(servers.keys(prefix)) for prefix in before}
+    assert after.keys() == before.keys()
+    assert all(after[prefix] >= before[prefix] > 0 for prefix in before)
+    assert archive(servers) == FLIGHTS + MORE

@@ -1,0 +1,235 @@
+"""What may happen to a pipeline on a cluster: broken changes, an operator that dies, ends, deleted namespaces.
+
+Each test has a pipeline of its own, small: made-up rows, no broker.
+"""
+
+import copy
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers, allowed, within
+from harness.cluster.base import Cluster
+
+
+pytestmark = pytest.mark.timeout(600)
+SMALL = yaml.safe_load("""
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: small}
+spec:
+  connections:
+    - name: store
+      s3: {buckets: [mainstem], endpoint: "http://s3:7070", pathStyle: true, secretRef: {name: s3}}
+  sources: [{name: ticks, rate: {rowsPerSecond: 5}}]
+  queries:
+    - {name: show, from: ticks, to: [{name: out, console: {numRows: 1}}], trigger: {processingTime: 1 second}}
+  checkpoints: {location: "s3a://mainstem/checkpoints/small"}
+  drain: {timeout: 20 seconds}
+  driver:
+    cores: 1
+    resources: {requests: {cpu: 100m, memory: 1Gi}, limits: {memory: 1Gi}}
+""")
+
+
+def small(name: str, **spec: Any) -> dict[str, Any]:
+    """A small document, with a checkpoint of its own."""
+    document = copy.deepcopy(SMALL)
+    document["metadata"]["name"] = name
+    document["spec"]["checkpoints"]["location"] += f"-{name}-{secrets.token_hex(3)}"
+    document["spec"] |= spec
+    return dict(document)
+
+
+@pytest.fixture(scope="module")
+def servers(stage_servers: Any) -> Servers:
+    found: Servers = stage_servers("lives")
+    return found
+
+
+@pytest.fixture
+def pipeline(cluster: Cluster, release: None, servers: Servers, request: Any) -> Iterator[Pipeline]:
+    found = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
+    yield found
+    found.kubectl("delete", "streamingpipeline", found.name, "--ignore-not-found", "--timeout=90s")
+
+
+def uid(pipeline: Pipeline) -> str:
+    pod = pipeline.driver()
+    assert pod is not None
+    return str(pod["metadata"]["uid"])
+
+
+def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name))
+    pipeline.wait("Ready", 120)
+    before = uid(pipeline)
+    pipeline.patch(
+        queries=[
+            {
+                "name": "show",
+                "from": "ticks",
+                "outputMode": "complete",
+                "to": [{"name": "out", "console": {}}],
+            }
+        ]
+    )
+    within(30, "SpecValid=False", lambda: pipeline.condition("SpecValid").get("status") == "False")
+    assert pipeline.condition("SpecValid")["reason"] == "OutputModeNotAllowed"
+    # What the rules take and the API server refuses, when it is asked before the driver is stopped.
+    good = small(pipeline.name)["spec"]["queries"]
+    pipeline.patch(
+        queries=good,
+        driver={
+            "template": {
+                "spec": {"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}
+            }
+        },
+    )
+    told = within(
+        30, "PodRefused", lambda: (c := pipeline.condition("SpecValid")).get("reason") == "PodRefused" and c
+    )
+    assert "violates PodSecurity" in told["message"]
+    time.sleep(3)
+    assert uid(pipeline) == before
+    assert pipeline.condition("DriverRunning")["status"] == "True"
+    assert pipeline.status()["phase"] == "Running"
+
+
+def test_an_operator_that_dies_is_missed_by_nobody(cluster: Cluster, pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name))
+    pipeline.wait("Ready", 120)
+    before, status = uid(pipeline), pipeline.status()
+    here = ("-n", OPERATOR_NAMESPACE)
+    cluster.kubectl(*here, "delete", "pods", "--all", "--grace-period=0", "--force")
+    cluster.kubectl(*here, "rollout", "status", "deployment/mainstem", "--timeout=60s")
+    time.sleep(5)
+    assert uid(pipeline) == before
+    assert pipeline.status()["attempt"] == status["attempt"]
+    assert pipeline.condition("Ready")["status"] == "True"
+    pipeline.patch(suspend=True)
+    assert pipeline.phase("Suspended", 60)["lastTermination"]["outcome"] == "drained"
+
+
+def test_a_pipeline_that_comes_to_an_end_is_complete(pipeline: Pipeline, servers: Servers) -> None:
+    servers.create_topic(pipeline.name, 1)
+    document = small(
+        pipeline.name,
+        sources=[
+            {
+                "name": "events",
+                "kafka": {
+                    "connection": "broker",
+                    "subscribe": [pipeline.name],
+                    "startingOffsets": "earliest",
+                },
+            }
+        ],
+        queries=[
+            {
+                "name": "show",
+                "from": "events",
+                "to": [{"name": "out", "console": {}}],
+                "trigger": {"availableNow": True},
+            }
+        ],
+    )
+    document["spec"]["connections"].append({"name": "broker", "kafka": {"bootstrapServers": "kafka:9092"}})
+    pipeline.apply(document)
+    pipeline.wait("Complete", 120)
+    status = pipeline.status()
+    assert status["phase"] == "Completed"
+    assert status["summary"]["queries"] == "1/1"
+    within(30, "the driver is removed", lambda: pipeline.driver() is None)
+
+
+def test_an_empty_topic_is_ready(pipeline: Pipeline, servers: Servers) -> None:
+    servers.create_topic(pipeline.name, 1)
+    document = small(
+        pipeline.name,
+        sources=[{"name": "events", "kafka": {"connection": "broker", "subscribe": [pipeline.name]}}],
+        queries=[{"name": "show", "from": "events", "to": [{"name": "out", "console": {}}]}],
+    )
+    document["spec"]["connections"].append({"name": "broker", "kafka": {"bootstrapServers": "kafka:9092"}})
+    pipeline.apply(document)
+    pipeline.wait("Ready", 120)
+    assert pipeline.condition("DataFlowing")["status"] == "Unknown"
+
+
+def test_a_dead_driver_leaves_no_healthy_number(pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name, restart={"backoff": "60 seconds"}))
+    pipeline.wait("Ready", 120)
+    within(30, "rows move", lambda: pipeline.status()["summary"].get("rowsPerSecond"))
+    pipeline.kubectl("exec", f"{pipeline.name}-driver", "--", "python", "-c", KILL)
+    status = pipeline.phase("BackingOff", 60)
+    assert status["restarts"] == 1
+    assert status["lastTermination"]["reason"] in ("JvmLost", "Killed", "Error")
+    assert status["summary"] == {"queries": "0/1"}
+    assert all(query["state"] == "Stopped" and "rowsPerSecond" not in query for query in status["queries"])
+    conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
+    assert conditions["Ready"] == conditions["DriverRunning"] == "False"
+    assert "DataFlowing" not in conditions
+    assert pipeline.log(), "the log of a driver that failed is there to be read"
+
+
+KILL = """
+import os, signal
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            if file.read().split(b"\\0")[0].endswith(b"java"):
+                os.kill(int(pid), signal.SIGKILL)
+    except OSError:
+        pass
+"""
+"""Ends the JVM below the driver."""
+
+
+def test_driver_a_cannot_write_the_status_of_b(cluster: Cluster, pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name))
+    within(
+        30, "the role", lambda: f"{pipeline.name}-driver" in pipeline.kubectl("get", "roles", "-o", "name")
+    )
+    account = f"system:serviceaccount:{pipeline.namespace}:{pipeline.name}-driver"
+
+    def may(*words: str) -> bool:
+        return allowed(cluster, pipeline.namespace, account, *words)
+
+    assert within(
+        10, "its own", lambda: may("patch", f"streamingpipelines/{pipeline.name}", "--subresource=status")
+    )
+    assert not may("patch", "streamingpipelines/other", "--subresource=status")
+    assert not may("patch", f"streamingpipelines/{pipeline.name}")
+    for words in (("get", "secrets"), ("list", "pods"), ("create", "pods"), ("get", "configmaps")):
+        assert not may(*words), words
+
+
+def test_a_namespace_that_is_deleted_ends_within_the_drain(
+    cluster: Cluster, release: None, stage_servers: Any
+) -> None:
+    servers = stage_servers("short-lived-pipelines")
+    pipelines = [Pipeline(cluster, servers.namespace, f"p{index}") for index in range(2)]
+    for pipeline in pipelines:
+        pipeline.apply(small(pipeline.name))
+    for pipeline in pipelines:
+        pipeline.wait("Ready", 180)
+    started = time.monotonic()
+    cluster.kubectl("delete", "namespace", servers.namespace, "--timeout=120s", timeout=130)
+    assert (
+        time.monotonic() - started < 20 + 30 + 30
+    )  # drain.timeout, what comes after it, and the namespace's own end
+
+
+def test_events_tell_of_transitions_only(pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name))
+    pipeline.wait("Ready", 120)
+    time.sleep(12)  # a report of the driver's, which is none of an event's business
+    found = json.loads(pipeline.kubectl("get", "events", "-o", "json"))["items"]
+    mine = [event["reason"] for event in found if event["involvedObject"]["name"] == pipeline.name]
+    assert mine.count("DriverStarting") == 1
+    assert mine.count("Ready") == 1
+    assert len(mine) <= 3, mine

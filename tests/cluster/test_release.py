@@ -1,0 +1,92 @@
+"""The operator's release on a cluster: its self-test, an upgrade, an uninstallation; running pipelines do not notice.
+
+The tests of this file tell one story, in their order; at its end the release is as it was.
+"""
+
+import subprocess
+import time
+from typing import Any
+
+import pytest
+from cluster.stage import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, within
+from cluster.test_lives import small, uid
+from harness import gotools
+from harness.cluster.base import Cluster
+from harness.images import Image
+
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.story]
+
+
+@pytest.fixture(scope="module")
+def servers(stage_servers: Any) -> Servers:
+    found: Servers = stage_servers("releases")
+    return found
+
+
+@pytest.fixture(scope="module")
+def pipeline(cluster: Cluster, release: None, servers: Servers) -> Pipeline:
+    found = Pipeline(cluster, servers.namespace, "steady")
+    found.apply(small("steady"))
+    found.wait("Ready", 180)
+    return found
+
+
+def upgrade(cluster: Cluster, images: dict[str, Image], *more: str) -> None:
+    values = image_values(images["operator"], images["app"])
+    helm(cluster, "upgrade", "--install", "mainstem", str(CHART), *values, *more, "--wait", "--timeout=120s")
+
+
+def test_helm_test_passes(cluster: Cluster, release: None) -> None:
+    assert "Phase:          Succeeded" in helm(cluster, "test", "mainstem", "--timeout=90s")
+
+
+def test_an_upgrade_restarts_nobody(cluster: Cluster, images: dict[str, Image], pipeline: Pipeline) -> None:
+    before, attempt = uid(pipeline), pipeline.status()["attempt"]
+    upgrade(cluster, images, "--set-string=driver.image.tag=another", "--set=resyncSeconds=5")
+    time.sleep(12)  # two looks of the new operator's
+    assert uid(pipeline) == before
+    assert pipeline.status()["attempt"] == attempt
+    assert pipeline.condition("Ready")["status"] == "True"
+    upgrade(cluster, images)
+
+
+def test_an_uninstallation_leaves_pipelines_running(cluster: Cluster, pipeline: Pipeline) -> None:
+    before = uid(pipeline)
+    helm(cluster, "uninstall", "mainstem", "--wait")
+    time.sleep(3)
+    assert uid(pipeline) == before
+    assert pipeline.get()["metadata"]["name"] == "steady"
+    assert "streamingpipelines.mainstem.dev" in cluster.kubectl("get", "crd", "-o", "name")
+
+
+def test_the_runbooks_command_frees_what_is_left(
+    cluster: Cluster, pipeline: Pipeline, servers: Servers
+) -> None:
+    other = Pipeline(cluster, servers.namespace, "stuck")
+    other.apply(
+        small("stuck", suspend=True) | {"metadata": {"name": "stuck", "finalizers": ["mainstem.dev/drain"]}}
+    )
+    other.kubectl("delete", "streamingpipeline", "stuck", "--wait=false")
+    time.sleep(1)
+    assert other.get()["metadata"]["deletionTimestamp"]
+    command = (CHART / "files" / "release-pipelines.sh").read_text()
+    folder = gotools.kubernetes().build().path
+    env = {"PATH": f"{folder}:/usr/bin:/bin", "KUBECONFIG": str(cluster.kubeconfig), "HOME": "/nonexistent"}
+    done = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    within(30, "it is gone", lambda: not other.kubectl("get", "sp", "stuck", "--ignore-not-found").strip())
+
+
+def test_installed_again_it_takes_over_what_runs(
+    cluster: Cluster, images: dict[str, Image], pipeline: Pipeline
+) -> None:
+    before = uid(pipeline)
+    upgrade(cluster, images)
+    within(
+        60, "the finalizer", lambda: pipeline.get()["metadata"].get("finalizers") == ["mainstem.dev/drain"]
+    )
+    assert uid(pipeline) == before
+    pods = cluster.kubectl("-n", OPERATOR_NAMESPACE, "get", "pods", "-o", "name")
+    assert "pod/mainstem" in pods
+    pipeline.delete()
