@@ -1,0 +1,310 @@
+"""Driver pods and executor templates: what is ours and what is the user's; restricted; and no secret's value in them.
+
+The golden files are written anew by `python -m unit.test_operator_pods` in `tests`.
+"""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from documents import VALID, document
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.errors import SpecInvalid
+from mainstem.spec.document import read_object
+from mainstem_operator import objects, pods
+from mainstem_operator.judge import Revision, judge
+from mainstem_operator.podtemplate import built, merged
+from mainstem_operator.settings import Settings
+from unit.operating import SETTINGS, SPEC, body, revision
+
+
+GOLDEN = Path(__file__).parent / "golden"
+DOCUMENTS = ["kafka-to-parquet", "executors-templates"]
+
+
+def resource(name: str) -> dict[str, Any]:
+    found = document(name)
+    found["metadata"] |= {"namespace": "ns", "uid": "uid-1", "generation": 3}
+    return found
+
+
+def runs(of: dict[str, Any]) -> Revision:
+    """A revision, durable or not."""
+    found = judge(of).revision
+    return found or Revision("00000000", read_object(of).pipeline, "")
+
+
+def both(of: dict[str, Any], settings: Settings = SETTINGS) -> list[dict[str, Any]]:
+    rev = runs(of)
+    made = [pods.driver_pod(of, rev, settings, attempt=2), pods.executor_template(of, rev, settings)]
+    return [pod for pod in made if pod is not None]
+
+
+def golden(name: str) -> str:
+    return yaml.safe_dump_all(both(resource(name)), sort_keys=True, width=120)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_pods_are_those_of_the_golden_files(name: str) -> None:
+    assert golden(name) == (GOLDEN / f"{name}.pods.yaml").read_text(encoding="utf-8")
+
+
+# -- the restricted level of pod security, by its text -----------------------------------------------------------
+
+
+def offences(pod: dict[str, Any]) -> list[str]:
+    spec, found = pod["spec"], []
+    if any(spec.get(field) for field in ("hostNetwork", "hostPID", "hostIPC")):
+        found.append("host namespaces")
+    kinds = {
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    }
+    found += [
+        f"volume {one['name']}" for one in spec.get("volumes", ()) if not (one.keys() - {"name"}) <= kinds
+    ]
+    above = spec.get("securityContext", {})
+    for container in [*spec["containers"], *spec.get("initContainers", ())]:
+        own = container.get("securityContext", {})
+        name = container["name"]
+        if own.get("allowPrivilegeEscalation") is not False:
+            found.append(f"{name} may escalate")
+        if own.get("capabilities", {}).get("drop") != ["ALL"] or own["capabilities"].get("add"):
+            found.append(f"{name} has capabilities")
+        if (
+            not own.get("runAsNonRoot", above.get("runAsNonRoot"))
+            or own.get("runAsUser", above.get("runAsUser")) == 0
+        ):
+            found.append(f"{name} runs as root")
+        if own.get("seccompProfile", above.get("seccompProfile", {})).get("type") not in (
+            "RuntimeDefault",
+            "Localhost",
+        ):
+            found.append(f"{name} without seccomp")
+        if own.get("readOnlyRootFilesystem") is not True:
+            found.append(f"{name} writes its root")
+        if any(port.get("hostPort") for port in container.get("ports", ())):
+            found.append(f"{name} on a host's port")
+    return found
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_every_pod_of_ours_is_restricted(name: str) -> None:
+    for pod in both(resource(name)):
+        ours = copy.deepcopy(pod)
+        ours["spec"]["containers"] = ours["spec"]["containers"][:1]  # a sidecar is the user's own
+        ours["spec"].pop("initContainers", None)
+        assert offences(ours) == []
+        assert ours["spec"]["containers"][0]["name"] in ("driver", "executor")
+        assert ours["spec"]["restartPolicy"] == "Never"
+
+
+def test_the_check_of_pod_security_can_fail() -> None:
+    [pod] = both(resource("smallest"))
+    pod["spec"]["securityContext"]["runAsUser"] = 0
+    pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"] = True
+    pod["spec"]["volumes"].append({"name": "host", "hostPath": {"path": "/"}})
+    assert offences(pod) == ["volume host", "driver may escalate", "driver runs as root"]
+
+
+# -- templates ------------------------------------------------------------------------------------------------------
+
+WORDS = st.text("abc", min_size=1, max_size=3)
+MAPPINGS = st.dictionaries(WORDS, WORDS, max_size=3)
+ENV = st.lists(
+    st.fixed_dictionaries({"name": WORDS, "value": WORDS}), max_size=3, unique_by=lambda one: one["name"]
+)
+VOLUMES = st.lists(
+    st.fixed_dictionaries({"name": WORDS, "emptyDir": st.just({})}),
+    max_size=3,
+    unique_by=lambda one: one["name"],
+)
+TEMPLATES = st.fixed_dictionaries(
+    {},
+    optional={
+        "metadata": st.fixed_dictionaries({}, optional={"labels": MAPPINGS, "annotations": MAPPINGS}),
+        "spec": st.fixed_dictionaries(
+            {},
+            optional={
+                "nodeSelector": MAPPINGS,
+                "priorityClassName": WORDS,
+                "tolerations": st.lists(st.fixed_dictionaries({"key": WORDS}), max_size=3),
+                "volumes": VOLUMES,
+                "securityContext": st.fixed_dictionaries(
+                    {}, optional={"runAsUser": st.just(5), "sysctls": st.just([])}
+                ),
+                "containers": st.lists(
+                    st.fixed_dictionaries(
+                        {"name": st.sampled_from(["driver", "side"])},
+                        optional={
+                            "env": ENV,
+                            "volumeMounts": st.just([{"name": "data", "mountPath": "/data"}]),
+                            "image": st.just("side:1"),
+                        },
+                    ),
+                    max_size=2,
+                    unique_by=lambda one: one["name"],
+                ),
+            },
+        ),
+    },
+)
+
+
+def contains(whole: Any, part: Any) -> bool:
+    """Whether all that a part says is so in the whole; lists of things with names by their names."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(
+            key in whole and contains(whole[key], part[key]) for key in part
+        )
+    if isinstance(part, list):
+        return all(any(contains(found, wanted) for found in whole) for wanted in part)
+    return bool(whole == part)
+
+
+@given(TEMPLATES)
+def test_what_is_owned_wins_over_the_template_and_the_template_over_defaults(
+    template: dict[str, Any],
+) -> None:
+    of = body()
+    rev = revision(of)
+    owned = pods.driver_pod(of, rev, SETTINGS, attempt=1)
+    defaults = {
+        "spec": {
+            "securityContext": owned["spec"].pop("securityContext"),
+            "containers": [
+                {
+                    "name": "driver",
+                    "securityContext": owned["spec"]["containers"][0].pop("securityContext"),
+                }
+            ],
+        }
+    }
+    kept = copy.deepcopy(template)
+    made = built(defaults, template, owned)
+    assert template == kept, "the template is not changed"
+    assert contains(made, owned)
+    assert made["spec"]["containers"][0]["name"] == "driver"
+    free = copy.deepcopy(template)
+    for container in free.get("spec", {}).get("containers", ()):
+        if container["name"] == "driver":
+            container.pop("image", None)
+    assert contains(made, free)
+    assert built(defaults, template, made) == made, "merging again changes nothing"
+    assert offences({**made, "spec": {**made["spec"], "containers": made["spec"]["containers"][:1]}}) == []
+
+
+VALUES = st.recursive(
+    WORDS,
+    lambda inner: st.dictionaries(WORDS, inner, max_size=3) | st.lists(inner, max_size=3, unique_by=repr),
+    max_leaves=8,
+)
+
+
+@given(VALUES, VALUES)
+def test_merging_is_idempotent_and_spares_its_arguments(under: Any, over: Any) -> None:
+    before = copy.deepcopy((under, over))
+    once = merged(under, over)
+    assert (under, over) == before
+    assert merged(once, over) == once
+    assert merged({}, {"a": over}) == {"a": over}
+
+
+def test_lists_are_merged_by_what_names_their_entries() -> None:
+    mounts = [{"name": "a", "mountPath": "/a"}, {"name": "a", "mountPath": "/b"}]
+    assert merged({"volumeMounts": mounts}, {"volumeMounts": [{"name": "x", "mountPath": "/b"}]}) == {
+        "volumeMounts": [{"name": "a", "mountPath": "/a"}, {"name": "x", "mountPath": "/b"}]
+    }
+    tolerations = [{"key": "spot", "operator": "Exists"}]
+    assert merged({"tolerations": tolerations}, {"tolerations": tolerations}) == {"tolerations": tolerations}
+
+
+def test_the_template_of_a_document_cannot_take_what_is_ours() -> None:
+    """Whatever a template may say by the rules, what it may not say is not said by the merge either."""
+    hostile = {"metadata": {"labels": {"app.kubernetes.io/component": "x", "team": "data"}}}
+    of = body(driver={"template": hostile})
+    with pytest.raises(SpecInvalid):
+        read_object(of)
+    fine = body(driver={"template": {"metadata": {"labels": {"team": "data"}}}})
+    made = pods.driver_pod(fine, revision(fine), SETTINGS, attempt=1)
+    assert made["metadata"]["labels"] == {**objects.labels("ticks", "driver"), "team": "data"}
+
+
+# -- images, secrets, revisions -------------------------------------------------------------------------------------
+
+
+def test_the_image_is_the_documents_or_the_operators() -> None:
+    own = body(image="registry.example/own:3", imagePullPolicy="Always", imagePullSecrets=[{"name": "mine"}])
+    settings = Settings("registry.example/default:1", "Never", ("ours",))
+    [mine], [default] = both(own, settings), both(body(), settings)
+    containers = [pod["spec"]["containers"][0] for pod in (mine, default)]
+    assert [one["image"] for one in containers] == ["registry.example/own:3", "registry.example/default:1"]
+    assert [one["imagePullPolicy"] for one in containers] == ["Always", "Never"]
+    assert [
+        {one["name"]: one.get("value") for one in container["env"]}["MAINSTEM_IMAGE"]
+        for container in containers
+    ] == ["registry.example/own:3", "registry.example/default:1"]
+    assert mine["spec"]["imagePullSecrets"] == [{"name": "mine"}, {"name": "ours"}]
+
+
+def test_secrets_are_files_and_nothing_else() -> None:
+    of = resource("s3-own-endpoint")
+    names = [
+        one["s3"]["secretRef"]["name"]
+        for one in of["spec"]["connections"]
+        if "secretRef" in one.get("s3", {})
+    ]
+    assert names
+    [pod] = both(of)
+    volumes = {one["secret"]["secretName"] for one in pod["spec"]["volumes"] if "secret" in one}
+    assert volumes == set(names)
+    for container in pod["spec"]["containers"]:
+        assert not [one for one in container["env"] if "secretKeyRef" in one.get("valueFrom", {})]
+        for mount in container["volumeMounts"]:
+            if mount["mountPath"].startswith("/etc/mainstem/secrets/"):
+                assert mount["readOnly"]
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_a_revision_does_not_depend_on_who_looks(name: str) -> None:
+    of = resource(name)
+    rev = runs(of)
+    later = copy.deepcopy(of)
+    later["metadata"] |= {"generation": 9, "uid": "other", "resourceVersion": "77"}
+    later["spec"]["suspend"] = True
+    assert runs(later).name == rev.name
+
+
+def test_a_revision_says_what_runs() -> None:
+    first = revision(body())
+    assert revision(body(suspend=True)).name == first.name
+    assert revision(body(timeZone="UTC")).name == first.name, "a default that is written out"
+    assert revision(body(SPEC, suspend=None)).name == first.name
+    for change in ({"timeZone": "Asia/Kolkata"}, {"image": "other:1"}, {"executors": {"instances": 1}}):
+        assert revision(body(**change)).name != first.name
+
+
+def test_a_revision_is_read_back_from_its_document() -> None:
+    from mainstem_operator.judge import recalled
+
+    rev = revision(resource("kafka-to-parquet"))
+    assert recalled(rev.text, rev.name).pipeline == rev.pipeline
+    made = objects.document(resource("kafka-to-parquet"), rev, None)
+    assert made["metadata"]["name"] == f"archive-{rev.name}"
+    assert made["immutable"] is True
+    assert len(json.dumps(made)) < 1_000_000
+
+
+if __name__ == "__main__":
+    for wanted in DOCUMENTS:
+        (GOLDEN / f"{wanted}.pods.yaml").write_text(golden(wanted), encoding="utf-8")
