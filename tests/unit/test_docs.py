@@ -4,15 +4,23 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
+import yaml
 from mainstem.errors import Exit
+from mainstem.schema.crd import crd
 from mainstem.spec.document import read_text
+from mainstem.spec.status import Phase
+from mainstem_operator.judge import judge
 
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 RUNBOOK = ROOT / "docs" / "runbook.md"
+CLUSTER = ROOT / "docs" / "cluster.md"
+APP = ROOT / "app" / "src" / "mainstem"
+OPERATOR = ROOT / "operator" / "src" / "mainstem_operator"
 PAGES = sorted([README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 CAMEL = re.compile(r"(?!False$|True$)(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]+")
 TAKES_A_REASON = {
@@ -21,9 +29,51 @@ TAKES_A_REASON = {
     "Refusal": slice(1, None),
     "_problem": slice(1, None),
     "_sign": slice(1, None),
+    "came": slice(1, 2),
     "problem": slice(1, None),
 }
 """Calls that take a reason without its name, and where."""
+DECIDING = ("conditions", "driverpod", "health", "judge", "past", "plan", "policies", "reconcile", "report")
+"""Modules of the operator that say something of a pipeline."""
+CONDITIONS = {"Ready", "SpecValid", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
+OF_KUBERNETES = {
+    # The kubelet's and the scheduler's words, which conditions take over.
+    "ContainerCannotRun",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "DeadlineExceeded",
+    "DriverUnschedulable",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "Evicted",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "NodeShutdown",
+    "OOMKilled",
+    "Preempting",
+    "StartError",
+}
+NO_REASON = {
+    # Words of Kubernetes' that the operator compares with or writes elsewhere.
+    *(
+        "ContainerCreating",
+        "PodInitializing",
+        "PodScheduled",
+        "Succeeded",
+        "Unschedulable",
+        "Normal",
+        "Warning",
+    ),
+    # States of a query that are none of a pipeline.
+    *("Cut", "Drained", "Idle", "Restarting", "Stopped", "Driver", "Never"),
+    # Conditions' other status, beside the two that are Python's words too; and a class of PyYAML's.
+    *("Unknown", "CSafeDumper"),
+}
+NO_FAULT = {
+    *("Accepted", "AllActive", "AsAsked", "Completed", "Drained", "Progressing", "Running", "RowsRead"),
+    *("Scheduled", "Suspended", "Idle"),
+}
+"""Reasons that say that all is well: on the page of the cluster, not in the runbook."""
 
 
 def text(page: Path) -> str:
@@ -64,8 +114,36 @@ def reasons_of(module: Path) -> Iterator[str]:
 
 def reasons() -> dict[str, str]:
     """Reason -> a module that gives it."""
-    modules = sorted((ROOT / "app" / "src" / "mainstem").rglob("*.py"))
-    return {reason: module.name for module in modules for reason in reasons_of(module)}
+    modules = sorted([*APP.rglob("*.py"), *OPERATOR.rglob("*.py")])
+    found = {reason: module.name for module in modules for reason in reasons_of(module)}
+    found.pop("Pod", None)  # how a line of Kubernetes' client ends, which a driver leaves out of its log
+    return found
+
+
+def said() -> dict[str, str]:
+    """Every CamelCase word that the operator may say of a pipeline -> its module; `NO_REASON` is all that it does not mean."""
+    found = {}
+    for name in DECIDING:
+        for node in ast.walk(ast.parse(text(OPERATOR / f"{name}.py"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and CAMEL.fullmatch(node.value):
+                found[node.value] = name
+    return found
+
+
+def faults() -> set[str]:
+    """The reasons among them that somebody has to look up."""
+    return set(said()) - NO_REASON - NO_FAULT - CONDITIONS - set(get_args(Phase)) | OF_KUBERNETES
+
+
+def imported(module: Path) -> set[str]:
+    """The packages that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(text(module))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
@@ -76,6 +154,13 @@ def test_every_make_target_that_is_named_exists(name: str) -> None:
     assert wanted <= targets
 
 
+def test_every_make_target_is_named() -> None:
+    targets = set(re.findall(r"^\t?([a-z][a-z-]*):.*## ", text(ROOT / "Makefile"), re.MULTILINE))
+    assert {"test-cluster", "images", "cluster-load"} <= targets
+    named_ones = set(re.findall(r"`make ([a-z-]+)`", text(ROOT / "CONTRIBUTING.md")))
+    assert targets - named_ones == set()
+
+
 def test_documents_in_the_readme_are_valid() -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", text(README), re.DOTALL)
     documents = [block for block in blocks if block.startswith("apiVersion: mainstem.dev")]
@@ -83,6 +168,27 @@ def test_documents_in_the_readme_are_valid() -> None:
     for document in documents:
         assert read_text(document, "README.md")[0].warnings == ()
     assert min(len(document.splitlines()) for document in documents) <= 20
+
+
+def test_a_document_of_the_readme_runs_on_a_cluster_with_the_servers_of_k8s_dev() -> None:
+    chapter = text(README).partition("\n## On Kubernetes\n")[2].partition("\n## ")[0]
+    [document] = re.findall(r"```yaml\n(.*?)```", chapter, re.DOTALL)
+    body = yaml.safe_load(document)
+    assert judge(body).reason == "Accepted"
+    dev = [part for file in ROOT.glob("k8s/dev/*.yaml") for part in yaml.safe_load_all(text(file))]
+    there = {(part["kind"], part["metadata"]["name"]) for part in dev}
+    [connection] = body["spec"]["connections"]
+    host = re.fullmatch(r"http://(\w+):\d+", connection["s3"]["endpoint"])
+    assert host
+    assert {("Service", host[1]), ("Secret", connection["s3"]["secretRef"]["name"])} <= there
+
+
+def test_a_newcomer_needs_eight_commands_at_most() -> None:
+    chapter = text(README).partition("\n## On Kubernetes\n")[2].partition("\n## ")[0]
+    first = re.findall(r"```console\n(.*?)```", chapter, re.DOTALL)[0]
+    commands = [line for line in first.splitlines() if line.startswith("$ ")]
+    assert 4 <= len(commands) <= 8
+    assert "kind itself was not run" in chapter
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -109,7 +215,67 @@ def test_every_reason_stands_in_the_runbook() -> None:
 def test_every_reason_of_the_runbook_exists() -> None:
     rows = re.findall(r"^\| `([^`]+)` \|", text(RUNBOOK), re.MULTILINE)
     ours = {reason for reason in rows if CAMEL.fullmatch(reason)}
-    assert ours - set(reasons()) == set()
+    assert ours - set(reasons()) - faults() == set()
+
+
+def test_every_fault_that_the_operator_tells_of_stands_in_the_runbook() -> None:
+    page = text(RUNBOOK)
+    assert {"CheckpointNotDurable", "DriverLost", "PodRefused", "NoProgress", "OOMKilled"} <= faults()
+    assert {reason for reason in faults() if f"`{reason}`" not in page} == set()
+
+
+def test_every_word_that_the_operator_says_stands_on_the_page_of_the_cluster() -> None:
+    page, words = text(CLUSTER), said()
+    assert set(words) >= CONDITIONS | {"AllActive", "DriverLost", "DriverSilent", "Suspending", "Updating"}
+    assert set(words) & NO_REASON >= {"PodScheduled", "Warning"}
+    missing = {word: words[word] for word in words if word not in NO_REASON and f"`{word}`" not in page}
+    assert missing == {}
+
+
+def test_every_word_in_the_table_of_conditions_is_said() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (?:True|False|Unknown) \| (.*?) \|", text(CLUSTER), re.MULTILINE)
+    assert {row[0] for row in rows} == CONDITIONS
+    listed = {word for row in rows for word in re.findall(r"`(\w+)`", row[1])}
+    assert len(listed) > 30
+    assert listed - set(said()) - OF_KUBERNETES - {"Driver", "DriverUnschedulable"} == set()
+
+
+def test_every_phase_has_its_row() -> None:
+    table = text(CLUSTER).partition("\n## Phases\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(get_args(Phase))
+
+
+def test_every_field_of_the_status_has_its_writer() -> None:
+    table = text(CLUSTER).partition("\n## What writes the status\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    fields = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+    assert sorted(word for row in rows for word in re.findall(r"`(\w+)`", row)) == sorted(fields)
+
+
+def test_every_metric_is_on_the_page_of_the_cluster() -> None:
+    page = text(CLUSTER)
+    drivers = re.findall(
+        r"`mainstem_(\w+)(?:\{\w+\})?`", ast.get_docstring(ast.parse(text(APP / "run/metrics.py"))) or ""
+    )
+    operators = re.findall(r'"(mainstem_operator_\w+)"', text(OPERATOR / "metrics.py"))
+    assert len(drivers) > 15
+    assert len(operators) >= 5
+    assert [name for name in drivers if not re.search(rf"`{name}[`{{]", page)] == []
+    assert [name for name in operators if not re.search(rf"`{name}(_total)?[`{{]", page)] == []
+
+
+def test_the_runbook_has_the_command_of_the_chart() -> None:
+    assert (ROOT / "helm/mainstem/files/release-pipelines.sh").read_text().strip() in text(RUNBOOK)
+
+
+def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
+    modules = [*APP.rglob("*.py"), *OPERATOR.rglob("*.py")]
+    of = {
+        name: {str(m.relative_to(ROOT)) for m in modules if name in imported(m)}
+        for name in ("kubernetes", "kopf")
+    }
+    assert of["kubernetes"] == {f"{path.relative_to(ROOT)}/cluster.py" for path in (APP / "run", OPERATOR)}
+    assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in ("__main__", "handlers")}
 
 
 def test_every_scenario_stands_in_its_table() -> None:
