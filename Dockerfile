@@ -91,7 +91,7 @@ COPY --from=app-packages /opt/mainstem /opt/mainstem
 COPY --from=app-jars /wheels/ /
 COPY --from=app-wheels /wheels/ /
 USER 10001:10001
-# After all that it depends on: Java holds the archive against path, size and time of every jar.
-RUN python -m mainstem.run.archive /opt/mainstem/cds/driver.jsa && find /tmp -mindepth 1 -delete
-ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa
 ENTRYPOINT ["/usr/bin/tini", "--", "mainstem"]
+ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa
+# Last, after all that it depends on: Java holds the archive against path, size and time of every jar.
+RUN python -m mainstem.run.archive $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete

@@ -65,8 +65,7 @@ def main(target: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "input").mkdir()
-        for number in (1, 2):
-            (place / "input" / f"{number}.json").write_text(_ROWS + "{\n", encoding="utf-8")
+        (place / "input" / "orders.json").write_text(_ROWS + "{\n", encoding="utf-8")
         (place / "shops.csv").write_text("shop,name\ns0,Bern\ns1,Thun\n", encoding="utf-8")
         (place / "warm-up.yaml").write_text(_DOCUMENT, encoding="utf-8")
         # Compiled once: twice would take longer than it ever gives back in a life of seconds.
