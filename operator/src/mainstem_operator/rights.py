@@ -60,7 +60,7 @@ IN_NAMESPACES: Final = (
     Right(
         "mainstem.dev",
         (_PIPELINES,),
-        ("get", "list", "watch", "patch"),
+        ("list", "watch", "patch"),
         "What is wanted; the finalizer is put on and taken off.",
     ),
     Right(
@@ -84,10 +84,10 @@ IN_NAMESPACES: Final = (
     Right(
         "",
         ("configmaps",),
-        ("create", "delete", "get", "list", "patch"),
+        ("create", "delete", "get", "list"),
         "The documents that drivers run, the last five of each pipeline.",
     ),
-    Right("", ("serviceaccounts",), ("create", "delete", "get", "patch"), "One for each driver."),
+    Right("", ("serviceaccounts",), ("create", "patch"), "One for each driver."),
     Right(
         "",
         ("secrets",),
@@ -98,13 +98,13 @@ IN_NAMESPACES: Final = (
     Right(
         "rbac.authorization.k8s.io",
         ("roles", "rolebindings"),
-        ("create", "delete", "get", "patch"),
+        ("create", "patch"),
         "The rights of each driver.",
     ),
     Right(
         "policy",
         ("poddisruptionbudgets",),
-        ("create", "delete", "get", "patch"),
+        ("create", "delete", "patch"),
         "Where a pipeline asks for one.",
     ),
 )

@@ -1,0 +1,66 @@
+"""The rights of the operator are those that its calls need, and those that it only holds to grant them."""
+
+import re
+from pathlib import Path
+
+import mainstem_operator
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver
+
+
+SOURCES = "".join(
+    path.read_text(encoding="utf-8") for path in Path(mainstem_operator.__file__).parent.glob("*.py")
+)
+RBAC = "rbac.authorization.k8s.io"
+# Server-side apply of what may not be there yet asks for `create` besides `patch`.
+APPLIED = {"create", "patch"}
+USED: dict[tuple[str, str], set[str]] = {
+    ("mainstem.dev", "streamingpipelines"): {"list", "watch", "patch"},  # Kopf's watch and finalizer
+    ("mainstem.dev", "streamingpipelines/status"): {"patch"},
+    ("", "pods"): {"list", "watch", "get", "create", "delete"},
+    ("", "configmaps"): {"get", "create", "list", "delete"},
+    ("", "serviceaccounts"): APPLIED,
+    ("", "secrets"): {"create"},
+    ("", "events"): {"create"},
+    (RBAC, "roles"): APPLIED,
+    (RBAC, "rolebindings"): APPLIED,
+    ("policy", "poddisruptionbudgets"): APPLIED | {"delete"},
+    ("apiextensions.k8s.io", "customresourcedefinitions"): {"get"},
+}
+HELD_FOR_OTHERS: dict[tuple[str, str], set[str]] = {
+    ("mainstem.dev", "streamingpipelines/finalizers"): {
+        "update"
+    },  # admission asks, where owners block deletion
+    ("", "pods"): {"patch", "deletecollection"},  # only to grant it to drivers with executors
+}
+
+
+def table(rights: tuple[Right, ...]) -> dict[tuple[str, str], set[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for right in rights:
+        for resource in right.resources:
+            found.setdefault((right.group, resource), set()).update(right.verbs)
+    return found
+
+
+def test_the_operator_has_what_it_uses_and_no_more() -> None:
+    wanted = {key: set(verbs) for key, verbs in USED.items()}
+    for key, verbs in HELD_FOR_OTHERS.items():
+        wanted.setdefault(key, set()).update(verbs)
+    assert table(IN_CLUSTER + IN_NAMESPACES) == wanted
+
+
+def test_what_is_held_to_be_granted_is_granted() -> None:
+    given = table(driver("p", executors=True))
+    assert HELD_FOR_OTHERS["", "pods"] <= given["", "pods"]
+
+
+def test_the_kinds_that_the_operator_calls_for_are_those_of_the_table() -> None:
+    """The paths of `cluster.py`, so that a new kind cannot come without a right."""
+    [plurals] = re.findall(r"_PLURALS: Final = \{(.*?)\}", SOURCES, re.DOTALL)
+    called = set(re.findall(r': "([a-z]+)"', plurals))
+    assert called | {"events"} == {resource.split("/")[0] for _, resource in USED}
+
+
+def test_a_driver_without_executors_may_only_write_its_own_status() -> None:
+    assert table(driver("p", executors=False)) == {("mainstem.dev", "streamingpipelines/status"): {"patch"}}
+    assert [right.names for right in driver("p", executors=False)] == [("p",)]
