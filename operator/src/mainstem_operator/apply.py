@@ -17,7 +17,7 @@ from mainstem.names import (
 )
 
 from mainstem_operator import objects, pods
-from mainstem_operator.cluster import CONFIG_MAP, POD, Cluster, Object
+from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Object
 from mainstem_operator.judge import Revision
 from mainstem_operator.metrics import STARTS
 from mainstem_operator.plan import Plan, Start
@@ -35,7 +35,8 @@ async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) ->
     if plan.driver_part is not None and plan.driver_part != {
         key: now[key] for key in DRIVERS_PART if key in now
     }:
-        written = await cluster.apply_status(body, plan.driver_part, DRIVER)
+        # A driver may just be writing: what is to be tidied is only what was seen.
+        written = await cluster.apply_status(body, plan.driver_part, DRIVER, unchanged=True)
     if plan.status and plan.status != {key: value for key, value in now.items() if key not in DRIVERS_PART}:
         written = await cluster.apply_status(body, plan.status, OPERATOR)
     return written
@@ -57,6 +58,9 @@ async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, setting
     wanted = objects.access(body, revision)
     if budget := objects.disruption_budget(body, revision):
         wanted.append(budget)
+    elif asked.attempt > 1:
+        of = body["metadata"]
+        await cluster.delete(BUDGET, of["namespace"], driver_name(of["name"]))
     made = [objects.document(body, revision, pods.executor_template(body, revision, settings))]
     if revision.scaled_out:
         made.append(_spark_secret(body))

@@ -65,6 +65,7 @@ class Kind:
 
 POD: Final = Kind("v1", "Pod")
 CONFIG_MAP: Final = Kind("v1", "ConfigMap")
+BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget")
 PIPELINE: Final = Kind("mainstem.dev/v1alpha1", "StreamingPipeline")
 DEFINITION: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
@@ -142,17 +143,28 @@ class Cluster:
                 return None
             raise
 
-    async def apply_status(self, body: Mapping[str, Any], status: Mapping[str, Any], manager: str) -> Object:
-        """Write a manager's whole part of a pipeline's status; what it wrote before and leaves out now is gone."""
+    async def apply_status(
+        self, body: Mapping[str, Any], status: Mapping[str, Any], manager: str, *, unchanged: bool = False
+    ) -> Object | None:
+        """Write a manager's whole part of a pipeline's status; what it wrote before and leaves out now is gone.
+
+        With `unchanged` only where the resource is still the one that was looked at; None where it is not.
+        """
         of = body["metadata"]
+        version = {"resourceVersion": of["resourceVersion"]} if unchanged else {}
         manifest = {
             "apiVersion": PIPELINE.api_version,
             "kind": PIPELINE.kind,
-            "metadata": {"name": of["name"], "namespace": of["namespace"]},
+            "metadata": {"name": of["name"], "namespace": of["namespace"], **version},
             "status": status,
         }
         path = PIPELINE.path(of["namespace"], of["name"], "status")
-        return await self._call("patch", path, "status", manifest, **_applied(manager))
+        try:
+            return await self._call("patch", path, "status", manifest, **_applied(manager))
+        except ApiError as error:
+            if unchanged and error.status == _CONFLICT:
+                return None
+            raise
 
     async def delete(self, kind: Kind, namespace: str, name: str, uid: str = "") -> Object | None:
         """Delete, with the object's own grace; only the one with the uid. Returns it as it is then, None where it is gone."""
@@ -165,7 +177,7 @@ class Cluster:
             if error.status in (_NOT_FOUND, _CONFLICT):
                 return None
             raise
-        return answer if answer.get("kind") == kind.kind else None
+        return answer if answer.get("kind") == kind.kind and _lingers(answer) else None
 
     async def _call(
         self, verb: str, path: str, resource: str, body: Mapping[str, Any] | None = None, **query: Any
@@ -180,6 +192,12 @@ class Cluster:
             raise _error(error) from None
         found: Object = await answer.json()
         return found
+
+
+def _lingers(deleted: Object) -> bool:
+    """True where an object is told to go and is still there: the server answers with it in either case."""
+    about = deleted["metadata"]
+    return bool(about.get("finalizers")) or about.get("deletionGracePeriodSeconds", 0) > 0
 
 
 def _applied(manager: str) -> dict[str, Any]:

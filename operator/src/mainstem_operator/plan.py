@@ -15,7 +15,7 @@ from mainstem.names import driver_name
 from mainstem_operator import driverpod, report, schedule
 from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed, timestamp
 from mainstem_operator.driverpod import Ended
-from mainstem_operator.health import data_flowing, data_stalled, degraded, queries_active
+from mainstem_operator.health import data_flowing, data_stalled, degraded, queries_active, reported
 from mainstem_operator.judge import Revision
 from mainstem_operator.observe import Observed
 from mainstem_operator.past import Past, past
@@ -86,7 +86,9 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
     if not driverpod.running(pod):
         waits = Condition("DriverRunning", FALSE, *driverpod.waits_for(pod))
         status = report.status(seen, before, "Starting", waits, revision=driverpod.revision(pod))
-        return Plan(status, driver_part=report.driver_part(seen))
+        # The driver may be heard of before its container is.
+        heard = reported(seen.status, before.attempt)
+        return Plan(status, driver_part=None if heard else report.driver_part(seen))
     return _running(seen, before, driverpod.revision(pod))
 
 

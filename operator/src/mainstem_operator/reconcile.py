@@ -48,6 +48,7 @@ class Pipeline:
         body: the newest that was seen of the resource.
         pod: the newest that was seen of its driver's pod.
         gone: a pod's last words.
+        buried: the uid of the last pod that is known to be gone.
         heard: when the pod was last read from the server itself, or heard of; None where it has to be read.
         judged: the judgement, and the generation it is of.
         current: what ran last, where the document is refused.
@@ -57,6 +58,7 @@ class Pipeline:
     body: Object | None = None
     pod: Object | None = None
     gone: Object | None = None
+    buried: str = ""
     heard: float | None = None
     judged: tuple[int, Judgement] | None = None
     current: Revision | None = None
@@ -71,10 +73,13 @@ class Pipeline:
         """The same for the driver's pod."""
         if self.pod is not None and _version(pod) < _version(self.pod):
             return
+        uid = pod["metadata"]["uid"]
+        if uid == self.buried and not deleted:
+            return  # an answer that the news of its end has overtaken
         if self.heard is not None:
             self.heard = time.monotonic()
         if deleted:
-            self.gone = dict(pod)
+            self.gone, self.buried = dict(pod), uid
         if not deleted:
             self.pod = dict(pod)
         elif self.pod is None or self.pod["metadata"]["uid"] == pod["metadata"]["uid"]:
@@ -166,7 +171,7 @@ class Reconciler:
             return None
         if of.refused is not None and of.refused.holds_for(revision.name):
             return of.refused.words or None
-        again = of.refused is not None and of.refused.revision == revision.name
+        again = _said_before(body) if of.refused is None else of.refused.revision == revision.name
         runs = of.pod is not None and not driverpod.over(of.pod)
         if not again and (not runs or (of.pod and driverpod.revision(of.pod) == revision.name)):
             return None
@@ -200,7 +205,7 @@ class Reconciler:
             of.gone = pod
         left = await apply.stop(self._cluster, pod)
         if left is None:
-            of.pod = None
+            of.pod, of.buried = None, pod["metadata"]["uid"]
         else:
             of.saw_pod(left)
 
@@ -227,6 +232,15 @@ class Reconciler:
         if pod is None or _owned(pod, body):
             return ""
         return f"a pod called {name} is there that is not this pipeline's; remove it, or rename the pipeline"
+
+
+def _said_before(body: Mapping[str, Any]) -> bool:
+    """True where the status has it that the pod was refused: an operator that starts asks, and announces no start."""
+    status = body.get("status") or {}
+    return status.get("observedGeneration") == body["metadata"]["generation"] and any(
+        condition["type"] == "SpecValid" and condition["reason"] == "PodRefused"
+        for condition in status.get("conditions", ())
+    )
 
 
 def _version(thing: Mapping[str, Any]) -> int:
