@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from typing import Final
 
 import click
 import kopf
@@ -12,9 +13,12 @@ from mainstem.schema.crd import GROUP, PLURAL
 from prometheus_client import start_http_server
 
 from mainstem_operator import oplogs
-from mainstem_operator.cluster import DEFINITION, Cluster
+from mainstem_operator.cluster import DEFINITION, ApiError, Cluster
 from mainstem_operator.handlers import Operator
 from mainstem_operator.settings import Settings
+
+
+_RIGHTS: Final = "the chart's ClusterRole lets the operator read it"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,11 +56,19 @@ async def _definition() -> None:
     """The resource's definition is there, and not older than this operator.
 
     Raises:
-        NotReady: `DefinitionMissing`, `DefinitionTooOld`.
+        NotReady: `DefinitionMissing`, `DefinitionTooOld`, `DefinitionUnreadable`, `ApiServerUnreachable`.
     """
     cluster = await Cluster.connect()
     try:
         found = await cluster.get(DEFINITION, "", f"{PLURAL}.{GROUP}")
+    except (OSError, TimeoutError) as error:  # aiohttp's are OSErrors where no server answers
+        raise NotReady(f"the API server does not answer: {error}", reason="ApiServerUnreachable") from None
+    except ApiError as error:
+        raise NotReady(
+            f"the API server refuses to tell of {PLURAL}.{GROUP}: {error}",
+            reason="DefinitionUnreadable",
+            remedy=_RIGHTS,
+        ) from None
     finally:
         await cluster.close()
     remedy = "kubectl apply --server-side -f k8s/crd, or upgrade the chart with crd.install"
