@@ -657,3 +657,10 @@ def test_a_pod_without_any_status_is_adopted() -> None:
     found = next_step(of, running(of))
     assert (phase(found), found.status["attempt"], found.start) == ("Running", 1, None)
     assert found.status["revision"] == revision(of).name
+
+
+def test_a_report_that_comes_before_the_pods_own_is_left_alone() -> None:
+    of = body(status=status("Starting", body(), attempt=2) | reported("Running", attempt=2))
+    assert next_step(of, pod(of, attempt=2)).driver_part is None
+    old = body(status=status("Starting", body(), attempt=2) | reported("Running", attempt=1))
+    assert next_step(old, pod(old, attempt=2)).driver_part is not None
