@@ -85,6 +85,7 @@ servers: setup ## build the real servers that tests use (once; kept in the cache
 	@PYTHONPATH=tests $(BIN)/python -m harness.build
 
 images: servers wheels ## the images of app and operator, and those of the test cluster
+	@sh bootstrap.sh cluster
 	@PYTHONPATH=tests $(BIN)/python -m harness.images
 
 TIERS := spark services apiserver chart cluster
@@ -106,7 +107,8 @@ test-cluster: setup images ## a real cluster: operator, drivers, executors
 test-full: check servers wheels images ## the long sweeps too
 	@$(BIN)/python tests/tiers.py -- $(TIERS)
 
-cluster-up: servers ## a cluster of one node on this machine: kind where Docker is, else bare (Linux, root)
+cluster-up: setup ## a cluster of one node on this machine: kind where Docker answers, else bare (Linux, root)
+	@sh bootstrap.sh go cluster
 	@PYTHONPATH=tests $(BIN)/python -m harness.cluster up
 cluster-down: setup ## take it away, with all that it left
 	@PYTHONPATH=tests $(BIN)/python -m harness.cluster down
@@ -116,7 +118,7 @@ cluster-load: images ## load the images of `make images` into it
 bench-overhead: setup servers ## what Mainstem costs over hand-written PySpark
 	@PYTHONPATH=tests $(BIN)/python bench/overhead.py
 bench-operator: setup servers ## how fast the operator is with a thousand pipelines
-	@PYTHONPATH=tests $(BIN)/python bench/operator.py
+	@PYTHONPATH=tests $(BIN)/python bench/operators.py
 
 clean: ## what make made in this checkout
 	rm -rf build dist .venv $(JARS)

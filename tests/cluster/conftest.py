@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from cluster.pods import load_tool
-from cluster.stage import CHART, OPERATOR_NAMESPACE, Servers, helm, image_values
+from cluster.stage import CHART, OPERATOR_NAMESPACE, Servers, helm, image_values, namespace
 from harness import gotools
 from harness.cluster.base import Cluster
 from harness.cluster.choose import provider
@@ -59,19 +59,19 @@ def stage_servers(
     cluster: Cluster, images: dict[str, Image], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Servers]]:
     """Makes a namespace that enforces the restricted level, with a broker and a store in it."""
-    made: dict[str, Servers] = {}
+    made: list[Servers] = []
 
-    def make(namespace: str) -> Servers:
-        if namespace not in made:
-            cluster.kubectl("create", "namespace", namespace)
-            cluster.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
-            folder = tmp_path_factory.mktemp(namespace)
-            made[namespace] = Servers(cluster, namespace, images["kafka"], images["s3"], folder)
-        return made[namespace]
+    def make(name: str) -> Servers:
+        name = f"{name}-{secrets.token_hex(3)}"
+        namespace(cluster, name)
+        folder = tmp_path_factory.mktemp(name)
+        made.append(Servers(cluster, name, images["kafka"], images["s3"], folder))
+        return made[-1]
 
     yield make
-    for servers in made.values():
+    for servers in made:
         servers.close()
+        cluster.kubectl("delete", "namespace", servers.namespace, "--ignore-not-found", "--wait=false")
 
 
 @pytest.fixture(scope="session")

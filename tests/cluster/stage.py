@@ -32,6 +32,13 @@ def within(seconds: float, what: str, holds: Callable[[], Any]) -> Any:
     return found
 
 
+def namespace(cluster: Cluster, name: str) -> None:
+    """Make a namespace that enforces the restricted level of pod security; one that is there is left."""
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+    cluster.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
+
+
 def helm(cluster: Cluster, *words: str) -> str:
     """What helm says, in the operator's namespace."""
     executable = gotools.HELM.build().path / "helm"

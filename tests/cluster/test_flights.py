@@ -101,7 +101,8 @@ def total_lag(status: dict[str, Any]) -> int | None:
 
 def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers, capsys: Any) -> None:
     started = time.monotonic()
-    flights.apply(yaml.safe_load(SAMPLE.read_text()))
+    sample = SAMPLE.read_text().replace("maxOffsetsPerTrigger: 15000", "maxOffsetsPerTrigger: 60000")
+    flights.apply(yaml.safe_load(sample))
     pod = within(30, "the driver's pod", flights.driver)
     lags: list[int] = []
 

@@ -165,6 +165,8 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.scanning.disabled = True  # the definition is there before the operator, and namespaces are given
     settings.posting.enabled = True
     settings.posting.reporting_component = OPERATOR
+    settings.posting.event_name_prefix = "mainstem-"
+    settings.posting.default_backoffs = (1, 5)  # a namespace that goes takes no event, however often it is asked
     settings.background.cancellation_polling = 2  # how soon a drained pipeline is let go
     settings.queueing.worker_limit = None
     settings.networking.request_timeout = 60

@@ -1,10 +1,16 @@
-"""`python -m harness.cluster up|down|load ARCHIVE...|status`: the test cluster from the command line."""
+"""`python -m harness.cluster up|down|load [ARCHIVE...]|status`: the test cluster from the command line.
+
+`load` without an archive builds and loads all images of `harness.images`, under the names that the chart and k8s/dev ask
+for.
+"""
 
 import argparse
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from mainstem import __version__
 
 from harness.cluster.base import Cluster
 from harness.cluster.choose import cluster
@@ -17,8 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("action", choices=("up", "down", "load", "status"))
     parser.add_argument("archive", nargs="*", type=Path, help="OCI or Docker archives, for load")
     words = parser.parse_args(argv)
-    if bool(words.archive) != (words.action == "load"):
-        parser.error("load takes archives, the others take none")
+    if words.archive and words.action != "load":
+        parser.error("only load takes archives")
     try:
         return _act(cluster(_say), words.action, words.archive)
     except HarnessError as error:
@@ -36,6 +42,8 @@ def _act(found: Cluster, action: str, archives: list[Path]) -> int:
         gone = found.down()
         after = f"is gone after {time.monotonic() - began:.1f} s" if gone else "was not there"
         _say(f"the {found.provider} cluster {after}")
+    elif action == "load" and not archives:
+        _load_all(found)
     elif action == "load":
         for archive in archives:
             began = time.monotonic()
@@ -46,6 +54,18 @@ def _act(found: Cluster, action: str, archives: list[Path]) -> int:
         _say(f"the {found.provider} cluster is {'up' if running else 'not up'}")
         return 0 if running else 1
     return 0
+
+
+def _load_all(found: Cluster) -> None:
+    from harness.images import NAMES, build
+
+    for name in NAMES:
+        began = time.monotonic()
+        image = build(name)
+        found.load(image.archive)
+        known = f"{image.reference.rpartition(':')[0]}:{'dev' if 'test' in image.reference else __version__}"
+        found.name(image.reference, known)
+        _say(f"{known} is loaded after {time.monotonic() - began:.1f} s")
 
 
 def _say(line: str) -> None:

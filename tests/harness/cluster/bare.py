@@ -68,6 +68,10 @@ class Bare(Cluster):
             raise HarnessError("the test cluster is not up; run `make cluster-up`")
         host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", "images", "import", archive)
 
+    def name(self, reference: str, other: str) -> None:
+        tag = ("images", "tag", "--force", reference, other)
+        host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", *tag)
+
     def running(self) -> bool:
         state = State.read(self._at.state)
         return state is not None and bool(state.processes()) and self._ready("/readyz")

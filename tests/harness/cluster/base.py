@@ -52,6 +52,10 @@ class Cluster(ABC):
         """
 
     @abstractmethod
+    def name(self, reference: str, other: str) -> None:
+        """Give an image that the node knows another name, taken from any that had it."""
+
+    @abstractmethod
     def running(self) -> bool:
         """Whether the cluster was made by this harness and its API server answers."""
 

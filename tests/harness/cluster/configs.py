@@ -55,6 +55,18 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
     return path
 
 
+def audit(at: Layout) -> Path:
+    """Write the API server's audit policy: what service accounts ask for, and nothing of what is in it."""
+    accounts = {"level": "Metadata", "userGroups": ["system:serviceaccounts"]}
+    policy = {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [accounts, {"level": "None"}],
+    }
+    return write_json(at.config / "audit.json", policy)
+
+
 def cni(at: Layout) -> None:
     """Write the pods' network: a bridge, addresses of one range, and host ports."""
     ipam = {

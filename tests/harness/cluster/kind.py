@@ -60,6 +60,10 @@ class Kind(Cluster):
             raise HarnessError("the test cluster is not up; run `make cluster-up`")
         run("kind", "load", "image-archive", archive, f"--name={NAME}")
 
+    def name(self, reference: str, other: str) -> None:
+        tag = ("images", "tag", "--force", reference, other)
+        run("docker", "exec", f"{NAME}-control-plane", "ctr", "-n", "k8s.io", *tag)
+
     def running(self) -> bool:
         return State.read(self._state) is not None and self._exists() and self.kubeconfig.exists()
 

@@ -62,6 +62,11 @@ class Layout:
         return self.data / "logs"
 
     @property
+    def audit(self) -> Path:
+        """The API server's audit log: a line for each request of a service account."""
+        return self.logs / "audit.log"
+
+    @property
     def config(self) -> Path:
         """The folder of the certificates and configuration files."""
         return self.data / "config"

@@ -44,6 +44,8 @@ def _control_plane(at: Layout, authority: Authority, kubernetes: Path) -> dict[s
         "kubelet-certificate-authority": authority.pair.certificate,
         "kubelet-client-certificate": to_kubelet.certificate,
         "kubelet-client-key": to_kubelet.key,
+        "audit-policy-file": configs.audit(at),
+        "audit-log-path": at.audit,
     }
     manager = _kubeconfig(at, authority, "system:kube-controller-manager")
     scheduler = _kubeconfig(at, authority, "system:kube-scheduler")

@@ -1,0 +1,80 @@
+"""The rights in use, as the API server's audit log has them, against the rights granted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers
+from cluster.test_lives import small
+from harness.cluster.base import Cluster
+from harness.cluster.layout import Layout
+from mainstem_operator import rights
+
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.bare]
+Use = tuple[str, str, str]
+"""(group, resource with its subresource, verb)."""
+
+
+@pytest.fixture(scope="module")
+def servers(stage_servers: Any) -> Servers:
+    found: Servers = stage_servers("rights")
+    return found
+
+
+def uses(log: Path, account: str) -> set[Use]:
+    """What an account asked for and was given."""
+    found = set()
+    for line in log.read_text().splitlines():
+        event = json.loads(line)
+        if event["user"]["username"] == account and (of := event.get("objectRef")):
+            gone = "being terminated" in event["responseStatus"].get("message", "")
+            assert event["responseStatus"]["code"] != 403 or gone, event
+            resource = of["resource"] + (f"/{of['subresource']}" if "subresource" in of else "")
+            found.add((of.get("apiGroup", ""), resource, event["verb"]))
+    return found
+
+
+def granted(table: Any) -> set[Use]:
+    return {
+        (right.group, resource, verb)
+        for right in table
+        for resource in right.resources
+        for verb in right.verbs
+    }
+
+
+def test_nothing_is_asked_for_that_is_not_granted_and_little_is_granted_that_is_not_asked_for(
+    cluster: Cluster, release: None, servers: Servers
+) -> None:
+    pipeline = Pipeline(cluster, servers.namespace, "rights")
+    document = small("rights", executors={"instances": 1})
+    document["spec"]["driver"]["podDisruptionBudget"] = {"maxUnavailable": 1}
+    pipeline.apply(document)
+    pipeline.wait("Ready", 180)
+    pipeline.patch(suspend=True)
+    pipeline.phase("Suspended", 90)
+    pipeline.delete()
+    log = Layout().audit
+    operator = uses(log, f"system:serviceaccount:{OPERATOR_NAMESPACE}:mainstem")
+    driver = uses(log, f"system:serviceaccount:{servers.namespace}:rights-driver")
+    table = granted(rights.IN_NAMESPACES) | granted(rights.IN_CLUSTER)
+    assert operator <= table, operator - table
+    own = granted(rights.driver("rights", executors=True))
+    assert driver <= own, driver - own
+    assert {(group, resource) for group, resource, _ in own} == {
+        (group, resource) for group, resource, _ in driver
+    }
+    assert {(group, resource) for group, resource, _ in operator} >= {
+        ("mainstem.dev", "streamingpipelines"),
+        ("mainstem.dev", "streamingpipelines/status"),
+        ("", "pods"),
+        ("", "configmaps"),
+        ("", "secrets"),
+        ("", "serviceaccounts"),
+        ("rbac.authorization.k8s.io", "roles"),
+        ("rbac.authorization.k8s.io", "rolebindings"),
+        ("policy", "poddisruptionbudgets"),
+    }
+    print("granted to the driver and not used here:", sorted(own - driver))
