@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from mainstem.schema.models import defaults
 from mainstem.spec.document import read_object, read_text
 from mainstem.spec.status import MAX_BYTES, Status
 from mainstem.spec.yamltext import parse
+
+
+SAMPLES = sorted((Path(__file__).parents[2] / "k8s" / "samples").glob("*.yaml"))
 
 
 def test_there_are_enough_documents_to_mean_something() -> None:
@@ -26,6 +30,11 @@ def test_valid_documents_are_taken_with_the_defaults_of_our_models(pipelines, na
     created = pipelines.create(document(name))
     assert _texts(created["spec"]) == defaults(read.written.spec)
     assert read_object(created).written.spec == read.written.spec
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.stem)
+def test_samples_pass_a_dry_run(pipelines, sample: Path) -> None:
+    assert pipelines.create_text(sample.read_text())["kind"] == "StreamingPipeline"
 
 
 @pytest.mark.parametrize("edit", INVALID, ids=lambda edit: edit.id)

@@ -281,3 +281,8 @@ def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
 def test_every_scenario_stands_in_its_table() -> None:
     found = re.findall(r"^\| (S\d\d) \|", text(ROOT / "docs" / "scenarios.md"), re.MULTILINE)
     assert found == [f"S{number:02d}" for number in range(1, 40)]
+
+
+def test_the_readmes_pipeline_is_the_sample() -> None:
+    sample = (ROOT / "k8s" / "samples" / "ticks.yaml").read_text().partition("\n")[2]
+    assert f"```yaml\n{sample}```" in (ROOT / "README.md").read_text()
