@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
+from apiserver.operatorbed import Bed, Ours
 from harness.apiserver import ControlPlane
 from kubernetes.client import ApiException, ApiextensionsV1Api, CoreV1Api, CustomObjectsApi
 from mainstem.schema import crd
@@ -107,3 +108,20 @@ def _within(seconds: float, holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline, f"not within {seconds} s"
         time.sleep(0.1)
+
+
+@pytest.fixture(scope="session")
+def bed() -> Iterator[Bed]:
+    """An API server with its controllers, and the definition; the operator is not started yet."""
+    with ControlPlane(controllers=True) as plane:
+        found = Bed(plane)
+        yield found
+        found.operator.kill()
+        found.client.rest_client.pool_manager.clear()
+
+
+@pytest.fixture
+def ours(bed: Bed) -> Ours:
+    """A pipeline to be made, in a namespace of its own; the operator runs. What is left of it costs no write."""
+    bed.operator.up()
+    return Ours(bed, bed.namespace())

@@ -1,0 +1,382 @@
+"""The real operator, as a process with no more rights than it has in a cluster, on a real API server with controllers.
+
+There is no node: the test plays the kubelet's part of the API, and the driver's.
+"""
+
+import copy
+import json
+import os
+import re
+import secrets
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import yaml
+from harness.apiserver import ControlPlane
+from harness.process import Process, free_port
+from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
+from kubernetes.dynamic import DynamicClient
+from mainstem.schema import crd
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, rules
+
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = ROOT / ".venv" / "bin" / "mainstem-operator"
+NODE = "nowhere"
+SPEC: dict[str, Any] = {
+    "sources": [{"name": "ticks", "rate": {}}],
+    "queries": [{"name": "show", "from": "ticks", "to": [{"name": "out", "console": {}}]}],
+    "checkpoints": {"location": "s3a://checkpoints/ticks"},
+}
+PATH = ("mainstem.dev", "v1alpha1")
+PLURAL = "streamingpipelines"
+_WATCHED = "configmaps|events|poddisruptionbudgets|pods|rolebindings|roles|secrets|serviceaccounts|streamingpipelines"
+_WRITE = re.compile(
+    rf'^apiserver_request_total\{{(?=[^}}]*resource="({_WATCHED})")(?=[^}}]*verb="(?:POST|PUT|PATCH|APPLY|DELETE)")'
+    r'(?=[^}]*dry_run="")[^}]*\} ([0-9.e+]+)',
+    re.MULTILINE,
+)
+
+
+def until(found: Callable[[], Any], within: float = 15.0, why: str = "") -> Any:
+    """What is found, once it is something."""
+    deadline = time.monotonic() + within
+    while not (got := found()):
+        assert time.monotonic() < deadline, f"not within {within:g} s {why}"
+        time.sleep(0.02)
+    return got
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Bed:
+    """The API server and the operator of all tests; they run one after the other."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.plane = plane
+        self.client = plane.api_client()
+        self.core = CoreV1Api(self.client)
+        self.objects = CustomObjectsApi(self.client)
+        self.without_definition = run(plane.kubeconfig)
+        self.dynamic = DynamicClient(self.client)
+        self.install()
+        self.core.create_node({"metadata": {"name": NODE}})
+        self.operator_kubeconfig = self.user("operator", IN_CLUSTER + IN_NAMESPACES)
+        self.operator = Operator(plane, self.operator_kubeconfig)
+
+    def another(self) -> "Bed":
+        """The same over connections of its own, for another thread."""
+        found = copy.copy(self)
+        found.client = self.plane.api_client()
+        found.core, found.objects = CoreV1Api(found.client), CustomObjectsApi(found.client)
+        return found
+
+    def install(self) -> None:
+        """The definition, until it is served."""
+        definitions = self.dynamic.resources.get(
+            api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition"
+        )
+        definitions.create(body=crd())
+        until(self._served, 30)
+
+    def _served(self) -> bool:
+        try:
+            self.objects.list_cluster_custom_object(*PATH, PLURAL)
+        except ApiException as error:
+            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.TOO_MANY_REQUESTS):
+                return False
+            raise
+        return True
+
+    def user(
+        self, name: str, cluster: tuple[Right, ...], namespaced: Mapping[str, tuple[Right, ...]] | None = None
+    ) -> Path:
+        """A kubeconfig of a user with these rights and no others."""
+        rbac = RbacAuthorizationV1Api(self.client)
+        about, subjects = (
+            {"name": name},
+            [{"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}],
+        )
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+        rbac.create_cluster_role({"metadata": about, "rules": rules(cluster)})
+        rbac.create_cluster_role_binding({"metadata": about, "roleRef": role, "subjects": subjects})
+        for namespace, rights in (namespaced or {}).items():
+            rbac.create_namespaced_role(namespace, {"metadata": about, "rules": rules(rights)})
+            own = {**role, "kind": "Role"}
+            rbac.create_namespaced_role_binding(
+                namespace, {"metadata": about, "roleRef": own, "subjects": subjects}
+            )
+        return self.plane.write_kubeconfig(name)
+
+    def namespace(self, **labels: str) -> str:
+        """A fresh one, ready to hold pods."""
+        name = f"op-{secrets.token_hex(4)}"
+        self.core.create_namespace({"metadata": {"name": name, "labels": labels}})
+        until(
+            lambda: [
+                one
+                for one in self.core.list_namespaced_service_account(name).items
+                if one.metadata.name == "default"
+            ]
+        )
+        return name
+
+    def quiet(self) -> None:
+        """Once nothing was written for two seconds: what other tests have left behind is done."""
+
+        def still() -> bool:
+            before = self.writes()
+            time.sleep(2)
+            return self.writes() == before
+
+        until(still, 30)
+
+    def writes(self) -> float:
+        """Requests so far that may change something of ours, as the server counts them, whoever sent them."""
+        answer = self.client.call_api(
+            "GET", f"{self.client.configuration.host}/metrics", {"Accept": "text/plain"}
+        )
+        answer.read()
+        return sum(float(number) for _, number in _WRITE.findall(answer.data.decode()))
+
+
+def environment(kubeconfig: Path, **more: str) -> dict[str, str]:
+    return {
+        "KUBECONFIG": str(kubeconfig),
+        "MAINSTEM_DRIVER_IMAGE": "registry.example/mainstem:1",
+        "MAINSTEM_HEALTH_PORT": str(free_port()),
+        "MAINSTEM_METRICS_PORT": str(free_port()),
+        **more,
+    }
+
+
+def run(kubeconfig: Path, **more: str) -> tuple[int, str]:
+    """Exit code and output of an operator that does not get far."""
+    done = subprocess.run(
+        [COMMAND],
+        env=os.environ | environment(kubeconfig, **more),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+class Operator(Process):
+    """The operator's process."""
+
+    def __init__(self, plane: ControlPlane, kubeconfig: Path, **more: str) -> None:
+        env = environment(kubeconfig, **more)
+        self._health = f"http://127.0.0.1:{env['MAINSTEM_HEALTH_PORT']}/healthz"
+        super().__init__([COMMAND], plane.folder / f"{kubeconfig.stem}.log", env)
+
+    def up(self) -> None:
+        """Started, where it is not, and answering."""
+        if not self.alive:
+            self.start(self.healthy, 30)
+
+    def healthy(self) -> bool:
+        try:
+            with urllib.request.urlopen(self._health, timeout=5) as answer:
+                return bool(answer.status == HTTPStatus.OK)
+        except OSError:
+            return False
+
+
+class Ours:
+    """One pipeline in a namespace: the user's part of the API, the kubelet's and the driver's."""
+
+    def __init__(self, bed: Bed, namespace: str, name: str = "ticks") -> None:
+        self.bed, self.namespace, self.name = bed, namespace, name
+        self._at = (*PATH, namespace, PLURAL)
+
+    # -- the user
+
+    def create(self, spec: Mapping[str, Any] = SPEC, **more: Any) -> None:
+        self.create_document({"spec": {**copy.deepcopy(dict(spec)), **more}})
+
+    def create_document(self, document: Mapping[str, Any]) -> None:
+        body = {"apiVersion": "/".join(PATH), "kind": "StreamingPipeline", **document}
+        self.bed.objects.create_namespaced_custom_object(*self._at, {**body, "metadata": {"name": self.name}})
+
+    def change(self, **spec: Any) -> None:
+        self.bed.objects.patch_namespaced_custom_object(
+            *self._at, self.name, {"spec": spec}, _content_type="application/merge-patch+json"
+        )
+
+    def delete(self) -> None:
+        self.bed.objects.delete_namespaced_custom_object(*self._at, self.name)
+
+    def get(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = self.bed.objects.get_namespaced_custom_object(*self._at, self.name)
+        except ApiException as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return {}
+            raise
+        return found
+
+    @property
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.get().get("status", {})
+        return found
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        found = [one for one in self.status.get("conditions", ()) if one["type"] == kind]
+        return found[0] if found else {"status": "-", "reason": "-"}
+
+    def phase(self, *wanted: str, within: float = 15.0) -> dict[str, Any]:
+        """The status, once the phase is one of these."""
+        last: dict[str, Any] = {}
+
+        def reached() -> bool:
+            nonlocal last
+            last = self.status
+            return last.get("phase") in wanted
+
+        try:
+            until(reached, within)
+        except AssertionError:
+            raise AssertionError(f"{self.name}: not {wanted} but {yaml.safe_dump(last)}") from None
+        return last
+
+    def gone(self, within: float = 15.0) -> None:
+        until(lambda: not self.get(), within, "the pipeline is still there")
+
+    # -- the kubelet
+
+    def pods(self) -> list[Any]:
+        return list(
+            self.bed.core.list_namespaced_pod(
+                self.namespace, label_selector=f"mainstem.dev/pipeline={self.name}"
+            ).items
+        )
+
+    def pod(self, attempt: int | None = None, within: float = 15.0) -> Any:
+        """The driver's pod, once it is there and of this attempt."""
+
+        def there() -> Any:
+            return next(
+                (
+                    one
+                    for one in self.pods()
+                    if attempt is None or one.metadata.annotations["mainstem.dev/attempt"] == str(attempt)
+                ),
+                None,
+            )
+
+        return until(there, within, f"no driver {attempt}")
+
+    def runs(self, attempt: int = 1) -> Any:
+        """The driver's pod on a node, its container running."""
+        pod = self.pod(attempt)
+        if not pod.spec.node_name:
+            binding = {"metadata": {"name": pod.metadata.name}, "target": {"kind": "Node", "name": NODE}}
+            self.bed.core.create_namespaced_binding(self.namespace, binding, _preload_content=False)
+        self._status("Running", {"running": {"startedAt": now()}}, ready=True)
+        return pod
+
+    def waits(self, reason: str, message: str) -> None:
+        self._status("Pending", {"waiting": {"reason": reason, "message": message}})
+
+    def ends(
+        self, code: int, outcome: str | None = None, reason: str = "", started: str | None = None
+    ) -> None:
+        """The container has ended; a pod that was told to go is gone then."""
+        words = {
+            "outcome": outcome,
+            "reason": reason or (outcome or "").capitalize(),
+            "message": "because",
+            "queries": [],
+        }
+        state = {"exitCode": code, "reason": "Error" if code else "Completed", "startedAt": started or now()}
+        state |= {"finishedAt": now()} | ({"message": json.dumps(words)} if outcome else {})
+        self._status("Failed" if code else "Succeeded", {"terminated": state})
+        [pod] = self.pods() or [None]
+        if pod is not None and pod.metadata.deletion_timestamp:
+            self.vanishes()
+
+    def vanishes(self) -> None:
+        try:
+            self.bed.core.delete_namespaced_pod(f"{self.name}-driver", self.namespace, grace_period_seconds=0)
+        except ApiException as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+
+    def told_to_go(self) -> None:
+        until(
+            lambda: [pod for pod in self.pods() if pod.metadata.deletion_timestamp],
+            why="the driver was not told to go",
+        )
+
+    def _status(self, phase: str, state: Mapping[str, Any], *, ready: bool = False) -> None:
+        container = {
+            "name": "driver",
+            "image": "i",
+            "imageID": "i",
+            "restartCount": 0,
+            "ready": ready,
+            "state": dict(state),
+        }
+        self.bed.core.patch_namespaced_pod_status(
+            f"{self.name}-driver",
+            self.namespace,
+            {"status": {"phase": phase, "containerStatuses": [container]}},
+        )
+
+    # -- the driver
+
+    def reports(self, state: str = "Running", attempt: int = 1, **query: Any) -> None:
+        part = {
+            "queries": [{"name": "show", "state": state, "lag": 5, "rowsPerSecond": 9, **query}],
+            "summary": {"queries": "1/1", "lag": 5, "rowsPerSecond": 9},
+            "reported": {"attempt": attempt, "time": now()},
+        }
+        body = {
+            "apiVersion": "/".join(PATH),
+            "kind": "StreamingPipeline",
+            "metadata": {"name": self.name},
+            "status": part,
+        }
+        self.bed.objects.patch_namespaced_custom_object_status(
+            *self._at,
+            self.name,
+            body,
+            field_manager="mainstem-driver",
+            force=True,
+            _content_type="application/apply-patch+yaml",
+        )
+
+    # -- what is told
+
+    def events(self) -> list[str]:
+        found = self.bed.core.list_namespaced_event(
+            self.namespace, field_selector=f"involvedObject.name={self.name}"
+        )
+        return [one.reason for one in sorted(found.items, key=lambda one: int(one.metadata.resource_version))]
+
+    def belongings(self) -> list[str]:
+        """All that is there by the label, of every kind that the operator makes."""
+        kinds = {
+            "v1": ("Pod", "ConfigMap", "Secret", "ServiceAccount"),
+            "rbac.authorization.k8s.io/v1": ("Role", "RoleBinding"),
+            "policy/v1": ("PodDisruptionBudget",),
+        }
+        found = []
+        for version, names in kinds.items():
+            for kind in names:
+                api = self.bed.dynamic.resources.get(api_version=version, kind=kind)
+                items = api.get(
+                    namespace=self.namespace, label_selector=f"mainstem.dev/pipeline={self.name}"
+                ).items
+                found += [f"{kind}/{item.metadata.name}" for item in items]
+        return sorted(found)

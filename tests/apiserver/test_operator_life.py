@@ -1,0 +1,313 @@
+"""The operator on a real API server: one pipeline's life, seen from outside. The test is the kubelet and the driver."""
+
+import time
+
+import pytest
+from apiserver.operatorbed import Bed, Ours, until
+from documents import OURS_ONLY, Edit
+from kubernetes.client import ApiException
+from mainstem_operator.judge import judge
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, rules
+
+
+def test_create_makes_what_the_driver_needs_and_says_so(ours: Ours) -> None:
+    ours.create()
+    pod = ours.pod(1)
+    revision = pod.metadata.annotations["mainstem.dev/revision"]
+    assert ours.belongings() == [
+        f"ConfigMap/ticks-{revision}",
+        "Pod/ticks-driver",
+        "Role/ticks-driver",
+        "RoleBinding/ticks-driver",
+        "ServiceAccount/ticks-driver",
+    ]
+    assert pod.spec.service_account_name == "ticks-driver"
+    assert pod.spec.containers[0].image == "registry.example/mainstem:1"
+    assert [owner.kind for owner in pod.metadata.owner_references] == ["StreamingPipeline"]
+    status = ours.phase("Starting")
+    assert (status["revision"], status["attempt"], status["observedGeneration"]) == (revision, 1, 1)
+    managers = {
+        (one["manager"], one.get("subresource")): one["operation"]
+        for one in ours.get()["metadata"]["managedFields"]
+    }
+    assert managers["mainstem-operator", "status"] == "Apply"
+    assert ours.get()["metadata"]["finalizers"] == ["mainstem.dev/drain"]
+    assert not {key for key in ours.get()["metadata"].get("annotations", {}) if "kopf" in key}
+
+
+def test_from_apply_to_ready_to_gone(ours: Ours) -> None:
+    ours.create()
+    ours.pod()
+    ours.waits("ImagePullBackOff", "no such image")
+    until(lambda: ours.condition("Ready")["reason"] == "ImagePullBackOff")
+    ours.runs()
+    until(lambda: ours.condition("Ready")["reason"] == "NotYetReported")
+    ours.reports("Idle")
+    ours.phase("Running")
+    assert ours.condition("Ready")["status"] == "True"
+    assert ours.condition("DataFlowing")["status"] == "Unknown"
+    ours.reports("Running", batch=3)
+    until(lambda: ours.condition("DataFlowing")["status"] == "True")
+    ours.delete()
+    ours.told_to_go()
+    assert ours.phase("Deleting")["driver"]["pod"] == "ticks-driver"
+    ours.ends(0, "drained")
+    ours.gone()
+    until(lambda: ours.belongings() == [], 30, "something is left behind")
+    assert ours.events() == ["DriverStarting", "Ready", "Deleting"]
+
+
+def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
+    ours.create()
+    first = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.change(timeZone="Europe/Zurich")
+    ours.told_to_go()
+    assert ours.phase("Draining")["revision"] == first.metadata.annotations["mainstem.dev/revision"]
+    ours.ends(0, "drained")
+    second = ours.pod(2)
+    assert second.metadata.uid != first.metadata.uid
+    assert (
+        second.metadata.annotations["mainstem.dev/revision"]
+        != first.metadata.annotations["mainstem.dev/revision"]
+    )
+    status = ours.phase("Starting")
+    assert status["lastTermination"]["outcome"] == "drained"
+    assert status["summary"] == {"queries": "0/1"}, "no healthy number outlives its driver"
+    assert (status["attempt"], status["restarts"]) == (2, 0)
+
+
+def test_suspend_and_resume(ours: Ours) -> None:
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.change(suspend=True)
+    ours.told_to_go()
+    ours.ends(0, "drained")
+    ours.phase("Suspended")
+    until(lambda: ours.pods() == [])
+    ours.change(suspend=False)
+    ours.pod(2)
+    assert ours.events() == ["DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting"]
+
+
+def test_a_driver_that_fails_is_started_again_and_the_failure_told(ours: Ours) -> None:
+    ours.create(restart={"backoff": "1 second"})
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.ends(4, "failed", "SinkRefused")
+    status = ours.phase("BackingOff")
+    assert status["lastTermination"]["reason"] == "SinkRefused"
+    assert status["restarts"] == 1
+    ours.pod(2)
+
+
+def test_a_broken_change_leaves_the_running_driver_alone(ours: Ours) -> None:
+    ours.create()
+    first = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.change(checkpoints={"location": "/lost/with/the/pod"})
+    until(lambda: ours.condition("SpecValid")["status"] == "False")
+    assert ours.condition("SpecValid")["reason"] == "CheckpointNotDurable"
+    assert ours.condition("QueriesActive")["status"] == "True"
+    assert ours.phase("Running")["observedGeneration"] == 2
+    ours.ends(4, "failed", "SinkRefused")
+    assert (
+        ours.pod(2, within=20).metadata.annotations["mainstem.dev/revision"]
+        == first.metadata.annotations["mainstem.dev/revision"]
+    )
+
+
+def test_a_change_whose_pod_the_server_refuses_leaves_the_running_driver_alone(ours: Ours) -> None:
+    """A dry run of the pod is asked for before what runs is stopped."""
+    ours.create()
+    first = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    template = {"spec": {"tolerations": [{"key": "spot", "operator": "Whatever"}]}}
+    ours.change(driver={"template": template})
+    until(lambda: ours.condition("SpecValid")["status"] == "False")
+    found = ours.condition("SpecValid")
+    assert (found["reason"], ours.status["phase"]) == ("PodRefused", "Running")
+    assert "Whatever" in found["message"]
+    assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
+    assert ours.pods()[0].metadata.deletion_timestamp is None
+
+
+def test_a_namespace_that_enforces_the_restricted_level_takes_our_pods_and_says_what_it_does_not(
+    bed: Bed,
+) -> None:
+    bed.operator.up()
+    ours = Ours(bed, bed.namespace(**{"pod-security.kubernetes.io/enforce": "restricted"}))
+    ours.create(executors={"instances": 1})
+    ours.pod(1)
+    assert "Secret/ticks-spark" in ours.belongings()
+    other = Ours(bed, ours.namespace, "other")
+    other.create(driver={"template": {"spec": {"containers": [{"name": "side", "image": "side:1"}]}}})
+    other.phase("Failed")
+    assert "violates PodSecurity" in other.condition("SpecValid")["message"]
+    other.change(driver=None)
+    other.pod()
+
+
+def test_a_foreign_pod_of_the_drivers_name_is_not_touched(ours: Ours) -> None:
+    pod = {"metadata": {"name": "ticks-driver"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    foreign = ours.bed.core.create_namespaced_pod(ours.namespace, pod)
+    ours.create()
+    ours.phase("Failed")
+    found = ours.condition("Ready")
+    assert found["reason"] == "PodRefused"
+    assert "not this pipeline's" in found["message"]
+    ours.delete()
+    ours.gone()
+    assert (
+        ours.bed.core.read_namespaced_pod("ticks-driver", ours.namespace).metadata.uid == foreign.metadata.uid
+    )
+
+
+def test_deleted_and_made_again_at_once(ours: Ours) -> None:
+    ours.create()
+    first = ours.runs()
+    ours.delete()
+    ours.told_to_go()
+    ours.ends(0, "drained")
+    ours.gone()
+    ours.create()
+    assert ours.pod(1).metadata.uid != first.metadata.uid
+    assert ours.phase("Starting")["attempt"] == 1
+
+
+def test_a_namespace_with_running_pipelines_can_be_deleted(bed: Bed) -> None:
+    bed.operator.up()
+    namespace = bed.namespace()
+    two = [Ours(bed, namespace, name) for name in ("one", "two")]
+    for ours in two:
+        ours.create()
+        ours.runs()
+    bed.core.delete_namespace(namespace)
+    for ours in two:
+        ours.told_to_go()
+        ours.ends(0, "drained")
+    until(lambda: namespace not in [one.metadata.name for one in bed.core.list_namespace().items], 30)
+
+
+def test_a_disruption_budget_comes_and_goes(ours: Ours) -> None:
+    ours.create(driver={"podDisruptionBudget": {}})
+    ours.pod()
+    assert "PodDisruptionBudget/ticks-driver" in ours.belongings()
+    ours.change(driver={"podDisruptionBudget": None})
+    ours.pod(2)
+    assert "PodDisruptionBudget/ticks-driver" not in ours.belongings()
+
+
+def test_old_documents_are_removed_and_never_the_one_that_runs(ours: Ours) -> None:
+    ours.create()
+    first = ours.pod(1).metadata.annotations["mainstem.dev/revision"]
+    for number in range(2, 8):
+        ours.change(drain={"timeout": f"{number} seconds"})
+        ours.pod(number)
+    ours.change(drain=None)
+    assert ours.pod(8).metadata.annotations["mainstem.dev/revision"] == first
+    documents = until(lambda: [one for one in ours.belongings() if one.startswith("ConfigMap/")])
+    until(lambda: len([one for one in ours.belongings() if one.startswith("ConfigMap/")]) <= 6)
+    assert f"ConfigMap/ticks-{first}" in ours.belongings(), documents
+
+
+def test_documents_that_only_the_operator_can_refuse(bed: Bed) -> None:
+    bed.operator.up()
+    namespace = bed.namespace()
+    edits: dict[str, tuple[Ours, Edit]] = {}
+    for number, edit in enumerate(OURS_ONLY):
+        ours = Ours(bed, namespace, f"broken-{number}")
+        document = edit.document()
+        try:
+            ours.create_document({"spec": document["spec"]})
+        except ApiException as error:  # a document whose name is what is wrong
+            raise AssertionError(edit.id) from error
+        edits[ours.name] = ours, edit
+    told = []
+    for ours, edit in edits.values():
+        ours.phase("Refused", "Suspended", within=30)
+        found = ours.condition("SpecValid")
+        assert found["status"] == "False", edit.id
+        if found["reason"] == edit.reason:
+            told.append(edit.reason)  # of several problems the first one's reason is told, and all messages
+        assert found["reason"] == judge(ours.get()).reason
+        assert ours.condition("Ready")["status"] == "False"
+        assert ours.pods() == []
+    assert len(set(told)) >= 12
+
+
+# -- rights ---------------------------------------------------------------------------------------------------------
+
+
+def may(bed: Bed, namespace: str, account: str, verb: str, group: str, resource: str, name: str = "") -> bool:
+    """Whether a service account may do it, as the server's authorizer says."""
+    attributes = {
+        "namespace": namespace,
+        "verb": verb,
+        "group": group,
+        "resource": resource.partition("/")[0],
+        "name": name,
+    }
+    if "/" in resource:
+        attributes["subresource"] = resource.partition("/")[2]
+    review = {
+        "spec": {"user": f"system:serviceaccount:{namespace}:{account}", "resourceAttributes": attributes}
+    }
+    api = bed.dynamic.resources.get(api_version="authorization.k8s.io/v1", kind="SubjectAccessReview")
+    return bool(api.create(body=review).status.allowed)
+
+
+@pytest.mark.parametrize("executors", [0, 2])
+def test_a_driver_may_write_its_own_status_and_little_else(ours: Ours, executors: int) -> None:
+    ours.create(executors={"instances": executors})
+    other = Ours(ours.bed, ours.namespace, "other")
+    other.create()
+    ours.pod()
+    other.pod()
+    group, status = "mainstem.dev", "streamingpipelines/status"
+
+    def can(verb: str, group: str, resource: str, name: str = "") -> bool:
+        return may(ours.bed, ours.namespace, "ticks-driver", verb, group, resource, name)
+
+    assert can("patch", group, status, "ticks")
+    assert not can("patch", group, status, "other")
+    assert not can("patch", group, "streamingpipelines", "ticks")
+    assert not can("get", "", "secrets", "ticks-spark")
+    assert not can("list", "", "secrets")
+    assert not can("create", "", "configmaps")
+    assert not can("create", "rbac.authorization.k8s.io", "rolebindings")
+    assert can("create", "", "pods") == (executors > 0)
+
+
+def test_the_operator_reads_no_secret_and_gives_itself_nothing(bed: Bed) -> None:
+    """The process of these tests has the rights of the table and no others, so all that it does is covered by it."""
+    held = rules(IN_CLUSTER + IN_NAMESPACES)
+    assert not [rule for rule in held if "*" in rule["verbs"] + rule["resources"] + rule["apiGroups"]]
+    assert [rule["verbs"] for rule in held if "secrets" in rule["resources"]] == [["create"]]
+    assert not {"escalate", "bind", "impersonate"} & {verb for rule in held for verb in rule["verbs"]}
+
+
+# -- cost -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_converged_pipeline_costs_no_write(ours: Ours) -> None:
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    refused = Ours(ours.bed, ours.namespace, "refused")
+    refused.create(checkpoints={"location": "/lost/with/the/pod"})
+    refused.phase("Refused")
+    suspended = Ours(ours.bed, ours.namespace, "suspended")
+    suspended.create(suspend=True)
+    suspended.phase("Suspended")
+    ours.bed.quiet()
+    before = ours.bed.writes()
+    time.sleep(4)
+    assert ours.bed.writes() == before

@@ -1,0 +1,207 @@
+"""The operator as a process: killed, restarted, cut off, without its definition, with rights in some namespaces only."""
+
+import time
+
+from apiserver.operatorbed import Bed, Operator, Ours, run, until
+from mainstem.names import SCHEMA
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES
+
+
+def one_line(output: str) -> str:
+    [line] = output.strip().splitlines()
+    return line
+
+
+def test_without_its_definition_it_says_so_in_one_line(bed: Bed) -> None:
+    code, output = bed.without_definition
+    assert code == 5
+    assert "the cluster does not know streamingpipelines.mainstem.dev" in one_line(output)
+    assert "kubectl apply" in output
+
+
+def test_a_definition_older_than_the_operator_is_refused_in_one_line(bed: Bed) -> None:
+    definitions = bed.dynamic.resources.get(
+        api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition"
+    )
+    name = "streamingpipelines.mainstem.dev"
+    newest = definitions.get(name=name).metadata.annotations[SCHEMA]
+
+    def annotate(value: str | None) -> None:
+        body = {"metadata": {"name": name, "annotations": {SCHEMA: value}}}
+        definitions.patch(body=body, content_type="application/merge-patch+json")
+
+    try:
+        for older in ("0", None):
+            annotate(older)
+            code, output = run(bed.operator_kubeconfig)
+            assert code == 5
+            assert f"is of revision 0, this operator needs {newest}" in one_line(output)
+    finally:
+        annotate(newest)
+
+
+def test_an_api_server_that_does_not_answer_is_told_in_one_line(bed: Bed, tmp_path) -> None:
+    kubeconfig = tmp_path / "nobody.kubeconfig"
+    text = bed.operator_kubeconfig.read_text(encoding="utf-8")
+    kubeconfig.write_text(text.replace(bed.plane.url, "https://127.0.0.1:9"), encoding="utf-8")
+    code, output = run(kubeconfig)
+    assert code == 5
+    assert "127.0.0.1:9" in one_line(output)
+
+
+def test_without_a_driver_image_it_does_not_start(bed: Bed) -> None:
+    code, output = run(bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="")
+    assert code == 2
+    assert "MAINSTEM_DRIVER_IMAGE" in one_line(output)
+
+
+def test_killed_at_any_moment_there_is_one_driver_and_the_count_is_right(bed: Bed) -> None:
+    """Between finalizer, status, objects and pod: each delay hits another moment."""
+    namespace = bed.namespace()
+    bed.operator.up()
+    made = []
+    for number, delay in enumerate((0.0, 0.02, 0.04, 0.08)):
+        ours = Ours(bed, namespace, f"killed-{number}")
+        ours.create()
+        time.sleep(delay)
+        bed.operator.kill()
+        made.append(ours)
+        bed.operator.up()
+    for ours in made:
+        pod = ours.pod(1)
+        status = ours.phase("Starting")
+        assert status["attempt"] == 1
+        assert status["revision"] == pod.metadata.annotations["mainstem.dev/revision"]
+        assert len(ours.pods()) == 1
+
+
+def test_killed_in_the_middle_of_a_change_it_goes_on(ours: Ours) -> None:
+    bed = ours.bed
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.change(timeZone="Europe/Zurich")
+    time.sleep(0.03)
+    bed.operator.kill()
+    bed.operator.up()
+    ours.told_to_go()
+    bed.operator.kill()
+    ours.ends(0, "drained")
+    bed.operator.up()
+    ours.pod(2)
+    assert ours.phase("Starting")["attempt"] == 2
+
+
+def test_a_restarted_operator_adopts_without_a_write(ours: Ours) -> None:
+    bed = ours.bed
+    ours.create()
+    first = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    suspended = Ours(bed, ours.namespace, "suspended")
+    suspended.create(suspend=True)
+    suspended.phase("Suspended")
+    refused = Ours(bed, ours.namespace, "refused")
+    refused.create(driver={"template": {"spec": {"tolerations": [{"operator": "Whatever"}]}}})
+    refused.phase("Failed")
+    bed.quiet()
+    bed.operator.stop()
+    before = bed.writes()
+    bed.operator.up()
+    time.sleep(2)
+    assert bed.writes() == before
+    assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
+
+
+def test_what_happened_while_nobody_looked_is_seen_to(ours: Ours) -> None:
+    bed = ours.bed
+    ours.create(restart={"backoff": "1 second"})
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    bed.operator.stop()
+    ours.vanishes()
+    new = Ours(bed, ours.namespace, "new")
+    new.create()
+    bed.operator.up()
+    ours.pod(2)
+    assert ours.status["lastTermination"]["reason"] == "DriverLost"
+    new.pod(1)
+
+
+def test_another_default_image_restarts_nobody(ours: Ours) -> None:
+    bed = ours.bed
+    ours.create()
+    first = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    bed.operator.stop()
+    upgraded = Operator(
+        bed.plane, bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:2"
+    )
+    try:
+        upgraded.up()
+        new = Ours(bed, ours.namespace, "new")
+        new.create()
+        assert new.pod(1).spec.containers[0].image == "registry.example/mainstem:2"
+        assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
+        assert ours.pods()[0].metadata.deletion_timestamp is None
+        assert ours.status["phase"] == "Running"
+    finally:
+        upgraded.kill()
+
+
+def test_an_api_server_that_was_away_is_no_end(ours: Ours) -> None:
+    bed = ours.bed
+    ours.create()
+    first = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    bed.plane.stop()
+    time.sleep(1)
+    bed.plane.start()
+    bed.client.rest_client.pool_manager.clear()
+    until(bed.operator.healthy)
+    new = Ours(bed, ours.namespace, "new")
+    new.create()
+    new.pod(1, within=60)
+    ours.change(timeZone="Europe/Zurich")
+    ours.told_to_go()
+    ours.ends(0, "drained")
+    assert ours.pod(2).metadata.uid != first.metadata.uid
+    assert bed.operator.alive
+
+
+def test_with_namespaces_it_sees_no_others(bed: Bed) -> None:
+    bed.operator.stop()
+    watched, other = bed.namespace(), bed.namespace()
+    kubeconfig = bed.user("operator-of-one", IN_CLUSTER, {watched: IN_NAMESPACES})
+    few = Operator(bed.plane, kubeconfig, MAINSTEM_NAMESPACES=watched)
+    outside = Ours(bed, other)
+    outside.create()
+    try:
+        few.up()
+        inside = Ours(bed, watched)
+        inside.create()
+        inside.pod(1)
+        inside.delete()
+        inside.gone()
+        until(lambda: inside.belongings() == [])
+        assert outside.status == {}
+        assert outside.pods() == []
+        assert "finalizers" not in outside.get()["metadata"]
+    finally:
+        few.kill()
+
+
+def test_it_ends_at_once_when_it_is_told_to(ours: Ours) -> None:
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    started = time.monotonic()
+    ours.bed.operator.stop(10)
+    assert time.monotonic() - started < 5
+    assert ours.get()["metadata"]["finalizers"] == ["mainstem.dev/drain"]
+    assert ours.pods()[0].metadata.deletion_timestamp is None
