@@ -88,6 +88,8 @@ def _ours(target: str, members: tuple[str, ...]) -> Callable[[store.Store, Path,
 
 
 def _wheel(member: str, target: Path) -> None:
+    if member == "app/jars" and not any(_JARS.glob("*.jar")):
+        raise HarnessError("the wheel of the JVM dependencies would be empty: run make jars")
     uv = shutil.which("uv") or str(cache_root() / "bin" / "uv")
     done = subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", target, ROOT / member], capture_output=True, text=True, check=False)  # fmt: skip
     if done.returncode:
