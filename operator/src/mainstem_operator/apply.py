@@ -64,10 +64,13 @@ async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, setting
     made = [objects.document(body, revision, pods.executor_template(body, revision, settings))]
     if revision.scaled_out:
         made.append(_spark_secret(body))
+    # Nobody may bind a role that is not there yet, so what binds comes last.
+    bindings = [manifest for manifest in wanted if manifest["kind"] == "RoleBinding"]
     await asyncio.gather(
-        *(cluster.apply(manifest, OPERATOR) for manifest in wanted),
+        *(cluster.apply(manifest, OPERATOR) for manifest in wanted if manifest not in bindings),
         *(cluster.create(manifest) for manifest in made),
     )
+    await asyncio.gather(*(cluster.apply(manifest, OPERATOR) for manifest in bindings))
     pod = await cluster.create(pods.driver_pod(body, revision, settings, attempt=asked.attempt))
     if pod is not None:
         STARTS.inc()

@@ -96,7 +96,7 @@ class Cluster:
                     reason="NoCluster",
                     remedy="run in a pod with a service account, or set KUBECONFIG",
                 ) from error
-        configuration.connection_pool_maxsize = 64
+        configuration.connection_pool_maxsize = 16  # more wait no shorter for one API server
         return cls(aio.ApiClient(configuration))
 
     async def close(self) -> None:

@@ -159,14 +159,16 @@ def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
 def configure(settings: kopf.OperatorSettings) -> None:
     """Kopf's settings that differ from its own, each with its why."""
     settings.persistence.finalizer = FINALIZER
-    # No handler keeps state in annotations; what Kopf would keep goes under a name of ours.
-    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix="mainstem.dev", v1=False)
-    settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix="mainstem.dev", v1=False)
+    settings.persistence.progress_storage = _NoProgress()
+    settings.persistence.diffbase_storage = _NoDifferences()
     settings.scanning.disabled = True  # the definition is there before the operator, and namespaces are given
     settings.posting.enabled = True
     settings.posting.reporting_component = OPERATOR
     settings.posting.event_name_prefix = "mainstem-"
-    settings.posting.default_backoffs = (1, 5)  # a namespace that goes takes no event, however often it is asked
+    settings.posting.default_backoffs = (
+        1,
+        5,
+    )  # a namespace that goes takes no event, however often it is asked
     settings.background.cancellation_polling = 2  # how soon a drained pipeline is let go
     settings.queueing.worker_limit = None
     settings.networking.request_timeout = 60
@@ -175,6 +177,41 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.label_selectors["v1", "pods"] = ",".join(
         f"{key}={value}" for key, value in DRIVERS.items()
     )
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """No handler keeps state in the resource: what it knows can be read anew."""
+
+    def fetch(self, **_: Any) -> None:
+        """Nothing was kept."""
+
+    def store(self, **_: Any) -> None:
+        """Nothing is kept."""
+
+    def purge(self, **_: Any) -> None:
+        """Nothing was kept."""
+
+    def touch(self, **_: Any) -> None:
+        """Nothing is kept."""
+
+    def clear(self, *, essence: Any) -> Any:
+        """As it is."""
+        return essence
+
+
+class _NoDifferences(kopf.DiffBaseStorage):
+    """Nobody asks Kopf what has changed; it would copy each resource several times an event to know."""
+
+    def build(self, **_: Any) -> Any:
+        """All resources look the same."""
+        return {}
+
+    def fetch(self, **_: Any) -> Any:
+        """And did so before."""
+        return {}
+
+    def store(self, **_: Any) -> None:
+        """Nothing is kept."""
 
 
 def _post(body: kopf.Body, event: Event) -> None:

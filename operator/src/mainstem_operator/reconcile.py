@@ -67,7 +67,7 @@ class Pipeline:
     def saw(self, body: Mapping[str, Any]) -> None:
         """Take the resource as an event or an answer has it, unless a newer one is known."""
         if self.body is None or _version(body) >= _version(self.body):
-            self.body = dict(body)
+            self.body = _lean(body)
 
     def saw_pod(self, pod: Mapping[str, Any], *, deleted: bool = False) -> None:
         """The same for the driver's pod."""
@@ -79,9 +79,9 @@ class Pipeline:
         if self.heard is not None:
             self.heard = time.monotonic()
         if deleted:
-            self.gone, self.buried = dict(pod), uid
+            self.gone, self.buried = _lean(pod), uid
         if not deleted:
-            self.pod = dict(pod)
+            self.pod = _lean(pod)
         elif self.pod is None or self.pod["metadata"]["uid"] == pod["metadata"]["uid"]:
             self.pod = None
 
@@ -241,6 +241,12 @@ def _said_before(body: Mapping[str, Any]) -> bool:
         condition["type"] == "SpecValid" and condition["reason"] == "PodRefused"
         for condition in status.get("conditions", ())
     )
+
+
+def _lean(thing: Mapping[str, Any]) -> Object:
+    """Without the list of who wrote what, which is the larger half."""
+    about = {key: value for key, value in thing["metadata"].items() if key != "managedFields"}
+    return {**thing, "metadata": about}
 
 
 def _version(thing: Mapping[str, Any]) -> int:
