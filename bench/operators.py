@@ -6,6 +6,7 @@ a script comes first where Python looks for modules, and the standard library ha
 """
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,10 +22,11 @@ import yaml
 from apiserver.operatorbed import Bed, Ours
 from harness.apiserver import ControlPlane
 from kubernetes.client import CoreV1Api
+from urllib3.exceptions import HTTPError
 
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-SAMPLE: Final = ROOT / "k8s" / "samples" / "flights.yaml"
+SAMPLES: Final = ROOT / "k8s" / "samples"
 APPLIERS: Final = 8
 QUIET_SECONDS: Final = 30.0
 """How long nothing may be written once all is as it should be."""
@@ -35,7 +37,8 @@ TARGETS: Final = {"one": 0.3, "all": 30.0, "megabytes": 250}
 def main() -> None:
     given = _arguments()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    spec = yaml.safe_load(SAMPLE.read_text(encoding="utf-8"))["spec"]
+    spec = yaml.safe_load((SAMPLES / f"{given.sample}.yaml").read_text(encoding="utf-8"))["spec"]
+    spec["checkpoints"] = {"location": "s3a://checkpoints/bench"}
     with ControlPlane(controllers=True) as plane:
         bed = Bed(plane)
         bed.operator.up()
@@ -80,6 +83,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--quiet", type=float, default=QUIET_SECONDS, help="seconds in which nothing is written"
     )
+    parser.add_argument("--sample", default="rate-console", help="which of k8s/samples")
     return parser.parse_args()
 
 
@@ -124,17 +128,16 @@ def _all(bed: Bed, spec: dict[str, Any], count: int) -> tuple[int, float, float]
 @contextmanager
 def _pods(bed: Bed, namespace: str) -> Iterator[dict[str, float]]:
     """Names of the pods of a namespace, as a watch tells of them, each with when it did."""
-    import json
-
     made: dict[str, float] = {}
     client = bed.plane.api_client()
     answer = CoreV1Api(client).list_namespaced_pod(namespace, watch=True, _preload_content=False)
 
     def listen() -> None:
-        for line in answer:
-            heard = time.perf_counter()
-            event = json.loads(line)
-            made.setdefault(event["object"]["metadata"]["name"], heard)
+        with suppress(HTTPError):  # the watch ends with the server
+            for line in answer:
+                heard = time.perf_counter()
+                event = json.loads(line)
+                made.setdefault(event["object"]["metadata"]["name"], heard)
 
     thread = threading.Thread(target=listen, daemon=True)
     thread.start()

@@ -21,6 +21,10 @@ from mainstem_operator.settings import Settings
 
 DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}
 _STUCK_SECONDS: Final = 120.0
+_AT_A_TIME: Final = 32
+"""Pipelines that are looked at at a time: as many as one core and one API server keep busy; the others wait in line
+without taking memory.
+"""
 _RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses after errors of the API server in a row; the last one is repeated."""
 
@@ -42,6 +46,7 @@ class Operator:
         self._loops: dict[str, _Loop] = {}
         self._phases: dict[str, str] = {}
         self._cluster: Cluster | None = None
+        self._turns = asyncio.Semaphore(_AT_A_TIME)
         self._log = structlog.get_logger(component="operator")
 
     def register(self, registry: kopf.OperatorRegistry) -> None:
@@ -80,8 +85,17 @@ class Operator:
             raise kopf.PermanentError(f"{len(stuck)} pipelines have waited for the API server for minutes")
         return {"pipelines": len(self._loops)}
 
-    async def pipeline_seen(self, uid: str, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
+    async def pipeline_seen(
+        self,
+        uid: str,
+        body: kopf.Body,
+        event: kopf.RawEvent,
+        type: str | None,  # noqa: A002
+        **_: Any,
+    ) -> None:
         """The resource has changed, or its driver has written to its status."""
+        # Kopf keeps each resource, and compares whole ones: the list of who wrote what is the larger half of it.
+        cast("dict[str, Any]", event["object"]["metadata"]).pop("managedFields", None)
         if type == "DELETED":
             return
         if loop := self._loops.get(uid):
@@ -123,9 +137,10 @@ class Operator:
         self, reconciler: Reconciler, loop: _Loop, body: kopf.Body, failures: int
     ) -> tuple[float | None, bool]:
         """Seconds until the next turn, None after an error; and whether the pipeline may go."""
-        loop.busy_since = time.monotonic()
         try:
-            plan = await reconciler.turn(loop.pipeline, lambda event: _post(body, event))
+            async with self._turns:
+                loop.busy_since = time.monotonic()
+                plan = await reconciler.turn(loop.pipeline, lambda event: _post(body, event))
         except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on
             RECONCILES.labels(result="error").inc()
             self._complain(body, error, failures)
