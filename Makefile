@@ -59,6 +59,10 @@ lock: ## requirements*.lock, from the pyproject files
 	    app/pyproject.toml operator/pyproject.toml --extra spark --extra cluster --group pyproject.toml:dev -o requirements.lock
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem-jars \
 	    app/pyproject.toml --extra spark --group pyproject.toml:demo --constraint requirements.lock -o requirements-demo.lock
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem-jars \
+	    app/pyproject.toml --extra spark --extra cluster --constraint requirements.lock -o requirements-app.lock
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem \
+	    operator/pyproject.toml --constraint requirements.lock -o requirements-operator.lock
 
 generate: setup ## CRD, JSON Schema, reference page, the chart's rights
 	@$(BIN)/python -m mainstem.schema

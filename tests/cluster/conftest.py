@@ -41,17 +41,17 @@ def images(cluster: Cluster) -> dict[str, Image]:
     """The images of Mainstem and of its tests' servers, built and known to the cluster."""
     found = {name: build(name) for name in NAMES}
     for image in found.values():
-        cluster.load(image.archive)
+        if not cluster.has(image.reference):
+            cluster.load(image.archive)
     return found
 
 
 @pytest.fixture(scope="session")
 def release(cluster: Cluster, images: dict[str, Image]) -> None:
     """The operator, installed by the chart into a namespace that enforces the restricted level."""
-    cluster.kubectl("create", "namespace", OPERATOR_NAMESPACE)
-    cluster.kubectl("label", "namespace", OPERATOR_NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    namespace(cluster, OPERATOR_NAMESPACE)
     values = image_values(images["operator"], images["app"])
-    helm(cluster, "install", "mainstem", str(CHART), *values, "--wait", "--timeout=120s")
+    helm(cluster, "upgrade", "--install", "mainstem", str(CHART), *values, "--wait", "--timeout=120s")
 
 
 @pytest.fixture(scope="session")

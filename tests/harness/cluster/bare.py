@@ -68,6 +68,10 @@ class Bare(Cluster):
             raise HarnessError("the test cluster is not up; run `make cluster-up`")
         host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", "images", "import", archive)
 
+    def has(self, reference: str) -> bool:
+        listed = ("images", "ls", "--quiet", f"name=={reference}")
+        return bool(host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", *listed).strip())
+
     def name(self, reference: str, other: str) -> None:
         tag = ("images", "tag", "--force", reference, other)
         host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", *tag)

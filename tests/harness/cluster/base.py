@@ -52,6 +52,10 @@ class Cluster(ABC):
         """
 
     @abstractmethod
+    def has(self, reference: str) -> bool:
+        """Whether the node knows an image of this name."""
+
+    @abstractmethod
     def name(self, reference: str, other: str) -> None:
         """Give an image that the node knows another name, taken from any that had it."""
 

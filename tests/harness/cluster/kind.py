@@ -60,6 +60,10 @@ class Kind(Cluster):
             raise HarnessError("the test cluster is not up; run `make cluster-up`")
         run("kind", "load", "image-archive", archive, f"--name={NAME}")
 
+    def has(self, reference: str) -> bool:
+        listed = ("images", "ls", "--quiet", f"name=={reference}")
+        return bool(run("docker", "exec", f"{NAME}-control-plane", "ctr", "-n", "k8s.io", *listed).strip())
+
     def name(self, reference: str, other: str) -> None:
         tag = ("images", "tag", "--force", reference, other)
         run("docker", "exec", f"{NAME}-control-plane", "ctr", "-n", "k8s.io", *tag)
