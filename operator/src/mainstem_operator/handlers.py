@@ -174,16 +174,14 @@ def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
 def configure(settings: kopf.OperatorSettings) -> None:
     """Kopf's settings that differ from its own, each with its why."""
     settings.persistence.finalizer = FINALIZER
-    settings.persistence.progress_storage = _NoProgress()
+    settings.persistence.progress_storage = _NoProgress(prefix="mainstem.dev", v1=False)
     settings.persistence.diffbase_storage = _NoDifferences()
     settings.scanning.disabled = True  # the definition is there before the operator, and namespaces are given
     settings.posting.enabled = True
     settings.posting.reporting_component = OPERATOR
     settings.posting.event_name_prefix = "mainstem-"
-    settings.posting.default_backoffs = (
-        1,
-        5,
-    )  # a namespace that goes takes no event, however often it is asked
+    # A namespace that goes takes no event, however often it is asked.
+    settings.posting.default_backoffs = (1, 5)
     settings.background.cancellation_polling = 2  # how soon a drained pipeline is let go
     settings.queueing.worker_limit = None
     settings.networking.request_timeout = 60
@@ -194,8 +192,12 @@ def configure(settings: kopf.OperatorSettings) -> None:
     )
 
 
-class _NoProgress(kopf.ProgressStorage):
-    """No handler keeps state in the resource: what it knows can be read anew."""
+class _NoProgress(kopf.AnnotationsProgressStorage):
+    """No handler keeps state in the resource: what it knows can be read anew.
+
+    Only `touch` is Kopf's own: while it waits for a loop to end it writes an annotation every other second, whose event
+    is what wakes it to look again; without it a resource that goes is held until something else changes.
+    """
 
     def fetch(self, **_: Any) -> None:
         """Nothing was kept."""
@@ -205,9 +207,6 @@ class _NoProgress(kopf.ProgressStorage):
 
     def purge(self, **_: Any) -> None:
         """Nothing was kept."""
-
-    def touch(self, **_: Any) -> None:
-        """Nothing is kept."""
 
     def clear(self, *, essence: Any) -> Any:
         """As it is."""
