@@ -1,42 +1,111 @@
-"""From the command to the first committed batch of the smallest pipeline."""
+"""From `kubectl apply` to the first committed batch of a one-query pipeline, and where the time goes: `make bench-startup`.
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+On the test cluster, image present. Prints a table of the rounds and their medians; the last line is the one to quote.
+"""
 
-import jobs
-from jobs import RunFailed
-from stats import orders
-
-
-MAINSTEM: Final = "Mainstem"
-SAME: Final = "plain PySpark, same properties"
-BARE: Final = "plain PySpark, Spark's defaults"
-VARIANTS: Final = (MAINSTEM, SAME, BARE)
-
-
-def rounds(count: int, seed: int) -> Iterator[tuple[str, float]]:
-    """(variant, seconds) for every run, after one of each that is not counted."""
-    for variant in VARIANTS:
-        _run(variant)
-    for order in orders(VARIANTS, count, seed):
-        for variant in order:
-            yield variant, _run(variant)
+import copy
+import datetime
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
 
 
-def _run(variant: str) -> float:
-    folder = jobs.fresh("startup")
-    source = folder / "input"
-    source.mkdir()
-    (source / "line.txt").write_text("one line\n", encoding="utf-8")
-    values = {"input": source, "lake": folder / "lake", "checkpoints": folder / "checkpoints"}
-    first = folder / "checkpoints/copy/1/commits/0"
-    took = jobs.measure(_command(variant, values), folder, first)
-    if took.first is None:
-        raise RunFailed(f"{variant}: no batch was committed in {first.parent}")
-    return took.first
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from cluster.stage import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, namespace, within  # noqa: E402
+from cluster.test_lives import SMALL  # noqa: E402
+from harness.cluster.choose import cluster as this_machines_cluster  # noqa: E402
+from harness.images import NAMES, build  # noqa: E402
 
 
-def _command(variant: str, values: Mapping[str, object]) -> list[str]:
-    if variant == MAINSTEM:
-        return jobs.mainstem("startup.yaml", values)
-    return jobs.by_hand("plain_startup.py", values, "same" if variant == SAME else "bare")
+ROUNDS = 5
+STEPS = ("pod created", "container started", "query started", "first batch committed")
+
+
+def main() -> None:
+    """Bring up what is not, run the rounds, print."""
+    import tempfile
+
+    cluster = this_machines_cluster(print)
+    new = cluster.up()
+    try:
+        images = {name: build(name) for name in NAMES}
+        for image in images.values():
+            if not cluster.has(image.reference):
+                cluster.load(image.archive)
+        namespace(cluster, OPERATOR_NAMESPACE)
+        values = image_values(images["operator"], images["app"])
+        helm(cluster, "upgrade", "--install", "mainstem", str(CHART), *values, "--wait", "--timeout=120s")
+        namespace(cluster, "startup")
+        with tempfile.TemporaryDirectory() as folder:
+            servers = Servers(cluster, "startup", images["kafka"], images["s3"], Path(folder))
+            try:
+                rounds = [one(Pipeline(cluster, "startup", f"p{index}")) for index in range(ROUNDS)]
+            finally:
+                servers.close()
+                cluster.kubectl("delete", "namespace", "startup", "--wait=true", timeout=180)
+    finally:
+        if new:
+            cluster.down()
+    show(rounds)
+
+
+def one(pipeline: Pipeline) -> list[float]:
+    """Seconds from the apply to each step."""
+    document: dict[str, Any] = copy.deepcopy(SMALL)
+    document["metadata"]["name"] = pipeline.name
+    document["spec"]["checkpoints"]["location"] += f"-{time.time():.0f}"
+    document["spec"]["driver"]["cores"] = 2
+    del document["spec"]["queries"][0]["trigger"]
+    began = time.time()
+    pipeline.apply(document)
+    pod = within(30, "the pod", pipeline.driver)
+    made = time.time()
+    first = within(120, "the first batch", lambda: _first_batch(pipeline))
+    pod = pipeline.driver() or pod
+    started = _parsed(pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"])
+    pipeline.delete()
+    return [made - began, started - began, first[0] - began, first[1] - began]
+
+
+def _first_batch(pipeline: Pipeline) -> tuple[float, float] | None:
+    """When the query started, and when its first progress came, by the driver's log."""
+    began = committed = None
+    for line in pipeline.log().splitlines():
+        try:
+            told = json.loads(line)
+        except ValueError:
+            continue
+        if told.get("event") == "query started":
+            began = _parsed(told["timestamp"])
+        if told.get("event") == "progress" and told.get("batch") is not None:
+            committed = _parsed(told["lastProgress"]) + told["batchMs"] / 1000
+            break
+    return (began, committed) if began and committed else None
+
+
+def _parsed(text: str) -> float:
+    return datetime.datetime.fromisoformat(text).timestamp()
+
+
+def show(rounds: list[list[float]]) -> None:
+    """The table, then the medians in one line."""
+    print(f"{'round':>6}" + "".join(f"{step:>24}" for step in STEPS))
+    for number, found in enumerate(rounds, 1):
+        print(f"{number:>6}" + "".join(f"{seconds:>22.1f} s" for seconds in found))
+    medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
+    print(f"{'median':>6}" + "".join(f"{seconds:>22.1f} s" for seconds in medians))
+    told = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in zip(STEPS, medians, strict=True))
+    print(f"apply to first committed batch: {told}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(str(error))

@@ -42,7 +42,7 @@ spec:
     - name: priced
       sql: >-
         SELECT id, customer, amount,
-               size(filter(sequence(1, 2000), x -> sha2(cast(x + id AS STRING), 512) LIKE 'ff%')) AS work
+               size(filter(sequence(1, 200), x -> sha2(cast(x + id AS STRING), 512) LIKE 'ff%')) AS work
         FROM orders
   queries:
     - name: all-orders

@@ -193,23 +193,10 @@ def configure(settings: kopf.OperatorSettings) -> None:
 
 
 class _NoProgress(kopf.AnnotationsProgressStorage):
-    """No handler keeps state in the resource: what it knows can be read anew.
-
-    Only `touch` is Kopf's own: while it waits for a loop to end it writes an annotation every other second, whose event
-    is what wakes it to look again; without it a resource that goes is held until something else changes.
-    """
-
-    def fetch(self, **_: Any) -> None:
-        """Nothing was kept."""
-
-    def store(self, **_: Any) -> None:
-        """Nothing is kept."""
-
-    def purge(self, **_: Any) -> None:
-        """Nothing was kept."""
+    """No handler keeps state in the resource. While one is let go Kopf touches an annotation, to be woken by that."""
 
     def clear(self, *, essence: Any) -> Any:
-        """As it is."""
+        """As it is: there is nothing in it."""
         return essence
 
 
