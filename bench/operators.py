@@ -50,7 +50,7 @@ def main() -> None:
         settled = _settled(bed)
         writes = bed.writes()
         time.sleep(given.quiet)
-        writes = bed.writes() - writes
+        writes = (bed.writes() - writes).total()
         memory = _memory(bed.operator.pid)
         bed.operator.kill()
     _row(

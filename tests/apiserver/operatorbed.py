@@ -11,6 +11,7 @@ import secrets
 import subprocess
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -37,11 +38,9 @@ SPEC: dict[str, Any] = {
 PATH = ("mainstem.dev", "v1alpha1")
 PLURAL = "streamingpipelines"
 _WATCHED = "configmaps|events|poddisruptionbudgets|pods|rolebindings|roles|secrets|serviceaccounts|streamingpipelines"
-_WRITE = re.compile(
-    rf'^apiserver_request_total\{{(?=[^}}]*resource="({_WATCHED})")(?=[^}}]*verb="(?:POST|PUT|PATCH|APPLY|DELETE)")'
-    r'(?=[^}]*dry_run="")[^}]*\} ([0-9.e+]+)',
-    re.MULTILINE,
-)
+_WRITES = re.compile(r"^apiserver_request_total\{(.*)\} ([0-9.e+]+)$", re.MULTILINE)
+_VERBS = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
+_LABEL = re.compile(r'([a-z_]+)="([^"]*)"')
 
 
 def until(found: Callable[[], Any], within: float = 15.0, why: str = "") -> Any:
@@ -139,13 +138,18 @@ class Bed:
 
         until(still, 30)
 
-    def writes(self) -> float:
+    def writes(self) -> Counter[str]:
         """Requests so far that may change something of ours, as the server counts them, whoever sent them."""
         answer = self.client.call_api(
             "GET", f"{self.client.configuration.host}/metrics", {"Accept": "text/plain"}
         )
         answer.read()
-        return sum(float(number) for _, number in _WRITE.findall(answer.data.decode()))
+        found: Counter[str] = Counter()
+        for labels, number in _WRITES.findall(answer.data.decode()):
+            of = dict(_LABEL.findall(labels))
+            if of["resource"] in _WATCHED.split("|") and of["verb"] in _VERBS and not of["dry_run"]:
+                found[f"{of['verb']} {of['resource']}/{of['subresource']} {of['code']}"] += int(float(number))
+        return found
 
 
 def environment(kubeconfig: Path, **more: str) -> dict[str, str]:

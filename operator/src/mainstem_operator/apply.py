@@ -17,7 +17,7 @@ from mainstem.names import (
 )
 
 from mainstem_operator import objects, pods
-from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Object
+from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Object, Refused
 from mainstem_operator.judge import Revision
 from mainstem_operator.metrics import STARTS
 from mainstem_operator.plan import Plan, Start
@@ -90,10 +90,14 @@ async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, s
         Refused: it would not.
     """
     pod = pods.driver_pod(body, revision, settings, attempt=0)
-    pod["metadata"]["name"] = f"{driver_name(body['metadata']['name'])}-{revision.name}"
+    name = driver_name(body["metadata"]["name"])
+    pod["metadata"]["name"] = f"{name}-{revision.name}"
     if revision.pipeline.spec.driver.service_account_name is None:
         pod["spec"]["serviceAccountName"] = "default"  # its own comes with the start
-    await cluster.create(pod, dry_run=True)
+    try:
+        await cluster.create(pod, dry_run=True)
+    except Refused as refused:  # in the words in which the driver itself would be
+        raise Refused(refused.status, str(refused).replace(pod["metadata"]["name"], name)) from None
 
 
 async def prune(cluster: Cluster, body: Mapping[str, Any], revision: Revision) -> None:
