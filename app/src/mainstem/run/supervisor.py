@@ -280,6 +280,8 @@ class Supervisor:
         now = time.monotonic()
         run.handle, run.busy, run.waiting = handle, now, False
         run.restarts.started(now)
+        # An idle query may say nothing for long: what is known already is told at once.
+        run.status = replace(run.status, id=str(handle.id), run_id=str(handle.runId))
         self._log.info("query started", query=run.query.name, id=handle.id)
 
     def _drain_one(self, run: _Run, deadline: float, outcomes: dict[str, Outcome]) -> None:
