@@ -79,7 +79,7 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
         ]
     )
     within(30, "SpecValid=False", lambda: pipeline.condition("SpecValid").get("status") == "False")
-    assert pipeline.condition("SpecValid")["reason"] == "OutputModeNotAllowed"
+    assert pipeline.condition("SpecValid")["reason"] == "AggregationNeeded"
     # What the rules take and the API server refuses, when it is asked before the driver is stopped.
     good = small(pipeline.name)["spec"]["queries"]
     pipeline.patch(
