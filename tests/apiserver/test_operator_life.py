@@ -53,7 +53,7 @@ def test_from_apply_to_ready_to_gone(ours: Ours) -> None:
     assert ours.phase("Deleting")["driver"]["pod"] == "ticks-driver"
     ours.ends(0, "drained")
     ours.gone()
-    until(lambda: ours.belongings() == [], 30, "something is left behind")
+    until(lambda: ours.belongings() == [], 45, "something is left behind")
     assert ours.events() == ["DriverStarting", "Ready", "Deleting"]
 
 

@@ -187,7 +187,9 @@ def test_with_namespaces_it_sees_no_others(bed: Bed) -> None:
         inside.pod(1)
         inside.delete()
         inside.gone()
-        until(lambda: inside.belongings() == [])
+        until(
+            lambda: inside.belongings() == [], 45, "something is left behind"
+        )  # the collector learns of the kind twice a minute
         assert outside.status == {}
         assert outside.pods() == []
         assert "finalizers" not in outside.get()["metadata"]
