@@ -3,6 +3,7 @@
 The tests of this file tell one story, in their order.
 """
 
+import base64
 import json
 import time
 import urllib.request
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import Pipeline, Servers, within
+from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers, within
 from deltalake import DeltaTable
 from harness.cluster.base import Cluster
 from harness.errors import HarnessError
@@ -147,6 +148,33 @@ def test_two_executors_share_the_work(pipeline: Pipeline, orders: Orders, tmp_pa
     assert {pod["spec"]["containers"][0]["name"] for pod in pipeline.executors()} == {"executor"}
     owners = {pod["metadata"]["ownerReferences"][0]["name"] for pod in pipeline.executors()}
     assert owners == {"orders-driver"}
+
+
+def test_no_secret_is_to_be_seen(
+    cluster: Cluster, pipeline: Pipeline, servers: Servers, tmp_path: Path
+) -> None:
+    spark = json.loads(pipeline.kubectl("get", "secret", "orders-spark", "-o", "json"))["data"]["secret"]
+    values = (servers.access_key, servers.secret_key, base64.b64decode(spark).decode())
+    kinds = "pods,configmaps,events,streamingpipelines,serviceaccounts,roles,rolebindings"
+    told = {"objects": pipeline.kubectl("get", kinds, "-o", "yaml"), "driver": pipeline.log()}
+    for pod in running(pipeline):
+        told[pod] = pipeline.kubectl("logs", pod)
+    told["operator"] = cluster.kubectl("-n", OPERATOR_NAMESPACE, "logs", "deployment/mainstem")
+    with pipeline.forwarded(4040, tmp_path) as ui:
+        [application] = fetched(f"{ui}/api/v1/applications")
+        pages = ("environment/", "executors/", "jobs/", "stages/", "StreamingQuery/")
+        for page in (*pages, f"api/v1/applications/{application['id']}/environment"):
+            with urllib.request.urlopen(f"{ui}/{page}", timeout=20) as answer:
+                told[page] = answer.read().decode()
+    with pipeline.forwarded(8090, tmp_path) as http:
+        for page in ("status", "metrics", "healthz", "readyz"):
+            with urllib.request.urlopen(f"{http}/{page}", timeout=20) as answer:
+                told[page] = answer.read().decode()
+    assert "spark.authenticate" in told["environment/"], "the page is that of the properties"
+    seen = [
+        (place, index) for place, text in told.items() for index, value in enumerate(values) if value in text
+    ]
+    assert not seen
 
 
 def test_an_executor_that_is_killed_in_mid_batch_changes_no_count(pipeline: Pipeline, orders: Orders) -> None:

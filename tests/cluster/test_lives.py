@@ -85,9 +85,7 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
     pipeline.patch(
         queries=good,
         driver={
-            "template": {
-                "spec": {"containers": [{"name": "driver", "securityContext": {"privileged": True}}]}
-            }
+            "template": {"spec": {"containers": [{"name": "driver", "securityContext": {"runAsUser": 0}}]}}
         },
     )
     told = within(

@@ -1,1 +1,1 @@
-"""The Kubernetes operator of Mainstem; empty until documents run on clusters."""
+"""The Kubernetes operator of Mainstem; `docs/architecture.md` names its modules in reading order."""

@@ -1,6 +1,7 @@
 """What every model of the document is made of: strictness, names, durations, one-of-key unions."""
 
 import re
+from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -75,6 +76,7 @@ class Model(BaseModel):
         return getattr(self, f"{name}_" if f"{name}_" in type(self).model_fields else name)
 
 
+@cache
 def to_snake(key: str) -> str:
     """The Python name of a document's key: `processingTime` -> `processing_time`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()
