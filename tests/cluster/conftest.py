@@ -28,12 +28,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _in_order(items: list[pytest.Item]) -> None:
-    """A module whose tests tell one story keeps the order of its text, whatever the seed."""
-    stories = [item for item in items if item.get_closest_marker("story")]
-    places = [index for index, item in enumerate(items) if item in stories]
-    stories.sort(key=lambda item: (str(item.path), item.reportinfo()[1] or 0))
-    for index, item in zip(places, stories, strict=True):
-        items[index] = item
+    """A module whose tests tell one story keeps the order of its text, whatever the seed; modules stay where they are."""
+    for module in {item.path for item in items if item.get_closest_marker("story")}:
+        places = [index for index, item in enumerate(items) if item.path == module]
+        story = sorted((items[index] for index in places), key=lambda item: item.reportinfo()[1] or 0)
+        for index, item in zip(places, story, strict=True):
+            items[index] = item
 
 
 @pytest.fixture(scope="session")

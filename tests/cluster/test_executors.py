@@ -205,7 +205,7 @@ def test_none_and_two_again_on_the_same_checkpoint(pipeline: Pipeline, orders: O
     orders.wave()
     scaled(pipeline, 0)
     orders.all_are_there_once(pipeline)
-    assert not pipeline.executors()
+    within(60, "the executors are gone", lambda: not pipeline.executors())
     assert "executors" not in pipeline.status()["summary"]
     orders.wave()
     scaled(pipeline, 2)

@@ -17,7 +17,7 @@ from harness.images import Image
 
 
 pytestmark = pytest.mark.timeout(600)
-BATCHES = 20
+BATCHES = 12
 HEAVY = "SELECT size(filter(sequence(1, 20000), x -> sha2(cast(x + value AS STRING), 512) LIKE 'ff%')) AS work FROM (SELECT /*+ REPARTITION(32) */ value FROM busy)"
 
 DOCUMENT = yaml.safe_load(f"""
@@ -137,7 +137,7 @@ def with_pools(pipeline: Pipeline, folder: Path) -> list[int]:
 
 
 def p95(milliseconds: list[int]) -> float:
-    return statistics.quantiles(milliseconds, n=20)[-1]
+    return statistics.quantiles(milliseconds, n=20, method="inclusive")[-1]
 
 
 def test_a_light_query_is_at_least_twice_as_fast_with_pools(
@@ -153,5 +153,5 @@ def test_a_light_query_is_at_least_twice_as_fast_with_pools(
         print(
             f"\n  p95 of {len(fair)} light batches: {p95(fair):.0f} ms with pools, {p95(alone):.0f} ms without"
         )
-    assert len(fair) >= BATCHES - 5
+    assert len(fair) >= BATCHES - 4
     assert p95(fair) <= p95(alone) / 2, (fair, alone)
