@@ -22,6 +22,7 @@ def main(plan_path: str) -> None:
     """Make the node's file systems and network, then start its servers and keep them running."""
     plan = json.loads(Path(plan_path).read_text())
     logs = Path(plan["logs"])
+    _temporary(Path(plan["data"]) / "tmp")
     _mounts(plan)
     _network(plan)
     children: dict[int, str] = {}
@@ -47,6 +48,12 @@ def _start(plan: dict[str, Any], logs: Path, name: str) -> int:
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
     return os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions)
+
+
+def _temporary(folder: Path) -> None:
+    """What a server would leave in the machine's /tmp goes with the cluster."""
+    folder.mkdir(exist_ok=True)
+    os.environ["TMPDIR"] = str(folder)
 
 
 def _mounts(plan: dict[str, Any]) -> None:
