@@ -14,6 +14,7 @@ import pytest
 import yaml
 from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers, allowed, within
 from harness.cluster.base import Cluster
+from harness.errors import HarnessError
 
 
 pytestmark = pytest.mark.timeout(600)
@@ -220,6 +221,23 @@ def test_a_namespace_that_is_deleted_ends_within_the_drain(
     assert (
         time.monotonic() - started < 20 + 30 + 30
     )  # drain.timeout, what comes after it, and the namespace's own end
+
+
+def test_the_archive_of_classes_is_used(pipeline: Pipeline) -> None:
+    """As the pod's user, on a root that cannot be written, after the image was exported and imported."""
+    document = small(pipeline.name)
+    log = {"name": "JDK_JAVA_OPTIONS", "value": "-Xlog:class+load:file=/tmp/class-load.log"}
+    document["spec"]["driver"]["template"] = {"spec": {"containers": [{"name": "driver", "env": [log]}]}}
+    pipeline.apply(document)
+    pipeline.wait("Ready", 120)
+    inside = ("exec", f"{pipeline.name}-driver", "--")
+    assert pipeline.kubectl(*inside, "id", "-u").strip() == "10001"
+    with pytest.raises(HarnessError, match="Read-only file system"):
+        pipeline.kubectl(*inside, "touch", "/opt/mainstem/new")
+    archived = int(
+        pipeline.kubectl(*inside, "grep", "-c", "shared objects file (top)", "/tmp/class-load.log")
+    )
+    assert archived > 8_000
 
 
 def test_events_tell_of_transitions_only(pipeline: Pipeline) -> None:
