@@ -153,7 +153,8 @@ def test_two_executors_share_the_work(pipeline: Pipeline, orders: Orders, tmp_pa
 def test_no_secret_is_to_be_seen(
     cluster: Cluster, pipeline: Pipeline, servers: Servers, tmp_path: Path
 ) -> None:
-    spark = json.loads(pipeline.kubectl("get", "secret", "orders-spark", "-o", "json"))["data"]["secret"]
+    secrets = json.loads(pipeline.kubectl("get", "secrets", "-o", "json"))["items"]
+    [spark] = [s["data"]["secret"] for s in secrets if s["metadata"]["name"].startswith("orders-spark-")]
     values = (servers.access_key, servers.secret_key, base64.b64decode(spark).decode())
     kinds = "pods,configmaps,events,streamingpipelines,serviceaccounts,roles,rolebindings"
     told = {"objects": pipeline.kubectl("get", kinds, "-o", "yaml"), "driver": pipeline.log()}

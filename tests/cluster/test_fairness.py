@@ -16,7 +16,7 @@ from harness.cluster.base import Cluster
 from harness.images import Image
 
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.full]
 BATCHES = 12
 HEAVY = "SELECT size(filter(sequence(1, 20000), x -> sha2(cast(x + value AS STRING), 512) LIKE 'ff%')) AS work FROM (SELECT /*+ REPARTITION(32) */ value FROM busy)"
 

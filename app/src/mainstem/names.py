@@ -72,9 +72,9 @@ def driver_name(pipeline: str) -> str:
     return f"{pipeline}-driver"
 
 
-def spark_secret_name(pipeline: str) -> str:
-    """Name of the Secret by which driver and executors know each other."""
-    return f"{pipeline}-spark"
+def spark_secret_name(pipeline: str, uid: str) -> str:
+    """Name of the Secret by which driver and executors know each other; a pipeline made anew under the name has its own."""
+    return f"{pipeline}-spark-{uid[:8]}"
 
 
 def revision_name(pipeline: str, revision: str) -> str:

@@ -25,6 +25,10 @@ from mainstem_operator.report import DRIVERS_PART
 from mainstem_operator.settings import Settings
 
 
+class NotYet(Exception):
+    """Something must go first, and will by itself: the garbage collector takes what a deleted pipeline has left."""
+
+
 KEPT_REVISIONS: Final = 5
 
 
@@ -68,7 +72,7 @@ async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, setting
     bindings = [manifest for manifest in wanted if manifest["kind"] == "RoleBinding"]
     await asyncio.gather(
         *(_made(cluster, manifest, asked) for manifest in wanted if manifest not in bindings),
-        *(cluster.create(manifest) for manifest in made),
+        *(_made_once(cluster, body, manifest) for manifest in made),
     )
     await asyncio.gather(*(_made(cluster, manifest, asked) for manifest in bindings))
     pod = await cluster.create(pods.driver_pod(body, revision, settings, attempt=asked.attempt))
@@ -79,8 +83,35 @@ async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, setting
 
 async def _made(cluster: Cluster, manifest: Object, asked: Start) -> None:
     """The object as it shall be. The first time it is hardly ever there, and to make it is cheaper than to merge it."""
-    if asked.attempt > 1 or await cluster.create(manifest) is None:
+    if asked.attempt == 1 and await cluster.create(manifest) is not None:
+        return
+    try:
         await cluster.apply(manifest, OPERATOR)
+    except Refused as refused:
+        if "Only one reference can have Controller set to true" in str(refused):
+            raise _not_yet(manifest) from None
+        raise
+
+
+async def _made_once(cluster: Cluster, body: Mapping[str, Any], manifest: Object) -> None:
+    """An object that never changes; what is there already must be this very pipeline's, or it will go in a moment."""
+    if await cluster.create(manifest) is not None or manifest["kind"] != CONFIG_MAP.kind:
+        return
+    of = manifest["metadata"]
+    found = await cluster.get(CONFIG_MAP, of["namespace"], of["name"])
+    if found is None or not owned(found, body):
+        raise _not_yet(manifest)
+
+
+def owned(thing: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+    """True where an object belongs to this very pipeline, and not to one of its name that was there before."""
+    owners = thing["metadata"].get("ownerReferences", ())
+    return any(owner["uid"] == body["metadata"]["uid"] for owner in owners)
+
+
+def _not_yet(manifest: Object) -> NotYet:
+    name = f"{manifest['kind']} {manifest['metadata']['name']}"
+    return NotYet(f"the {name} of a pipeline of this name that was deleted is still there")
 
 
 async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, settings: Settings) -> None:
@@ -114,10 +145,11 @@ async def prune(cluster: Cluster, body: Mapping[str, Any], revision: Revision) -
 
 def _spark_secret(body: Mapping[str, Any]) -> Object:
     """By what driver and executors know each other: made once, by chance, and never read by the operator."""
+    of = body["metadata"]
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": objects.metadata(body, spark_secret_name(body["metadata"]["name"])),
+        "metadata": objects.metadata(body, spark_secret_name(of["name"], of["uid"])),
         "type": "Opaque",
         "stringData": {SPARK_SECRET_KEY: secrets.token_hex(32)},
     }

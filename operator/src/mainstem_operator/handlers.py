@@ -12,6 +12,7 @@ from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the n
 from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR
 from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
+from mainstem_operator.apply import NotYet
 from mainstem_operator.cluster import Cluster
 from mainstem_operator.metrics import PIPELINES, RECONCILES
 from mainstem_operator.reconcile import Pipeline, Reconciler
@@ -141,6 +142,11 @@ class Operator:
             async with self._turns:
                 loop.busy_since = time.monotonic()
                 plan = await reconciler.turn(loop.pipeline, lambda event: _post(body, event))
+        except NotYet as waits:
+            self._log.debug(
+                "waits", pipeline=body.meta.name, namespace=body.meta.namespace, because=str(waits)
+            )
+            return 1.0, False
         except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on
             RECONCILES.labels(result="error").inc()
             self._complain(body, error, failures)

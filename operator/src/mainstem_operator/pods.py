@@ -199,7 +199,10 @@ def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
         for index, name in enumerate(_secrets(revision.pipeline))
     ]
     if revision.scaled_out:
-        secret = {"secretName": names.spark_secret_name(pipeline), "defaultMode": 0o440}
+        secret = {
+            "secretName": names.spark_secret_name(pipeline, body["metadata"]["uid"]),
+            "defaultMode": 0o440,
+        }
         found.append({"name": "mainstem-spark-secret", "secret": secret})
     return found
 

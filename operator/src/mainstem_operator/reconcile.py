@@ -127,7 +127,7 @@ class Reconciler:
         if of.stale:
             name = driver_name(body["metadata"]["name"])
             pod = await self._cluster.get(POD, body["metadata"]["namespace"], name)
-            of.read(pod if pod and _owned(pod, body) else None)
+            of.read(pod if pod and apply.owned(pod, body) else None)
         judgement = self._judgement(of, body)
         return Observed(
             body=body,
@@ -229,7 +229,7 @@ class Reconciler:
         """What to say of a pod of the driver's name that was there before; nothing where it is the driver."""
         of, name = body["metadata"], driver_name(body["metadata"]["name"])
         pod = await self._cluster.get(POD, of["namespace"], name)
-        if pod is None or _owned(pod, body):
+        if pod is None or apply.owned(pod, body):
             return ""
         return f"a pod called {name} is there that is not this pipeline's; remove it, or rename the pipeline"
 
@@ -251,9 +251,3 @@ def _lean(thing: Mapping[str, Any]) -> Object:
 
 def _version(thing: Mapping[str, Any]) -> int:
     return int(thing["metadata"]["resourceVersion"])
-
-
-def _owned(pod: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-    return any(
-        owner["uid"] == body["metadata"]["uid"] for owner in pod["metadata"].get("ownerReferences", ())
-    )
