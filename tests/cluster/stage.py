@@ -4,6 +4,7 @@ import json
 import secrets
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,12 @@ def allowed(cluster: Cluster, namespace: str, account: str, *words: str) -> bool
     return done.stdout.strip() == "yes"
 
 
+def fetched(url: str) -> Any:
+    """The JSON at an address."""
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.load(answer)
+
+
 def image_values(operator: Image, app: Image) -> list[str]:
     """The chart's values for these images."""
     values = {
@@ -71,7 +78,7 @@ class Servers:
     """A broker and a store in a namespace, from k8s/dev, and the way to them from this machine."""
 
     def __init__(self, cluster: Cluster, namespace: str, kafka: Image, s3: Image, folder: Path) -> None:
-        self._cluster, self.namespace, self._folder = cluster, namespace, folder
+        self._cluster, self.namespace = cluster, namespace
         self._outside = free_port()
         self._store = free_port()
         self.access_key, self.secret_key = secrets.token_hex(10), secrets.token_hex(20)
@@ -87,7 +94,11 @@ class Servers:
             self.kubectl("apply", "-f", "-", stdin=text)
         for name in ("kafka", "s3"):
             self.kubectl("rollout", "status", f"deployment/{name}", "--timeout=120s", timeout=150)
-        self._forwards = [self._forward("kafka", self._outside, 9094), self._forward("s3", self._store, 7070)]
+        ports = {"kafka": (self._outside, 9094), "s3": (self._store, 7070)}
+        self._forwards = [
+            forward(cluster, namespace, f"deployment/{name}", here, to, folder / f"forward-{name}.log")
+            for name, (here, to) in ports.items()
+        ]
 
     @property
     def bootstrap_servers(self) -> str:
@@ -135,13 +146,14 @@ class Servers:
         for forward in self._forwards:
             forward.kill()
 
-    def _forward(self, service: str, port: int, to: int) -> Process:
-        executable = gotools.kubernetes().build().path / "kubectl"
-        argv = [executable, f"--kubeconfig={self._cluster.kubeconfig}", "-n", self.namespace]
-        log = self._folder / f"forward-{service}.log"
-        process = Process([*argv, "port-forward", f"deployment/{service}", f"{port}:{to}"], log)
-        process.start(lambda: "Forwarding from" in log.read_text())
-        return process
+
+def forward(cluster: Cluster, namespace: str, target: str, here: int, to: int, log: Path) -> Process:
+    """`kubectl port-forward`, started: a port of a pod or deployment as one of this machine."""
+    executable = gotools.kubernetes().build().path / "kubectl"
+    argv = [executable, f"--kubeconfig={cluster.kubeconfig}", "-n", namespace]
+    process = Process([*argv, "port-forward", target, f"{here}:{to}"], log)
+    process.start(lambda: "Forwarding from" in log.read_text())
+    return process
 
 
 class Pipeline:
@@ -226,11 +238,8 @@ class Pipeline:
     def forwarded(self, port: int, folder: Path) -> Iterator[str]:
         """The address of a port of the driver, from this machine."""
         here = free_port()
-        executable = gotools.kubernetes().build().path / "kubectl"
-        argv = [executable, f"--kubeconfig={self._cluster.kubeconfig}", "-n", self.namespace]
         log = folder / f"forward-{self.name}-{here}.log"
-        process = Process([*argv, "port-forward", f"pod/{self.name}-driver", f"{here}:{port}"], log)
-        process.start(lambda: "Forwarding from" in log.read_text())
+        process = forward(self._cluster, self.namespace, f"pod/{self.name}-driver", here, port, log)
         try:
             yield f"http://127.0.0.1:{here}"
         finally:

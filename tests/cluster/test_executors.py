@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers, within
+from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, within
 from deltalake import DeltaTable
 from harness.cluster.base import Cluster
 from harness.errors import HarnessError
@@ -118,11 +118,6 @@ def pipeline(cluster: Cluster, release: None, servers: Servers) -> Pipeline:
 
 def running(pipeline: Pipeline) -> list[str]:
     return [pod["metadata"]["name"] for pod in pipeline.executors() if pod["status"]["phase"] == "Running"]
-
-
-def fetched(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return json.load(answer)
 
 
 def scaled(pipeline: Pipeline, instances: int) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import Pipeline, Servers, within
-from cluster.test_executors import fetched
+from cluster.stage import Pipeline, Servers, fetched, within
 from harness.cluster.base import Cluster
 from harness.images import Image
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import ROOT, Pipeline, Servers, within
+from cluster.stage import ROOT, Pipeline, Servers, fetched, within
 from deltalake import DeltaTable
 from harness.cluster.base import Cluster
 from harness.records import Record, consume, new_producer, produce
@@ -185,11 +185,6 @@ def test_pools_and_weights_are_the_documents(flights: Pipeline, tmp_path: Path) 
     assert pools["archive"] == ("0", "2")
     assert pools["carrier-days"] == ("1", "3")
     assert pools["dead-letters"] == ("0", "1")
-
-
-def fetched(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return json.load(answer)
 
 
 def test_suspend_drains_and_resume_goes_on(

@@ -16,8 +16,6 @@ from harness.cache import Built, build_once, content_hash
 
 
 _RECIPE = "1"  # raise it when the recipe changes
-_MIRROR = "http://deb.debian.org/debian"
-_DEFAULT = (f"{_MIRROR} bookworm", f"{_MIRROR} bookworm-updates", f"{_MIRROR}-security bookworm-security")
 _CERTIFICATES = Path("/usr/local/share/ca-certificates")
 _PIP_FILES = ("/etc/pip.conf", "~/.pip/pip.conf", "~/.config/pip/pip.conf")
 _PIP_KEYS = ("index-url", "extra-index-url", "trusted-host")
@@ -36,16 +34,18 @@ def build() -> Built:
 
 def _make(target: Path, log: IO[str]) -> None:
     root = target / "rootfs"
-    mirror = _sources().split()[1]
+    sources = _sources()
+    mirror = sources.split()[1:2]  # none: debootstrap's own
 
     def run(*command: str | Path) -> None:
         subprocess.run([*command], stdout=log, stderr=log, check=True)
 
-    run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", root, mirror)
+    run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", root, *mirror)
     for certificate in _CERTIFICATES.glob("**/*.crt"):
         (root / _CERTIFICATES.relative_to("/") / certificate.name).write_bytes(certificate.read_bytes())
     run("chroot", root, "update-ca-certificates")
-    (root / "etc/apt/sources.list").write_text(_sources())
+    if sources:
+        (root / "etc/apt/sources.list").write_text(sources)
     (root / "etc/apt/apt.conf.d/99host").write_text(_apt())
     (root / "etc/pip.conf").write_text(_pip())
     for left in ("var/cache/apt/archives", "var/cache/apt", "var/lib/apt/lists", "var/log"):
@@ -55,7 +55,7 @@ def _make(target: Path, log: IO[str]) -> None:
 
 
 def _sources() -> str:
-    """The host's mirrors of bookworm, where it is a bookworm itself; else Debian's."""
+    """The host's mirrors of bookworm; none where it is no bookworm: debootstrap then writes down the one that it took."""
     listed = [
         "apt-get",
         "indextargets",
@@ -72,7 +72,7 @@ def _sources() -> str:
         }
     )
     plain = [line for line in kept if line.endswith(" bookworm")]
-    lines = [*plain, *(line for line in kept if line not in plain)] if plain else _DEFAULT
+    lines = [*plain, *(line for line in kept if line not in plain)] if plain else []
     return "".join(f"deb {line} main\n" for line in lines)
 
 
