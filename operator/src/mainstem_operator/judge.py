@@ -45,8 +45,7 @@ class Revision:
     @property
     def scaled_out(self) -> bool:
         """True where executors run in pods of their own."""
-        executors = self.pipeline.spec.executors
-        return executors.instances > 0 or executors.dynamic_allocation is not None
+        return self.pipeline.spec.executors.wanted
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ def checkpoint_durable(pipeline: StreamingPipeline) -> Iterator[Problem]:
     if location.startswith("s3a://"):
         return
     pods = [("driver", DRIVER_CONTAINER, pipeline.spec.driver.template)]
-    executors = pipeline.spec.executors
-    if executors.instances or executors.dynamic_allocation:
+    if pipeline.spec.executors.wanted:
         pods.append(("executors", EXECUTOR_CONTAINER, pipeline.spec.executors.template))
     for key, container, template in pods:
         if not any(_within(normal(location), mount) for mount in _mounts(template, container)):

@@ -25,7 +25,7 @@ _CHANGES: Final = "driver.resources.limits.memory or driver.heap"
 def place(pipeline: StreamingPipeline, pod: Pod) -> Place:
     """The driver's pod as a place: alone where there are no executors, else with pods around it."""
     spec = pipeline.spec
-    alone = not has_executors(spec.executors)
+    alone = not spec.executors.wanted
     return Place(
         cores=spec.driver.cores if alone else most_executors(spec.executors) * spec.executors.cores,
         heap=f"{heap(spec.driver.heap, spec.driver.resources, HEAP_OF_DRIVER)}m",
@@ -37,11 +37,6 @@ def place(pipeline: StreamingPipeline, pod: Pod) -> Place:
         room=_CHANGES,
         address=None,
     )
-
-
-def has_executors(executors: Executors) -> bool:
-    """Whether there is ever an executor."""
-    return executors.instances > 0 or executors.dynamic_allocation is not None
 
 
 def most_executors(executors: Executors) -> int:

@@ -10,7 +10,6 @@ from mainstem import names
 from mainstem.build import query as build
 from mainstem.run.endpoints import Answers, Endpoints
 from mainstem.run.pod import Pod
-from mainstem.run.podconf import has_executors
 from mainstem.run.progress import QueryStatus
 from mainstem.run.reporter import for_stream
 from mainstem.run.statuses import Executors
@@ -82,7 +81,7 @@ class PodReporter:
 
     def _count(self) -> Executors | None:
         """The executors, as Spark's scheduler has them."""
-        if not has_executors(self._executors):
+        if not self._executors.wanted:
             return None
         session, wanted = self._session, self._executors.instances
         if session is not None:

@@ -125,6 +125,11 @@ class Executors(Model):
     dynamic_allocation: DynamicAllocation | None = None
     """Executors by demand. `instances`, or `minExecutors` where that is more, is then how many there are at first."""
 
+    @property
+    def wanted(self) -> bool:
+        """True where executors ever run in pods of their own."""
+        return self.instances > 0 or self.dynamic_allocation is not None
+
 
 class PullSecret(Model):
     """A Secret with which images are pulled."""
