@@ -12,7 +12,7 @@ import subprocess
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -41,6 +41,7 @@ _WATCHED = "configmaps|events|poddisruptionbudgets|pods|rolebindings|roles|secre
 _WRITES = re.compile(r"^apiserver_request_total\{(.*)\} ([0-9.e+]+)$", re.MULTILINE)
 _VERBS = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
 _LABEL = re.compile(r'([a-z_]+)="([^"]*)"')
+_PHASES = re.compile(r'^mainstem_operator_pipelines\{phase="(\w+)"\} ([0-9.e+]+)$', re.MULTILINE)
 
 
 def until(found: Callable[[], Any], within: float = 15.0, why: str = "") -> Any:
@@ -176,12 +177,15 @@ def run(kubeconfig: Path, **more: str) -> tuple[int, str]:
 
 
 class Operator(Process):
-    """The operator's process."""
+    """The operator's process, by another command line where one is given."""
 
-    def __init__(self, plane: ControlPlane, kubeconfig: Path, **more: str) -> None:
+    def __init__(
+        self, plane: ControlPlane, kubeconfig: Path, *, argv: Sequence[str | Path] = (COMMAND,), **more: str
+    ) -> None:
         env = environment(kubeconfig, **more)
         self._health = f"http://127.0.0.1:{env['MAINSTEM_HEALTH_PORT']}/healthz"
-        super().__init__([COMMAND], plane.folder / f"{kubeconfig.stem}.log", env)
+        self._metrics = f"http://127.0.0.1:{env['MAINSTEM_METRICS_PORT']}/metrics"
+        super().__init__(argv, plane.folder / f"{kubeconfig.stem}.log", env)
 
     def up(self) -> None:
         """Started, where it is not, and answering."""
@@ -194,6 +198,12 @@ class Operator(Process):
                 return bool(answer.status == HTTPStatus.OK)
         except OSError:
             return False
+
+    def phases(self) -> dict[str, int]:
+        """Phase -> how many pipelines it has looked at, since it started, are in it."""
+        with urllib.request.urlopen(self._metrics, timeout=5) as answer:
+            found = _PHASES.findall(answer.read().decode())
+        return {phase: int(float(number)) for phase, number in found if float(number)}
 
 
 class Ours:
