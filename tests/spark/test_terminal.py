@@ -2,13 +2,17 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from harness.driver import descendants
 from harness.java import SHORT_LIVED
 
 
@@ -27,16 +31,26 @@ spec:
 """
 
 
+# `mainstem`, and where it stands in each thread, once it is asked.
+TELLING = """
+import faulthandler, signal
+faulthandler.register(signal.SIGUSR1, file=open("stacks.txt", "w"))
+from mainstem.cli import main
+main()
+"""
+
+
 @pytest.mark.S34
 @pytest.mark.timeout(240)
 def test_a_closed_terminal_drains(tmp_path: Path) -> None:
     (tmp_path / "ticks.yaml").write_text(DOCUMENT, encoding="utf-8")
     (tmp_path / "tmp").mkdir()
     screen, terminal = os.openpty()
-    command = (sys.executable, "-m", "mainstem", "run", "ticks.yaml", "--report=report.json", "--cores=2")
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | SHORT_LIVED | {"TMPDIR": str(tmp_path / "tmp")}
-    )  # fmt: skip
+    command = (sys.executable, "-c", TELLING, "run", "ticks.yaml", "--report=report.json", "--cores=2")
+    with heard(signal.SIGHUP):
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | SHORT_LIVED | {"TMPDIR": str(tmp_path / "tmp")}
+        )  # fmt: skip
     os.close(terminal)
     try:
         shown = b""
@@ -44,11 +58,36 @@ def test_a_closed_terminal_drains(tmp_path: Path) -> None:
             shown += os.read(screen, 65536)
         time.sleep(1)
         os.close(screen)  # every write to the terminal is an error from now on
-        process.send_signal(signal.SIGHUP)
-        assert process.wait(120) == 0
+        process.send_signal(signal.SIGHUP)  # the shell's
+        time.sleep(0.1)
+        process.send_signal(signal.SIGHUP)  # the kernel's, once the shell has ended
+        assert ended(process, tmp_path) == 0
     finally:
         process.kill()
+        process.wait(10)
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["outcome"] == "drained"
     assert [query["state"] for query in report["queries"]] == ["Drained"]
     assert list((tmp_path / "tmp").glob("mainstem-*")) == [], "scratch, and the credentials in it"
+
+
+@contextmanager
+def heard(number: signal.Signals) -> Iterator[None]:
+    """A process that is started within hears the signal: under nohup these tests ignore it, and children inherit that."""
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def ended(process: subprocess.Popen[bytes], folder: Path) -> int:
+    """The exit code; of a process that does not end, where it and its JVM stand."""
+    try:
+        return process.wait(120)
+    except subprocess.TimeoutExpired:
+        jstack = [["jstack", str(pid)] for pid in descendants(process.pid) if shutil.which("jstack")]
+        said = [subprocess.run(words, capture_output=True, text=True, check=False).stdout for words in jstack]
+        process.send_signal(signal.SIGUSR1)
+        time.sleep(2)
+        pytest.fail("\n".join(["it does not end", (folder / "stacks.txt").read_text(), *said]))

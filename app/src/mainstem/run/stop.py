@@ -5,7 +5,14 @@ from types import FrameType
 
 
 class Stop:
-    """SIGTERM, Ctrl-C and a closed terminal: the first asks for a drain, the second for a cut.
+    """SIGTERM, Ctrl-C and a closed terminal: the first asks for a drain, a second SIGTERM or Ctrl-C for a cut.
+
+    A closed terminal never cuts: nobody is there to be impatient, and its SIGHUP comes twice, from the shell and from the
+    kernel.
+
+    Attributes:
+        asked: the run shall end, at the next batch boundary.
+        hurry: and at once.
 
     Plain booleans: an Event's lock may be held by the very thread that the signal interrupts.
     """
@@ -20,6 +27,7 @@ class Stop:
             if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
                 signal.signal(name, self._signalled)
 
-    def _signalled(self, _number: int, _frame: FrameType | None) -> None:
-        self.hurry = self.asked
+    def _signalled(self, number: int, _frame: FrameType | None) -> None:
+        if self.asked and number != signal.SIGHUP:
+            self.hurry = True
         self.asked = True

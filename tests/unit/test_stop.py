@@ -1,0 +1,57 @@
+"""What a signal asks of a run: the first a drain, the second a cut."""
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+from mainstem.run.stop import Stop
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@pytest.fixture
+def stop() -> Iterator[Stop]:
+    """One that listens; what the signals did before is put back."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests too may run under nohup
+    stop = Stop()
+    stop.listen()
+    yield stop
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+def test_the_first_asks_for_a_drain(stop: Stop, first: signal.Signals) -> None:
+    assert (stop.asked, stop.hurry) == (False, False)
+    signal.raise_signal(first)
+    assert (stop.asked, stop.hurry) == (True, False)
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_the_second_asks_for_a_cut(stop: Stop, first: signal.Signals, second: signal.Signals) -> None:
+    signal.raise_signal(first)
+    signal.raise_signal(second)
+    assert (stop.asked, stop.hurry) == (True, True)
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+def test_a_closed_terminal_never_asks_for_a_cut(stop: Stop, first: signal.Signals) -> None:
+    signal.raise_signal(first)
+    signal.raise_signal(signal.SIGHUP)
+    assert (stop.asked, stop.hurry) == (True, False)
+
+
+def test_a_cut_stays_asked_for(stop: Stop) -> None:
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGHUP):
+        signal.raise_signal(number)
+    assert (stop.asked, stop.hurry) == (True, True)
+
+
+def test_under_nohup_a_closed_terminal_ends_nothing(stop: Stop) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    stop.listen()
+    signal.raise_signal(signal.SIGHUP)
+    assert not stop.asked
