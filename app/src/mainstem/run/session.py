@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from py4j.java_gateway import quiet_shutdown
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -54,9 +55,21 @@ def opened(
                 remedy=f"often the heap is too small: {place.room}",
             ) from error
         finally:
-            jvm.gateway.shutdown()
+            shut_down(jvm.gateway)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def shut_down(gateway: Any) -> None:
+    """End the gateway, whatever the JVM does meanwhile."""
+    server = gateway.__dict__.get("_callback_server")
+    if server is not None:
+        # py4j closes a connection's stream before its socket, and so waits for the thread that reads it: until the JVM
+        # closes its end, which it does not where a call of its own is on its way.
+        with server.lock:
+            for connection in list(server.connections):
+                quiet_shutdown(connection.socket)
+    gateway.shutdown()
 
 
 def _session(gateway: Any, conf: dict[str, str]) -> SparkSession:
