@@ -16,12 +16,12 @@ from mainstem.errors import NotReady
 _TIMEOUT: Final = (2.0, 4.0)
 """Seconds to connect and to answer."""
 _GROUP, _VERSION, _PLURAL = "mainstem.dev", "v1alpha1", "streamingpipelines"
-_REASONS: Final = {
+_REASONS: Final[dict[int, str]] = {
     HTTPStatus.UNAUTHORIZED: "ApiServerForbids",
     HTTPStatus.FORBIDDEN: "ApiServerForbids",
     HTTPStatus.NOT_FOUND: "PipelineNotFound",
 }
-# The kubelet's words for a container that does not start, besides those that only say that it will.
+# The kubelet's words for a container that is about to start; any other is of one that does not.
 _COMING: Final = ("ContainerCreating", "PodInitializing")
 
 
@@ -117,7 +117,7 @@ def _said(pod: Any) -> Iterator[str]:
 def _failure(what: str, error: Exception) -> NotReady:
     if not isinstance(error, client.ApiException) or not error.status:
         return NotReady(f"{what}: the API server does not answer: {error}", reason="ApiServerUnreachable")
-    reason = _REASONS.get(HTTPStatus(error.status), "ApiServerRefuses")
+    reason = _REASONS.get(error.status, "ApiServerRefuses")
     return NotReady(f"{what}: {error.status}: {_message(error)}", reason=reason)
 
 

@@ -1,0 +1,34 @@
+"""What the API server answers a driver, in the errors of Mainstem."""
+
+from typing import Any
+
+import pytest
+from kubernetes.client import ApiException
+from mainstem.run.cluster import _failure
+from urllib3.exceptions import ProtocolError
+
+
+FORBIDDEN = '{"kind": "Status", "message": "pods is forbidden: no such right"}'
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason", "told"),
+    [
+        (401, None, "ApiServerForbids", "its status: 401: Odd"),
+        (403, FORBIDDEN, "ApiServerForbids", "its status: 403: pods is forbidden: no such right"),
+        (404, None, "PipelineNotFound", "its status: 404: Odd"),
+        (422, "[]", "ApiServerRefuses", "its status: 422: Odd"),
+        (520, "<html>", "ApiServerRefuses", "its status: 520: Odd"),  # a proxy's: no status of HTTP
+        (0, None, "ApiServerUnreachable", "its status: the API server does not answer: (0)"),
+    ],
+)
+def test_every_answer_has_a_reason(status: int, body: Any, reason: str, told: str) -> None:
+    error = ApiException(status=status, reason="Odd")
+    error.body = body
+    found = _failure("its status", error)
+    assert found.reason == reason
+    assert found.message.startswith(told)
+
+
+def test_no_answer_has_one_too() -> None:
+    assert _failure("its status", ProtocolError("gone")).reason == "ApiServerUnreachable"
