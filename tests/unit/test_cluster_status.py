@@ -79,6 +79,12 @@ def test_a_query_says_all_that_the_resource_has_a_field_for() -> None:
     written(BUSY)
 
 
+def test_a_time_that_no_resource_can_hold_costs_nothing_but_itself() -> None:
+    """Milliseconds taken for seconds: Spark goes on with a watermark in the year 54321, the API server refuses it."""
+    far = query(replace(BUSY, watermark="+54321-01-01T00:00:00.000Z"))
+    assert far == {key: value for key, value in query(BUSY).items() if key != "watermark"}
+
+
 def test_what_has_not_reported_says_no_numbers() -> None:
     assert query(QueryStatus("copy", pool="copy")) == {
         "name": "copy",

@@ -169,6 +169,13 @@ def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
     assert sum(value for key, value in found.items() if key[0] == "mainstem_query_state") == 1
 
 
+def test_a_watermark_that_no_clock_can_show_costs_no_other_metric(url: str, watch: Watch) -> None:
+    watch.turned([replace(RUNNING, watermark="+54321-01-01T00:00:00.000Z")])
+    found = samples(url)
+    assert found["mainstem_query_batch", "copy"] == 7
+    assert ("mainstem_query_watermark_lag_seconds", "copy") not in found
+
+
 def test_what_is_not_known_has_no_sample(url: str) -> None:
     found = {key[0] for key in samples(url)}
     assert found.isdisjoint(

@@ -31,7 +31,7 @@ from typing import Any, Final, get_args
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mainstem.run.progress import QueryStatus
+from mainstem.run.progress import QueryStatus, moment
 from mainstem.run.statuses import state
 from mainstem.run.watch import Watch
 from mainstem.spec.status import QueryProgress
@@ -95,12 +95,13 @@ def _seconds(milliseconds: int | None) -> float | None:
 
 
 def _timestamp(text: str | None) -> float | None:
-    return None if text is None else datetime.fromisoformat(text).timestamp()
+    time = moment(text)
+    return None if time is None else time.timestamp()
 
 
 def _age(text: str | None) -> float | None:
-    moment = _timestamp(text)
-    return None if moment is None else datetime.now(UTC).timestamp() - moment
+    seconds = _timestamp(text)
+    return None if seconds is None else datetime.now(UTC).timestamp() - seconds
 
 
 # Name, help, whether it only ever grows, value.

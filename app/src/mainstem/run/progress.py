@@ -7,6 +7,7 @@ StreamingQueryProgress.json of 4.2.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -146,6 +147,17 @@ def waiting(status: QueryStatus) -> QueryStatus:
     if status.state not in (State.STARTING, State.RESTARTING):
         return replace(status, idle=True)
     return replace(status, state=State.RUNNING, idle=True, reason=None, message=None)
+
+
+def moment(text: str | None) -> datetime | None:
+    """One of Spark's times; None for one beyond the year 9999, which no resource and no clock of ours can hold.
+
+    Event time gets there where milliseconds are taken for seconds, and the watermark with it.
+    """
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def as_json(status: QueryStatus, *, offsets: bool = False) -> dict[str, Any]:

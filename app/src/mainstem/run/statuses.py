@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem import logs
-from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.run.progress import QueryStatus, SourceStatus, State, moment
 from mainstem.spec.status import MAX_BYTES
 
 
@@ -72,7 +72,7 @@ def query(status: QueryStatus) -> dict[str, Any]:
         "inputRows": _count(status.input_rows) if seen else None,
         "batchDurationMs": _count(status.batch_ms),
         "lag": _count(status.lag),
-        "watermark": status.watermark,
+        "watermark": status.watermark if moment(status.watermark) else None,
         "stateRows": _count(status.state_rows) if seen else None,
         "stateBytes": _count(status.state_bytes) if seen else None,
         "droppedByWatermark": _count(status.dropped_by_watermark) if seen else None,
