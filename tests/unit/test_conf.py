@@ -9,6 +9,7 @@ import pytest
 from documents import VALID
 from hypothesis import given
 from hypothesis import strategies as st
+from mainstem import names
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.run import secrets
 from mainstem.run.conf import ABORTABLE, PROFILES, Machine, pools_xml, spark_conf
@@ -165,7 +166,7 @@ def test_a_secret_becomes_a_profile_and_never_a_property(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(
-        secrets.ENVIRONMENT, str(folder(tmp_path, accessKey=f"{ACCESS}\n", secretKey=f"{SECRET}\r\n"))
+        names.ENV_SECRETS, str(folder(tmp_path, accessKey=f"{ACCESS}\n", secretKey=f"{SECRET}\r\n"))
     )
     document = pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"}), s3("cloud", "b-b")])
     file = secrets.write_profiles(document, tmp_path)
@@ -191,7 +192,7 @@ def test_no_secret_no_profile_file(tmp_path: Path) -> None:
 def test_a_missing_secret_is_told_with_its_file_and_no_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(secrets.ENVIRONMENT, str(folder(tmp_path, accessKey=ACCESS)))
+    monkeypatch.setenv(names.ENV_SECRETS, str(folder(tmp_path, accessKey=ACCESS)))
     with pytest.raises(NotReady) as missing:
         secrets.write_profiles(
             pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"})]), tmp_path

@@ -158,7 +158,7 @@ def test_cpu_is_what_the_resources_say(given: dict[str, Any], request_: str, lim
 
 @pytest.mark.parametrize(
     ("driver", "heap"),
-    [({}, "1024m"), ({"resources": resources("3Gi")}, "1536m"), ({"heap": "700m"}, "700m"), ({"heap": "1g"}, "1024m")],
+    [({}, "1024m"), ({"resources": resources("3Gi")}, "1536m"), ({"heap": "700m"}, "700m"), ({"heap": "1g"}, "1024m"), ({"heap": "9k"}, "1m")],
 )  # fmt: skip
 def test_the_driver_s_heap_is_half_of_its_memory_unless_it_is_given(
     driver: dict[str, Any], heap: str

@@ -23,7 +23,7 @@ GENERATION: Final = "mainstem.dev/generation"
 ATTEMPT: Final = "mainstem.dev/attempt"
 """Annotations of the driver's pod: the revision that it runs, the generation it was of, and which start it is."""
 RESERVED_PREFIXES: Final = ("mainstem.dev/", "spark-")
-"""Labels and annotations that no pod template may set, besides the three above."""
+"""How labels and annotations begin that no pod template may set, besides name, manager and component."""
 
 UID: Final = 10001
 """User and group of every container."""
@@ -62,6 +62,9 @@ ENV_IMAGE: Final = "MAINSTEM_IMAGE"
 ENV_PULL_POLICY: Final = "MAINSTEM_IMAGE_PULL_POLICY"
 """The operator's `imagePullPolicy`, for executors of a document that names none; may be absent."""
 ENV_TERMINATION_LOG: Final = "MAINSTEM_TERMINATION_LOG"
+"""Where the driver leaves its last words, in place of `TERMINATION_LOG`; may be absent."""
+ENV_SECRETS: Final = "MAINSTEM_SECRETS"
+"""The folder that holds one folder for each Secret, with a file for each of its keys."""
 
 DRAIN_MARGIN_SECONDS: Final = 30
 """What a driver has beyond `drain.timeout` to write its last status and to go."""

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NoReturn
 
+from mainstem import names
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run import commandline, java
 
 
-DOCUMENT: Final = Path("/etc/mainstem/document/pipeline.yaml")
-SECRETS: Final = "/etc/mainstem/secrets"
-PROFILES: Final = Path("/tmp")  # noqa: S108 - the pod's own emptyDir
+DOCUMENT: Final = Path(names.DOCUMENT_DIR) / names.DOCUMENT_KEY
+PROFILES: Final = Path(names.S3_PROFILES).parent
 """The folder of the AWS profile file, at the same place in driver and executors, for one property names it to all."""
 
 _BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -108,7 +108,7 @@ def _jars() -> list[Path]:
 def write_profiles() -> None:
     """The AWS profile file of the S3 connections that name a secret, where the properties say it is."""
     # Without keys no connection of the document names a secret; to read it would take longer than all the rest.
-    folder = os.environ.setdefault("MAINSTEM_SECRETS", SECRETS)
+    folder = os.environ.setdefault(names.ENV_SECRETS, names.SECRETS_DIR)
     if not any(Path(folder).glob("*/accessKey")):
         return
     from mainstem.run import secrets

@@ -10,7 +10,7 @@ from mainstem import names
 from mainstem.run.conf import JAVA_OPTIONS, LOG4J
 from mainstem.run.place import Place
 from mainstem.run.pod import Pod
-from mainstem.spec.deployment import Executors, Resources, amount
+from mainstem.spec.deployment import Executors, Resources, amount, memory_bytes
 from mainstem.spec.pipeline import StreamingPipeline
 
 
@@ -18,7 +18,6 @@ HEAP_OF_DRIVER: Final = 0.5
 """Of its memory; Python and RocksDB take theirs beside the heap."""
 HEAP_OF_EXECUTOR: Final = 0.6
 _MIB: Final = 2**20
-_UNITS: Final = {"k": 2**10, "m": _MIB, "g": 2**30}
 _CHANGES: Final = "driver.resources.limits.memory or driver.heap"
 
 
@@ -48,7 +47,7 @@ def most_executors(executors: Executors) -> int:
 def heap(given: str | None, resources: Resources, share: float) -> int:
     """The Java heap in MiB: what is given, else a share of the container's memory."""
     if given:
-        return int(given[:-1]) * _UNITS[given[-1]] // _MIB
+        return max(1, memory_bytes(given) // _MIB)  # Java takes 0 as nothing said
     return int(_memory(resources) * share)
 
 

@@ -3,11 +3,9 @@
 import os
 from pathlib import Path
 
+from mainstem import names
 from mainstem.errors import NotReady
 from mainstem.spec.pipeline import StreamingPipeline
-
-
-ENVIRONMENT = "MAINSTEM_SECRETS"
 
 
 def value(secret: str, key: str) -> str:
@@ -16,7 +14,7 @@ def value(secret: str, key: str) -> str:
     Raises:
         NotReady: `SecretNotFound`, naming the file that was looked for, never a value.
     """
-    folder = os.environ.get(ENVIRONMENT, "secrets")
+    folder = os.environ.get(names.ENV_SECRETS, "secrets")
     file = Path(folder) / secret / key
     try:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
@@ -24,7 +22,7 @@ def value(secret: str, key: str) -> str:
         raise NotReady(
             f"the secret {secret!r} has no readable file {file}: {error.strerror}",
             reason="SecretNotFound",
-            remedy=f"set {ENVIRONMENT} to the folder that holds {secret}/{key}",
+            remedy=f"set {names.ENV_SECRETS} to the folder that holds {secret}/{key}",
         ) from None
 
 

@@ -1,5 +1,6 @@
 """How a pipeline runs on a cluster: its pods, their resources, its schedule. `mainstem run` passes all of it over."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from cronsim import CronSim, CronSimError
@@ -15,8 +16,6 @@ def _as_text(value: Any) -> Any:
 
 
 def _cron(text: str) -> str:
-    from datetime import UTC, datetime
-
     try:
         CronSim(text, datetime(2026, 1, 1, tzinfo=UTC))
     except CronSimError as error:
@@ -50,6 +49,7 @@ PodTemplate = Annotated[
 ]
 """`metadata` (labels, annotations) and `spec` of a Kubernetes pod template. `${name}` is left alone in it."""
 
+_JVM_UNITS: Final = {"k": 2**10, "m": 2**20, "g": 2**30}
 _UNITS: Final = {"": 1.0, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}  # fmt: skip
 
 
@@ -57,6 +57,11 @@ def amount(quantity: str) -> float:
     """A quantity as a number: `500m` is 0.5, `2Gi` is 2147483648.0."""
     digits = quantity.rstrip("kKMGTPim")
     return float(digits) * _UNITS[quantity[len(digits) :]]
+
+
+def memory_bytes(memory: str) -> int:
+    """A size in the JVM's words as bytes: `2g` is 2147483648."""
+    return int(memory[:-1]) * _JVM_UNITS[memory[-1]]
 
 
 class Resources(Model):

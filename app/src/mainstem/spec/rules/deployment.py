@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.spec.deployment import Driver, Executors, amount
+from mainstem.spec.deployment import Driver, Executors, amount, memory_bytes
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
 
@@ -66,7 +66,7 @@ def memory(context: Context) -> Iterator[Problem]:
             yield context.problem(at, message, "MemoryUnlimited")
         elif amount(limit) < _LEAST:
             yield context.problem((*at, "memory"), _too_small(limit), "MemoryTooSmall")
-        elif pod.heap and _bytes(pod.heap) + _BESIDE_HEAP > amount(limit):
+        elif pod.heap and memory_bytes(pod.heap) + _BESIDE_HEAP > amount(limit):
             most = int(amount(limit) - _BESIDE_HEAP) // _MIB
             message = (
                 f"a heap of {pod.heap} leaves less than 384Mi of limits.memory, {limit}, for what is not on the heap: "
@@ -94,7 +94,3 @@ def _too_small(limit: str) -> str:
     if limit.endswith("m"):
         return f"{limit} are thousandths of a byte: Kubernetes writes Mi for megabytes; 1Gi is the least that Spark needs"
     return f"{limit} is too little for Spark: 1Gi is the least"
-
-
-def _bytes(heap: str) -> float:
-    return int(heap[:-1]) * {"k": 2.0**10, "m": 2.0**20, "g": 2.0**30}[heap[-1]]
