@@ -306,6 +306,13 @@ CASES = [
         "another run is using this checkpoint",
         permanent=False,
     ),
+    Case(
+        "a heap that is full",
+        stream(f"org.apache.spark.SparkException: {ABORTED}java.lang.OutOfMemoryError: Java heap space"),
+        "OutOfMemory",
+        "Java's heap is full; raise `--heap`, or on a cluster resources.limits.memory of driver or executors",
+        permanent=False,
+    ),
     Case("nothing known", stream("java.lang.IllegalStateException: odd"), "QueryFailed", "IllegalStateException: odd", permanent=False),
     Case("nothing at all", "", "QueryFailed", "no message", permanent=False),
 ]  # fmt: skip
@@ -331,6 +338,13 @@ def test_any_text_is_one_short_line(text: str) -> None:
 @given(st.sampled_from(CASES), st.sampled_from(["", PLAN, FRAMES]))
 def test_plans_and_frames_change_nothing(case: Case, noise: str) -> None:
     assert of_text(case.text + noise).reason == case.reason
+
+
+@pytest.mark.parametrize("text", ["odd: password=hunter2", f"odd {'x' * 350} secretKey='hunter2 {'y' * 99}'"])
+def test_no_credential_is_told_not_even_its_beginning(text: str) -> None:
+    failure = of_text(stream(f"java.lang.IllegalStateException: {text}"))
+    assert failure.message.startswith("IllegalStateException: odd")
+    assert "hun" not in failure.message
 
 
 def test_the_sign_of_a_bad_record_is_that_of_the_build() -> None:

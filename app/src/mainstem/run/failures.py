@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mainstem import logs
 from mainstem.build.decode import BAD_RECORD
 
 
@@ -13,7 +14,7 @@ class Failure:
 
     Attributes:
         reason: CamelCase of ours, or Spark's error condition.
-        message: one line.
+        message: one line, free of what looks like a credential.
         permanent: a restart would fail in the same way.
     """
 
@@ -108,7 +109,11 @@ _SIGNS: Final = (
         permanent=True,
     ),
     _sign(r"No space left on device", "DiskFull", "no space is left on the device"),
-    _sign(r"OutOfMemoryError", "OutOfMemory", "the driver's heap is full; raise `--heap`"),
+    _sign(
+        r"OutOfMemoryError",
+        "OutOfMemory",
+        "Java's heap is full; raise `--heap`, or on a cluster resources.limits.memory of driver or executors",
+    ),
     _sign(
         r"CONCURRENT_STREAM_LOG_UPDATE|Multiple streaming queries are concurrently using|query with same id is already active",
         "CheckpointInUse",
@@ -170,8 +175,10 @@ def of_text(text: str) -> Failure:
 
 
 def _told(text: str) -> str:
-    """The text without plans, stack frames, wrappers and SQL states, which hold words that mislead."""
-    return _STATE.sub("", _WRAPPERS.sub("", _PLANS.sub("", text)))
+    """The text without plans, stack frames, wrappers and SQL states, which hold words that mislead, and without what looks
+    like a credential: what is made of it goes to terminals, reports and the resource.
+    """
+    return logs.redact(_STATE.sub("", _WRAPPERS.sub("", _PLANS.sub("", text))))
 
 
 def _line(sign: _Sign, match: re.Match[str], text: str) -> str:
