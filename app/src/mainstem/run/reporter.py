@@ -49,10 +49,12 @@ class _Quiet:
         self._tell(lambda reporter: reporter.close())
 
     def _tell(self, what: Callable[[Reporter], None]) -> None:
-        if self._reporter is None:
+        # Rows of a console sink come in a thread of their own, which may be the one to find nobody there.
+        reporter = self._reporter
+        if reporter is None:
             return
         try:
-            what(self._reporter)
+            what(reporter)
         except (OSError, SystemExit):  # rich exits where a pipe is closed
             self._reporter = None
 
