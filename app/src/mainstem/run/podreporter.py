@@ -39,7 +39,7 @@ class PodReporter:
         port: int = names.HTTP_PORT,
     ) -> None:
         self._executors = pipeline.spec.executors
-        self._session: Any = None
+        self._context: Any = None
         self.watch = Watch(_first(pipeline))
         self._lines = for_stream(stream, pipeline.name)
         answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.watch)
@@ -55,7 +55,7 @@ class PodReporter:
         process = session.sparkContext._gateway.proc  # noqa: SLF001
         self.watch.jvm_alive = lambda: process.poll() is None
         self.watch.alive()
-        self._session = session
+        self._context = session.sparkContext._jsc.sc()  # noqa: SLF001
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
         """The statuses after a turn of the supervisor."""
@@ -68,7 +68,7 @@ class PodReporter:
 
     def ended(self, statuses: Sequence[QueryStatus]) -> None:
         """The queries have ended; Spark is about to."""
-        self._session = None
+        self._context = None
         self.watch.turned(statuses)
         self.watch.ending()
 
@@ -83,10 +83,9 @@ class PodReporter:
         """The executors, as Spark's scheduler has them."""
         if not self._executors.wanted:
             return None
-        session, wanted = self._session, self._executors.instances
-        if session is not None:
+        context, wanted = self._context, self._executors.instances
+        if context is not None:
             with suppress(Py4JError, ConnectionError):  # Spark is just ending
-                context = session.sparkContext._jsc.sc()  # noqa: SLF001
                 if self._executors.dynamic_allocation:
                     wanted = _target(context, wanted)
                 return Executors(int(context.getExecutorIds().size()), wanted)
