@@ -1,7 +1,7 @@
 """`python -m mainstem_operator.selftest`: what `helm test` runs, in a pod of its own beside the operator.
 
-Two questions. Does the operator answer on its health endpoint, which tells whether it hears of pipelines and looks at
-them? Does the API server take a pipeline? The second is a dry run: nothing is made.
+Two questions. Does the operator call itself healthy, so that no pipeline has waited for the API server for minutes? Does
+the API server take a pipeline? The second is a dry run: nothing is made.
 """
 
 import json
@@ -13,7 +13,6 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -148,7 +147,7 @@ def _said(error: urllib.error.HTTPError) -> str:
     try:
         message = json.load(error)["message"]
     except (ValueError, KeyError, TypeError):
-        message = HTTPStatus(error.code).phrase
+        message = error.reason
     return f"the API server answers {error.code} to {error.geturl()}: {message}"
 
 
