@@ -11,31 +11,10 @@ from mainstem.run.progress import QueryStatus, SourceStatus, State, waiting
 from mainstem.run.statuses import BUDGET, Executors, active, meaning, part, query, ready, size, state, summary
 from mainstem.run.statuswriter import Missing, Pace
 from mainstem.spec.status import Status
+from unit.busy import BUSY, OFFSETS
 
 
 NOW = "2026-01-01T00:00:00Z"
-OFFSETS = {"orders": {"0": 7, "1": 2}}
-BUSY = QueryStatus(
-    "copy",
-    state=State.RUNNING,
-    pool="copy",
-    checkpoint="s3a://c/flights/copy/1",
-    id="11111111-1111-1111-1111-111111111111",
-    run_id="22222222-2222-2222-2222-222222222222",
-    batch=7,
-    batches=8,
-    input_rows=120,
-    rows_per_second=1234.5,
-    batch_ms=1250,
-    watermark="2013-01-01T10:00:00.000Z",
-    state_rows=12,
-    state_bytes=4096,
-    dropped_by_watermark=2,
-    sources=(
-        SourceStatus("orders", partitions=2, lag=103, max_lag=100, good=119, bad=1, end_offset=OFFSETS),
-    ),
-    last_progress="2026-01-01T00:00:00.000Z",
-)
 
 
 def written(*statuses: QueryStatus, executors: Executors | None = None) -> dict[str, Any]:

@@ -12,24 +12,11 @@ from typing import Any
 import pytest
 from mainstem.run import watch as watching
 from mainstem.run.endpoints import Answers, Endpoints
-from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.run.progress import QueryStatus, State
 from mainstem.run.statuses import Executors
 from mainstem.run.watch import Stage, Watch
 from prometheus_client.parser import text_string_to_metric_families
-
-
-RUNNING = QueryStatus(
-    "copy",
-    state=State.RUNNING,
-    batch=7,
-    batches=3,
-    input_rows=120,
-    rows_per_second=12.5,
-    batch_ms=1250,
-    watermark="1971-01-01T00:00:00.000Z",
-    last_progress="2026-01-01T00:00:00.000Z",
-    sources=(SourceStatus("orders", 2, 103, 100, 119, 1, {"orders": {"0": 7}}),),
-)
+from unit.busy import BUSY, OFFSETS
 
 
 @pytest.fixture
@@ -65,24 +52,24 @@ def test_a_driver_that_starts_is_healthy_and_not_ready(url: str) -> None:
 
 
 def test_ready_is_when_all_queries_are_active(url: str, watch: Watch) -> None:
-    watch.turned([RUNNING, QueryStatus("other")])
+    watch.turned([BUSY, QueryStatus("other")])
     assert told(f"{url}/readyz")["notActive"] == {"other": "Starting"}
-    watch.turned([RUNNING, replace(RUNNING, name="other", idle=True)])
+    watch.turned([BUSY, replace(BUSY, name="other", idle=True)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.OK
-    watch.turned([RUNNING, replace(RUNNING, name="other", state=State.FAILED)])
+    watch.turned([BUSY, replace(BUSY, name="other", state=State.FAILED)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
 def test_a_driver_that_ends_is_healthy_and_not_ready(url: str, watch: Watch) -> None:
     watch.jvm_alive = lambda: False
-    watch.turned([RUNNING])
+    watch.turned([BUSY])
     watch.ending()
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
 def test_without_its_jvm_a_driver_is_not_healthy(url: str, watch: Watch) -> None:
-    watch.turned([RUNNING])
+    watch.turned([BUSY])
     watch.jvm_alive = lambda: False
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
     assert told(f"{url}/healthz")["message"] == "Spark's JVM has ended"
@@ -92,24 +79,24 @@ def test_a_loop_that_does_not_turn_is_not_healthy(
     url: str, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(watching.PATIENCE, Stage.RUNNING, 0.2)
-    watch.turned([RUNNING])
+    watch.turned([BUSY])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
     time.sleep(0.3)
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
     assert "no sign of life for 0 s while running" in told(f"{url}/healthz")["message"]
-    watch.turned([RUNNING])
+    watch.turned([BUSY])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
 
 
 def test_the_status_is_the_report_with_its_offsets(url: str, watch: Watch) -> None:
-    watch.turned([replace(RUNNING, idle=True, message="secretKey=abc")])
+    watch.turned([replace(BUSY, idle=True, message="secretKey=abc")])
     watch.executors = Executors(1, 2)
     found = told(f"{url}/status")
     assert (found["pipeline"], found["namespace"], found["attempt"]) == ("flights", "team", 3)
     assert found["summary"]["executors"] == "1/2"
     [query] = found["queries"]
     assert (query["state"], query["lag"], query["message"]) == ("Idle", 103, "secretKey=*****")
-    assert query["sources"][0]["endOffset"] == {"orders": {"0": 7}}
+    assert query["sources"][0]["endOffset"] == OFFSETS
 
 
 def test_other_paths_are_not_there(url: str) -> None:
@@ -137,7 +124,7 @@ def samples(url: str) -> dict[tuple[str, ...], float]:
 
 
 def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
-    watch.turned([RUNNING])
+    watch.turned([replace(BUSY, watermark="1971-01-01T00:00:00.000Z")])
     watch.executors = Executors(1, 2)
     found = samples(url)
     expected = {
@@ -148,15 +135,15 @@ def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
         ("mainstem_query_state", "copy", "Running"): 1,
         ("mainstem_query_state", "copy", "Failed"): 0,
         ("mainstem_query_batch", "copy"): 7,
-        ("mainstem_query_batches_total", "copy"): 3,
+        ("mainstem_query_batches_total", "copy"): 8,
         ("mainstem_query_input_rows_total", "copy"): 120,
-        ("mainstem_query_dropped_rows_total", "copy"): 0,
-        ("mainstem_query_rows_per_second", "copy"): 12.5,
+        ("mainstem_query_dropped_rows_total", "copy"): 2,
+        ("mainstem_query_rows_per_second", "copy"): 1234.5,
         ("mainstem_query_batch_duration_seconds", "copy"): 1.25,
         ("mainstem_query_lag_records", "copy"): 103,
         ("mainstem_query_last_progress_timestamp_seconds", "copy"): 1767225600,
-        ("mainstem_query_state_rows", "copy"): 0,
-        ("mainstem_query_state_bytes", "copy"): 0,
+        ("mainstem_query_state_rows", "copy"): 12,
+        ("mainstem_query_state_bytes", "copy"): 4096,
         ("mainstem_query_restarts", "copy"): 0,
         ("mainstem_source_lag_records", "copy", "orders"): 103,
         ("mainstem_source_lag_max_records", "copy", "orders"): 100,
@@ -170,7 +157,7 @@ def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
 
 
 def test_a_watermark_that_no_clock_can_show_costs_no_other_metric(url: str, watch: Watch) -> None:
-    watch.turned([replace(RUNNING, watermark="+54321-01-01T00:00:00.000Z")])
+    watch.turned([replace(BUSY, watermark="+54321-01-01T00:00:00.000Z")])
     found = samples(url)
     assert found["mainstem_query_batch", "copy"] == 7
     assert ("mainstem_query_watermark_lag_seconds", "copy") not in found
@@ -186,7 +173,7 @@ def test_what_is_not_known_has_no_sample(url: str) -> None:
 def test_every_metric_is_described_in_its_module(url: str, watch: Watch) -> None:
     from mainstem.run import metrics
 
-    watch.turned([RUNNING])
+    watch.turned([BUSY])
     watch.executors = Executors(1, 2)
     missing = [key[0] for key in samples(url) if f"`{key[0]}" not in (metrics.__doc__ or "")]
     assert missing == []

@@ -29,9 +29,9 @@ class Cluster:
     """One pipeline on the API server.
 
     Args:
-        api: the client; the pod's own service account unless another is given.
         namespace: the pipeline's.
         pipeline: its name.
+        api: the client; the pod's own service account unless another is given.
     """
 
     def __init__(self, namespace: str, pipeline: str, api: Any = None) -> None:

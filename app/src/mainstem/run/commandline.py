@@ -1,4 +1,4 @@
-"""The command lines of Spark's JVMs, driver and executor; pure, and free of pyspark, which is slow to import.
+"""The command lines of Spark's JVMs, driver and executor; free of pyspark, which is slow to import.
 
 The class path is written out jar by jar in one order. Spark's own scripts say `jars/*`, which Java expands in the
 folder's order: an archive of classes (AppCDS) that was made with one order is refused, silently, with another.

@@ -48,7 +48,7 @@ def main() -> NoReturn:
 
 
 def command(environment: Mapping[str, str], java_home: str, home: Path, jars: list[Path]) -> list[str]:
-    """The executor's command line, from what Spark wrote into the pod; pure.
+    """The executor's command line, from what Spark wrote into the pod.
 
     Args:
         environment: `SPARK_*` as Spark's Kubernetes backend sets them, and where the archive of classes is.

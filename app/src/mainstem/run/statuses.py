@@ -16,6 +16,7 @@ from mainstem.spec.status import MAX_BYTES
 LONGEST_OFFSET: Final = 256
 LONGEST_MESSAGE: Final = 1024
 LONGEST_REASON: Final = 128
+"""Characters, as the resource's models bound them."""
 BUDGET: Final = MAX_BYTES - 6 * 1024
 """Bytes of the driver's part; the rest is for the operator's conditions."""
 
@@ -23,6 +24,7 @@ _MOST: Final = 2**53 - 1
 """The largest number that every reader of JSON takes as it is."""
 _WELL: Final = (State.RUNNING, State.COMPLETED)
 _SHORT: Final = 160
+"""Characters of a message where not all fits."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from mainstem.run.progress import QueryStatus
 MAX_BYTES: Final = 4096
 """Kubernetes cuts what is longer, wherever that is."""
 MAX_MESSAGE: Final = 1024
+"""Bytes of the message in it, so that there is room for the queries."""
 
 
 def text(outcome: str, reason: str, message: str, statuses: Sequence[QueryStatus]) -> str:

@@ -174,6 +174,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _named(items: Any) -> Sequence[Mapping[str, Any]]:
-    """The entries of a list of things with names; none where it is no such list, which is said elsewhere."""
+    """The entries of a list of things with names; none where it is no such list: this module says so, or Kubernetes."""
     named = isinstance(items, list) and all(isinstance(_mapping(item).get("name"), str) for item in items)
     return items if named else ()
