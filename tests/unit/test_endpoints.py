@@ -88,6 +88,18 @@ def test_a_loop_that_does_not_turn_is_not_healthy(
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
 
 
+@pytest.mark.parametrize("kind", [State.STARTING, State.RESTARTING])
+def test_a_query_that_is_started_again_may_hold_the_loop_up(
+    url: str, watch: Watch, monkeypatch: pytest.MonkeyPatch, kind: State
+) -> None:
+    """It asks a store for its checkpoint, and one that swallows packets takes minutes to say no."""
+    monkeypatch.setitem(watching.PATIENCE, Stage.RUNNING, 0.0)
+    watch.turned([BUSY, replace(BUSY, name="other", state=kind)])
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
+    monkeypatch.setitem(watching.PATIENCE, Stage.STARTING, 0.0)
+    assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
+
+
 def test_the_status_is_the_report_with_its_offsets(url: str, watch: Watch) -> None:
     watch.turned([replace(BUSY, idle=True, message="secretKey=abc")])
     watch.executors = Executors(1, 2)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
-from mainstem.run.progress import QueryStatus
+from mainstem.run.progress import QueryStatus, State
 from mainstem.run.statuses import Executors, ready
 
 
@@ -19,7 +19,10 @@ class Stage(StrEnum):
 
 PATIENCE: Final = {Stage.STARTING: 900.0, Stage.RUNNING: 60.0, Stage.ENDING: 900.0}
 """Seconds without a sign of life after which a driver is taken for stuck. A batch may take as long as it likes: the loop
-that gives the signs waits for none. To start is to wait for stores, brokers and executors."""
+that gives the signs waits for none. To start is to wait for stores, brokers and executors, for a single query too: it is
+the loop that starts it again.
+"""
+_COMING: Final = (State.STARTING, State.RESTARTING)
 
 
 class Watch:
@@ -60,9 +63,14 @@ class Watch:
         if self.stage is not Stage.ENDING and self.jvm_alive is not None and not self.jvm_alive():
             return "Spark's JVM has ended"
         silent = time.monotonic() - self._sign
-        if silent > PATIENCE[self.stage]:
+        if silent > self._patience():
             return f"no sign of life for {silent:.0f} s while {self.stage.lower()}"
         return None
+
+    def _patience(self) -> float:
+        if self.stage is Stage.RUNNING and any(status.state in _COMING for status in self.statuses):
+            return PATIENCE[Stage.STARTING]
+        return PATIENCE[self.stage]
 
     def ready(self) -> bool:
         """Whether every query is active."""
