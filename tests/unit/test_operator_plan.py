@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from mainstem_operator.driverpod import vanished
-from mainstem_operator.plan import CLEANUP_SECONDS, Plan
+from mainstem_operator.plan import CLEANUP_SECONDS, SOON_SECONDS, Plan, Start
 from unit.operating import (
     BOUNDED,
     NOW,
@@ -42,12 +42,18 @@ def after(found: Plan, of: dict[str, Any], **driver: Any) -> dict[str, Any]:
 # -- start ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_pipeline_gets_its_first_driver() -> None:
+def test_a_new_pipeline_gets_its_first_driver_before_a_word_is_written() -> None:
     found = next_step(body())
-    assert (phase(found), found.stop) == ("Starting", False)
-    assert found.start is not None
-    assert found.start.attempt == found.status["attempt"] == 1
-    assert found.status["revision"] == found.start.revision.name == revision(body()).name
+    assert (found.status, found.driver_part, found.stop, found.events) == ({}, None, False, ())
+    assert found.start == Start(revision(body()), attempt=1)
+    assert found.requeue == SOON_SECONDS
+
+
+def test_then_it_is_told_of() -> None:
+    found = next_step(body(), pod(body()))
+    assert (phase(found), found.stop, found.start) == ("Starting", False, None)
+    assert found.status["attempt"] == 1
+    assert found.status["revision"] == revision(body()).name
     assert found.status["driver"] == {"pod": "ticks-driver"}
     assert found.status["checkpoint"] == "s3a://checkpoints/ticks"
     assert found.status["observedGeneration"] == 1
@@ -56,12 +62,23 @@ def test_a_new_pipeline_gets_its_first_driver() -> None:
     assert reasons(found) == ["DriverStarting"]
 
 
+def test_a_first_driver_that_came_and_went_unseen_is_known_by_what_it_wrote() -> None:
+    found = next_step(body(status=reported("Running")))
+    assert (phase(found), found.status["attempt"]) == ("Starting", 2)
+    assert (found.status["lastTermination"]["attempt"], found.status["lastTermination"]["reason"]) == (
+        1,
+        "DriverLost",
+    )
+
+
 def test_an_intent_without_a_pod_is_carried_out_and_not_counted_twice() -> None:
-    first = next_step(body())
-    again = next_step(after(first, body()))
+    of = body(status=status("Suspended", body(), attempt=1))
+    first = next_step(of)
+    assert (phase(first), first.status["attempt"]) == ("Starting", 2)
+    again = next_step(after(first, of))
     assert again.status == first.status
     assert again.start is not None
-    assert again.start.attempt == 1
+    assert again.start.attempt == 2
     assert again.events == ()
 
 

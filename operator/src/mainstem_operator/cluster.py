@@ -23,6 +23,7 @@ Object = dict[str, Any]
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _REFUSED: Final = (400, 403, 422)
+_METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _PLURALS: Final = {
     "Pod": "pods",
     "ConfigMap": "configmaps",
@@ -97,6 +98,8 @@ class Cluster:
                     remedy="run in a pod with a service account, or set KUBECONFIG",
                 ) from error
         configuration.connection_pool_maxsize = 16  # more wait no shorter for one API server
+        # As Kopf has it: no proxy of the environment's. Else each request looks for one, and for a .netrc, in a thread.
+        configuration.client_session_kwargs = {"trust_env": False}
         return cls(aio.ApiClient(configuration))
 
     async def close(self) -> None:
@@ -129,15 +132,19 @@ class Cluster:
         return await self._call("patch", path, kind.kind, manifest, **_applied(manager), **dry)
 
     async def create(self, manifest: Mapping[str, Any], *, dry_run: bool = False) -> Object | None:
-        """Make an object that is never changed; None where it is there already.
+        """Make an object that is never changed; None where it is there already. Of others than pods only the metadata
+        are sent back.
 
         Raises:
             Refused: with the server's words.
         """
         kind, of = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
-        path, dry = kind.path(of["namespace"]), {"dry_run": "All"} if dry_run else {}
+        path = kind.path(of["namespace"])
+        more: dict[str, Any] = {"dry_run": "All"} if dry_run else {}
+        if kind != POD:
+            more["header_params"] = {"Accept": _METADATA}
         try:
-            return await self._call("post", path, kind.kind, manifest, field_manager=OPERATOR, **dry)
+            return await self._call("post", path, kind.kind, manifest, field_manager=OPERATOR, **more)
         except ApiError as error:
             if error.status == _CONFLICT:
                 return None

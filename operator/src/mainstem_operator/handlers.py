@@ -26,6 +26,13 @@ _AT_A_TIME: Final = 32
 """Pipelines that are looked at at a time: as many as one core and one API server keep busy; the others wait in line
 without taking memory.
 """
+_FIRST_SECONDS: Final = 30.0
+"""How long a pipeline whose driver was just started stands back for those that have none yet: of many that are applied
+at once each shall have its driver before the finalizers and the words about them are written, which cost the API server
+most of its time.
+"""
+_PACE_SECONDS: Final = 0.02
+"""Then they come one after the other, about as fast as an API server takes them: a thousand at once take memory."""
 _RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses after errors of the API server in a row; the last one is repeated."""
 
@@ -48,6 +55,9 @@ class Operator:
         self._phases: dict[str, str] = {}
         self._cluster: Cluster | None = None
         self._turns = asyncio.Semaphore(_AT_A_TIME)
+        self._without = 0
+        self._all_have_one = asyncio.Event()
+        self._afterwards = asyncio.Lock()
         self._log = structlog.get_logger(component="operator")
 
     def register(self, registry: kopf.OperatorRegistry) -> None:
@@ -98,10 +108,30 @@ class Operator:
         # Kopf keeps each resource, and compares whole ones: the list of who wrote what is the larger half of it.
         cast("dict[str, Any]", event["object"]["metadata"]).pop("managedFields", None)
         if type == "DELETED":
-            return
-        if loop := self._loops.get(uid):
+            self._loops.pop(uid, None)
+        elif loop := self._loops.get(uid):
             loop.pipeline.saw(body)
             loop.wake.set()
+        elif not body.get("status"):
+            await self._first_start(uid, body)
+
+    async def _first_start(self, uid: str, body: kopf.Body) -> None:
+        """Start a new pipeline's driver; Kopf writes the finalizer and calls the loop once this returns."""
+        assert self._cluster is not None
+        loop = self._loops.setdefault(uid, _Loop())
+        loop.pipeline.saw(body)
+        self._without += 1
+        self._all_have_one.clear()
+        try:
+            await self._turn(Reconciler(self._cluster, self._settings), loop, body, failures=0)
+        finally:
+            self._without -= 1
+            if self._without == 0:
+                self._all_have_one.set()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._all_have_one.wait(), _FIRST_SECONDS)
+        async with self._afterwards:
+            await asyncio.sleep(_PACE_SECONDS)
 
     async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
         """A driver's pod has changed."""

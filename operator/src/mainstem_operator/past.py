@@ -26,7 +26,9 @@ class Past:
 
 def past(seen: Observed) -> Past:
     """What has happened, by the status and by the pod; the pod knows more where they differ."""
-    attempt = int(seen.status.get("attempt", 0))
+    # A driver may have told of itself before the operator came to write of its first start.
+    told = seen.status if "attempt" in seen.status else seen.status.get("reported", {})
+    attempt = int(told.get("attempt", 0))
     if seen.pod is not None:
         attempt = max(attempt, driverpod.attempt(seen.pod))
     ended = _ended(seen, attempt)

@@ -1,7 +1,7 @@
 """What to do next for a pipeline: from what was observed to writes; pure, and the same for the same input.
 
 Nothing is decided by events, only by what is there. The order within a plan is fixed: the status first (the intent is
-written before a pod is made), then the pod that goes, then objects and the pod that comes.
+written before a pod is made, but for the very first), then the pod that goes, then objects and the pod that comes.
 """
 
 from collections.abc import Mapping
@@ -27,6 +27,8 @@ from mainstem_operator.restart import wait_seconds
 Object = Mapping[str, Any]
 CLEANUP_SECONDS: Final = 30.0
 """How long after its deadline a driver that was told to go holds the deletion of its resource."""
+SOON_SECONDS: Final = 0.1
+"""When to look again after a pipeline's first start, of which its status does not tell yet."""
 LOOK_SECONDS: Final = 60.0
 """How often a driver is looked at that says nothing, and an API server asked again that refused its pod."""
 
@@ -242,7 +244,13 @@ def _start(
     fresh: bool = False,
     schedule: Object | None = None,
 ) -> Plan:
-    """Write the intent, then start. The pod of the driver before has to go first; `fresh` forgets its failures."""
+    """Write the intent, then start. The pod of the driver before has to go first; `fresh` forgets its failures.
+
+    The first start of all goes without: of a thousand pipelines applied at once all shall have their driver before the
+    first is told of its own, and the pod's name keeps it from being made twice.
+    """
+    if not seen.status and seen.pod is None and schedule is None:
+        return Plan({}, start=Start(revision, attempt=1), requeue=SOON_SECONDS)
     starts = Condition("DriverRunning", FALSE, "DriverStarting", driverpod.STARTING)
     part = report.driver_part(seen)
     if seen.pod is not None:

@@ -64,6 +64,11 @@ class Pipeline:
     current: Revision | None = None
     refused: Answer | None = None
 
+    @property
+    def new(self) -> bool:
+        """True where nothing was ever told of it, so that a start is most likely what is due."""
+        return self.body is not None and not self.body.get("status")
+
     def saw(self, body: Mapping[str, Any]) -> None:
         """Take the resource as an event or an answer has it, unless a newer one is known."""
         if self.body is None or _version(body) >= _version(self.body):
@@ -116,19 +121,19 @@ class Reconciler:
             seen = await self._observed(of)
             found = plan(seen)
             changed = await self._carried_out(of, found, tell)
-            if not changed or found.finished:
-                break
+            if not changed or found.finished or (found.start and not found.status):
+                break  # what there is to tell of a first start waits for the others' starts
         RECONCILE_SECONDS.observe(time.perf_counter() - started)
         return found
 
     async def _observed(self, of: Pipeline) -> Observed:
         assert of.body is not None
         body = of.body
-        if of.stale:
+        judgement = self._judgement(of, body)
+        if of.stale and not (of.new and _starts_at_once(body, judgement)):
             name = driver_name(body["metadata"]["name"])
             pod = await self._cluster.get(POD, body["metadata"]["namespace"], name)
             of.read(pod if pod and apply.owned(pod, body) else None)
-        judgement = self._judgement(of, body)
         return Observed(
             body=body,
             pod=of.pod,
@@ -232,6 +237,12 @@ class Reconciler:
         if pod is None or apply.owned(pod, body):
             return ""
         return f"a pod called {name} is there that is not this pipeline's; remove it, or rename the pipeline"
+
+
+def _starts_at_once(body: Mapping[str, Any], judgement: Judgement) -> bool:
+    """True where a new pipeline gets its driver now: whether there is a pod, the making of one tells."""
+    suspended, deleted = body["spec"].get("suspend"), body["metadata"].get("deletionTimestamp")
+    return judgement.revision is not None and not suspended and not deleted
 
 
 def _said_before(body: Mapping[str, Any]) -> bool:
