@@ -53,13 +53,18 @@ def release_before() -> None:
     """The operator of the release before: it takes an older definition, and builds pods its own way."""
     from mainstem_operator import __main__, pods
 
-    todays = pods.driver_pod
+    todays, todays_template = pods.driver_pod, pods.executor_template
 
     def driver_pod(*given: Any, **more: Any) -> dict[str, Any]:
         return old_layout(todays(*given, **more))
 
+    def executor_template(*given: Any) -> dict[str, Any] | None:
+        found = todays_template(*given)
+        return found and {**found, "metadata": {**found["metadata"], "annotations": {OLD: "yes"}}}
+
     with (
         patch.object(pods, "driver_pod", driver_pod),
+        patch.object(pods, "executor_template", executor_template),
         patch.object(__main__, "CRD_REVISION", CRD_REVISION - 1),
     ):
         __main__.main()
@@ -75,6 +80,19 @@ def is_old(pod: Any) -> bool:
         container.readiness_probe is None,
     }
     [found] = signs
+    return found
+
+
+def executors(ours: Ours, pod: Any) -> dict[str, Any]:
+    """The template of executors' pods, as the driver of this pod finds it among its files."""
+    [volume] = [one for one in pod.spec.volumes if one.name == "mainstem-document"]
+    parts = volume.projected.sources if volume.projected else [volume]
+    files: dict[str, str] = {}
+    for part in parts:
+        given = ours.bed.core.read_namespaced_config_map(part.config_map.name, ours.namespace).data
+        wanted = [item.key for item in part.config_map.items or ()] or given
+        files |= {name: given[name] for name in wanted}
+    found: dict[str, Any] = json.loads(files["executor.yaml"])
     return found
 
 
@@ -98,7 +116,7 @@ class Upgrade:
         plain: everything in the driver's pod.
         scaled: with executors.
         asking: made with the field that the definition before did not know.
-        resting: has run, and is suspended.
+        resting: has run with executors, and is suspended.
         objection: the API server's words on that field, before.
         dropped: the driver of `asking` as it was stored, before.
         refusal: exit code and output of today's operator, before.
@@ -154,7 +172,7 @@ def carried_out(bed: Bed, namespace: str, old: Operator, new: Operator) -> Upgra
     start(plain)
     start(scaled, executors={"instances": 2}, driver={"cores": 1})
     start(asking, driver={"template": TEMPLATE})
-    start(resting)
+    start(resting, executors={"instances": 2})
     rest(resting)
     dropped = asking.get()["spec"]["driver"]
     bed.quiet()
@@ -286,6 +304,8 @@ def test_what_is_resumed_is_built_by_the_new_release(upgrade: Upgrade) -> None:
     assert not is_old(pod)
     assert pod.spec.containers[0].image == NEW_IMAGE
     assert pod.metadata.annotations[REVISION] == upgrade.before[ours.name].status["revision"]
+    assert OLD not in executors(ours, pod)["metadata"].get("annotations", {})
+    assert OLD in executors(upgrade.scaled, upgrade.scaled.pod(1))["metadata"]["annotations"]
 
 
 if __name__ == "__main__":

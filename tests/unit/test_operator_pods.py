@@ -294,12 +294,24 @@ def test_a_revision_says_what_runs() -> None:
         assert revision(body(**change)).name != first.name
 
 
+def test_the_template_of_executors_is_that_of_the_release_and_not_of_the_revision() -> None:
+    of = body(executors={"instances": 1})
+    rev = revision(of)
+    other = Settings("registry.example/default:1", "Never", ("pull",))
+    drivers, templates = zip(both(of), both(of, other), strict=True)
+    mounted = [pod["spec"]["volumes"][0]["projected"]["sources"] for pod in drivers]
+    made = [objects.template(of, template)["metadata"]["name"] for template in templates]
+    assert [one[0]["configMap"]["name"] for one in mounted] == [f"ticks-{rev.name}"] * 2
+    assert [one[1]["configMap"]["name"] for one in mounted] == made
+    assert len(set(made)) == 2
+
+
 def test_a_revision_is_read_back_from_its_document() -> None:
     from mainstem_operator.judge import recalled
 
     rev = revision(resource("kafka-to-parquet"))
     assert recalled(rev.text, rev.name).pipeline == rev.pipeline
-    made = objects.document(resource("kafka-to-parquet"), rev, None)
+    made = objects.document(resource("kafka-to-parquet"), rev)
     assert made["metadata"]["name"] == f"archive-{rev.name}"
     assert made["immutable"] is True
     assert len(json.dumps(made)) < 1_000_000

@@ -83,3 +83,8 @@ def spark_secret_name(pipeline: str, uid: str) -> str:
 def revision_name(pipeline: str, revision: str) -> str:
     """Name of the ConfigMap with a revision's document."""
     return f"{pipeline}-{revision}"
+
+
+def template_name(pipeline: str, digest: str) -> str:
+    """Name of the ConfigMap with a template of executors' pods, by what is in it."""
+    return f"{pipeline}-executor-{digest}"

@@ -12,7 +12,6 @@ from mainstem.names import (
     PIPELINE_LABEL,
     SPARK_SECRET_KEY,
     driver_name,
-    revision_name,
     spark_secret_name,
 )
 
@@ -65,7 +64,7 @@ async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, setting
     elif asked.attempt > 1:
         of = body["metadata"]
         await cluster.delete(BUDGET, of["namespace"], driver_name(of["name"]))
-    made = [objects.document(body, revision, pods.executor_template(body, revision, settings))]
+    made = _files(body, revision, settings)
     if revision.scaled_out:
         made.append(_spark_secret(body))
     # Nobody may bind a role that is not there yet, so what binds comes last.
@@ -79,6 +78,13 @@ async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, setting
     if pod is not None:
         STARTS.inc()
     return pod
+
+
+def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> list[Object]:
+    """The ConfigMaps that the driver's pod mounts."""
+    executor = pods.executor_template(body, revision, settings)
+    beside = [] if executor is None else [objects.template(body, executor)]
+    return [objects.document(body, revision), *beside]
 
 
 async def _made(cluster: Cluster, manifest: Object, asked: Start) -> None:
@@ -131,16 +137,19 @@ async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, s
         raise Refused(refused.status, str(refused).replace(pod["metadata"]["name"], name)) from None
 
 
-async def prune(cluster: Cluster, body: Mapping[str, Any], revision: Revision) -> None:
-    """Remove documents of old revisions, but for the newest few, and the one that runs, however old it is."""
+async def prune(cluster: Cluster, body: Mapping[str, Any], revision: Revision, settings: Settings) -> None:
+    """Remove documents of old revisions, but for the newest few, and the one that runs, however old it is; so too the
+    templates of executors.
+    """
     of = body["metadata"]
-    runs = revision_name(of["name"], revision.name)
-    labels = {PIPELINE_LABEL: of["name"], COMPONENT_LABEL: "document"}
-    found = await cluster.list(CONFIG_MAP, of["namespace"], labels)
-    found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
-    for old in found[KEPT_REVISIONS:]:
-        if old["metadata"]["name"] != runs:
-            await cluster.delete(CONFIG_MAP, of["namespace"], old["metadata"]["name"])
+    run = [each["metadata"]["name"] for each in _files(body, revision, settings)]
+    for component in (objects.DOCUMENT, objects.TEMPLATE):
+        labels = {PIPELINE_LABEL: of["name"], COMPONENT_LABEL: component}
+        found = await cluster.list(CONFIG_MAP, of["namespace"], labels)
+        found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
+        for old in found[KEPT_REVISIONS:]:
+            if old["metadata"]["name"] not in run:
+                await cluster.delete(CONFIG_MAP, of["namespace"], old["metadata"]["name"])
 
 
 def _spark_secret(body: Mapping[str, Any]) -> Object:

@@ -1,8 +1,9 @@
 """What the operator makes beside pods, as manifests; pure."""
 
+import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mainstem.names import (
     COMPONENT_LABEL,
@@ -14,12 +15,18 @@ from mainstem.names import (
     PIPELINE_LABEL,
     driver_name,
     revision_name,
+    template_name,
 )
 from mainstem.spec.pipeline import API_VERSION, KIND
 
 from mainstem_operator import rights
 from mainstem_operator.judge import Revision
 from mainstem_operator.podtemplate import Object
+
+
+DOCUMENT: Final = "document"
+TEMPLATE: Final = "executor-template"
+"""Components of a pipeline's ConfigMaps."""
 
 
 def labels(pipeline: str, component: str) -> dict[str, str]:
@@ -83,19 +90,24 @@ def access(body: Mapping[str, Any], revision: Revision) -> list[Object]:
     ]
 
 
-def document(body: Mapping[str, Any], revision: Revision, executor: Object | None) -> Object:
+def document(body: Mapping[str, Any], revision: Revision) -> Object:
     """The immutable ConfigMap of a revision."""
     name = revision_name(body["metadata"]["name"], revision.name)
-    data = {DOCUMENT_KEY: revision.text}
-    if executor is not None:
-        data[EXECUTOR_KEY] = json.dumps(executor, indent=1)
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(body, name, "document"),
-        "immutable": True,
-        "data": data,
-    }
+    return _kept(metadata(body, name, DOCUMENT), {DOCUMENT_KEY: revision.text})
+
+
+def template(body: Mapping[str, Any], executor: Object) -> Object:
+    """The immutable ConfigMap of a template of executors' pods.
+
+    It is no part of the revision's: an operator of another version, or with other settings, lays the same out otherwise.
+    """
+    text = json.dumps(executor, indent=1, sort_keys=True)
+    name = template_name(body["metadata"]["name"], hashlib.sha256(text.encode()).hexdigest()[:8])
+    return _kept(metadata(body, name, TEMPLATE), {EXECUTOR_KEY: text})
+
+
+def _kept(about: Object, data: Mapping[str, str]) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about, "immutable": True, "data": dict(data)}
 
 
 def disruption_budget(body: Mapping[str, Any], revision: Revision) -> Object | None:

@@ -13,7 +13,7 @@ from mainstem.spec.deployment import Resources
 from mainstem.spec.pipeline import StreamingPipeline
 
 from mainstem_operator.judge import Revision
-from mainstem_operator.objects import labels, metadata
+from mainstem_operator.objects import labels, metadata, template
 from mainstem_operator.podtemplate import Object, built
 from mainstem_operator.settings import Settings
 
@@ -65,7 +65,7 @@ def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, 
             "automountServiceAccountToken": True,
             "terminationGracePeriodSeconds": int(seconds(spec.drain.timeout)) + names.DRAIN_MARGIN_SECONDS,
             "containers": [container],
-            "volumes": _volumes(body, revision),
+            "volumes": [_files(body, revision, settings), *_volumes(body, revision)],
             **_pull_secrets(pipeline, settings),
         },
     }
@@ -92,7 +92,7 @@ def executor_template(body: Mapping[str, Any], revision: Revision, settings: Set
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
             "containers": [container],
-            "volumes": _volumes(body, revision),
+            "volumes": [_document(body, revision), *_volumes(body, revision)],
             **_pull_secrets(pipeline, settings),
         },
     }
@@ -125,7 +125,7 @@ def _pull_secrets(pipeline: StreamingPipeline, settings: Settings) -> Object:
 def _variables() -> list[Object]:
     """For driver and executors: where the writable folders are, for all that asks the environment."""
     return [
-        {"name": "MAINSTEM_SECRETS", "value": names.SECRETS_DIR},
+        {"name": names.ENV_SECRETS, "value": names.SECRETS_DIR},
         {"name": "HOME", "value": "/tmp"},  # noqa: S108 - a volume of the pod's own
         {"name": "TMPDIR", "value": names.SCRATCH_DIR},
     ]
@@ -184,13 +184,26 @@ def _secrets(pipeline: StreamingPipeline) -> list[str]:
     return list(dict.fromkeys(ref.name for ref in refs if ref))
 
 
+def _document(body: Mapping[str, Any], revision: Revision) -> Object:
+    name = names.revision_name(body["metadata"]["name"], revision.name)
+    return {"name": "mainstem-document", "configMap": {"name": name}}
+
+
+def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> Object:
+    """The document and, beside it, the template of the executors' pods."""
+    document, executor = _document(body, revision), executor_template(body, revision, settings)
+    if executor is None:
+        return document
+    # By key: in the ConfigMap of an operator of before there is a template too.
+    only = {"items": [{"key": names.DOCUMENT_KEY, "path": names.DOCUMENT_KEY}]}
+    beside = {"name": template(body, executor)["metadata"]["name"]}
+    sources = [{"configMap": {**document["configMap"], **only}}, {"configMap": beside}]
+    return {"name": document["name"], "projected": {"sources": sources}}
+
+
 def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
     pipeline = body["metadata"]["name"]
     found: list[Object] = [
-        {
-            "name": "mainstem-document",
-            "configMap": {"name": names.revision_name(pipeline, revision.name)},
-        },
         {"name": "mainstem-scratch", "emptyDir": {}},
         {"name": "mainstem-tmp", "emptyDir": {}},
     ]

@@ -228,7 +228,7 @@ class Reconciler:
             return
         of.saw_pod(pod)
         if found.start.attempt > apply.KEPT_REVISIONS:
-            await apply.prune(self._cluster, of.body, revision)
+            await apply.prune(self._cluster, of.body, revision, self._settings)
 
     async def _taken(self, body: Mapping[str, Any]) -> str:
         """What to say of a pod of the driver's name that was there before; nothing where it is the driver."""
