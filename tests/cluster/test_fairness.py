@@ -24,7 +24,7 @@ TASKS = 64
 """Tasks of each batch of the heavy query, of one record each, so that they are as long in every batch."""
 RECORDS = 6_000
 HEAVY = f"""
-SELECT size(filter(sequence(1, 60000), x -> sha2(cast(x + offset AS STRING), 512) LIKE 'ff%')) AS work
+SELECT size(filter(sequence(1, 100000), x -> sha2(cast(x + offset AS STRING), 512) LIKE 'ff%')) AS work
 FROM (SELECT /*+ REPARTITION({TASKS}) */ offset FROM busy)
 """
 """Some tenths of a second for each record."""
@@ -157,8 +157,8 @@ def with_pools(pipeline: Pipeline, folder: Path) -> list[int]:
         deadline = time.monotonic() + 200
         while len(took) < BATCHES + WARM_UP and time.monotonic() < deadline:
             [light] = [query for query in fetched(f"{http}/status")["queries"] if query["name"] == "light"]
-            if light.get("batchDurationMs") is not None and light.get("batch") is not None:
-                took[light["batch"]] = light["batchDurationMs"]
+            if light.get("batchMs") is not None and light.get("batch") is not None:
+                took[light["batch"]] = light["batchMs"]
             time.sleep(0.3)
     return [took[batch] for batch in sorted(took)][WARM_UP : WARM_UP + BATCHES]
 
