@@ -79,7 +79,10 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     for bucket in ("lake", "checkpoints"):
         s3.make_bucket(bucket)
     kafka.create_topic("orders", 2)
-    env = SHORT_LIVED | {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
+    scratch = tmp_path / "scratch"  # a driver that is killed leaves its own behind
+    scratch.mkdir()
+    keys = {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
+    env = SHORT_LIVED | keys | {"TMPDIR": str(scratch)}
     sets = {"brokers": kafka.bootstrap_servers, "endpoint": s3.endpoint}
     checkpoints, archive = s3.root / "checkpoints" / "exactly-once", s3.root / "lake" / "archive"
 

@@ -22,7 +22,7 @@ from mainstem_operator.settings import Settings
 
 DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}
 _STUCK_SECONDS: Final = 120.0
-_AT_A_TIME: Final = 32
+_AT_A_TIME: Final = 12
 """Pipelines that are looked at at a time: as many as one core and one API server keep busy; the others wait in line
 without taking memory.
 """
