@@ -25,36 +25,25 @@ from mainstem import logs, names
 from mainstem.errors import NotReady
 from mainstem.run import statuswriter
 from mainstem.run.cluster import Cluster
-from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.run.progress import State
 from mainstem.run.statuses import Executors, part
 from mainstem.run.statuswriter import StatusWriter
 from mainstem.run.watch import Watch
 from mainstem.schema import crd
+from unit import busy
 
 
 NOW = "2026-01-01T00:00:00Z"
 NAME = "smallest"
-BUSY = QueryStatus(
-    "show",
-    state=State.RUNNING,
+BUSY = replace(
+    busy.BUSY,
+    name="show",
     pool="show",
     checkpoint="s3a://c/smallest/show/1",
-    id="11111111-1111-1111-1111-111111111111",
-    run_id="22222222-2222-2222-2222-222222222222",
-    batch=7,
-    batches=8,
-    input_rows=120,
-    rows_per_second=1234.5,
-    batch_ms=1250,
-    watermark="2013-01-01T10:00:00.000Z",
-    state_rows=12,
-    state_bytes=4096,
-    dropped_by_watermark=2,
     restarts=1,
     reason="StoreUnreachable",
     message="the object store does not answer",
-    sources=(SourceStatus("ticks", 2, 103, 100, 119, 1, {"ticks": {"0": 7}}),),
-    last_progress="2026-01-01T00:00:00.000Z",
+    sources=(replace(busy.BUSY.sources[0], name="ticks", end_offset={"ticks": {"0": 7}}),),
 )
 
 
