@@ -74,9 +74,9 @@ def crd_installed(control_plane: ControlPlane) -> None:
     api = ApiextensionsV1Api(control_plane.api_client())
     body = crd()
     api.create_custom_resource_definition(body)
-    _within(30, lambda: _established(api, body["metadata"]["name"]))
+    _within(90, lambda: _established(api, body["metadata"]["name"]))
     objects = CustomObjectsApi(api.api_client)
-    _within(30, lambda: _answers(objects))
+    _within(90, lambda: _answers(objects))
 
 
 @pytest.fixture

@@ -44,7 +44,11 @@ _LABEL = re.compile(r'([a-z_]+)="([^"]*)"')
 _PHASES = re.compile(r'^mainstem_operator_pipelines\{phase="(\w+)"\} ([0-9.e+]+)$', re.MULTILINE)
 
 
-def until(found: Callable[[], Any], within: float = 15.0, why: str = "") -> Any:
+PATIENCE = 90.0
+"""Seconds, for what takes less than one on a machine that does nothing else; only a test that fails waits so long."""
+
+
+def until(found: Callable[[], Any], within: float = PATIENCE, why: str = "") -> Any:
     """What is found, once it is something."""
     deadline = time.monotonic() + within
     while not (got := found()):
@@ -85,7 +89,7 @@ class Bed:
             api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition"
         )
         definitions.create(body=crd())
-        until(self._served, 30)
+        until(self._served)
 
     def _served(self) -> bool:
         try:
@@ -137,7 +141,7 @@ class Bed:
             time.sleep(2)
             return self.writes() == before
 
-        until(still, 30)
+        until(still)
 
     def writes(self) -> Counter[str]:
         """Requests so far that may change something of ours, as the server counts them, whoever sent them."""
@@ -170,7 +174,7 @@ def run(kubeconfig: Path, **more: str) -> tuple[int, str]:
         env=os.environ | environment(kubeconfig, **more),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr
@@ -190,7 +194,7 @@ class Operator(Process):
     def up(self) -> None:
         """Started, where it is not, and answering."""
         if not self.alive:
-            self.start(self.healthy, 30)
+            self.start(self.healthy, PATIENCE)
 
     def healthy(self) -> bool:
         try:
@@ -248,7 +252,7 @@ class Ours:
         found = [one for one in self.status.get("conditions", ()) if one["type"] == kind]
         return found[0] if found else {"status": "-", "reason": "-"}
 
-    def phase(self, *wanted: str, within: float = 15.0) -> dict[str, Any]:
+    def phase(self, *wanted: str) -> dict[str, Any]:
         """The status, once the phase is one of these."""
         last: dict[str, Any] = {}
 
@@ -258,13 +262,17 @@ class Ours:
             return last.get("phase") in wanted
 
         try:
-            until(reached, within)
+            until(reached)
         except AssertionError:
             raise AssertionError(f"{self.name}: not {wanted} but {yaml.safe_dump(last)}") from None
         return last
 
-    def gone(self, within: float = 15.0) -> None:
-        until(lambda: not self.get(), within, "the pipeline is still there")
+    def held(self) -> None:
+        """Once the operator's finalizer is there; it is written beside the first status, after the pod."""
+        until(lambda: self.get()["metadata"].get("finalizers") == ["mainstem.dev/drain"], why="no finalizer")
+
+    def gone(self) -> None:
+        until(lambda: not self.get(), why="the pipeline is still there")
 
     # -- the kubelet
 
@@ -275,7 +283,7 @@ class Ours:
             ).items
         )
 
-    def pod(self, attempt: int | None = None, within: float = 15.0) -> Any:
+    def pod(self, attempt: int | None = None) -> Any:
         """The driver's pod, once it is there and of this attempt."""
 
         def there() -> Any:
@@ -288,7 +296,7 @@ class Ours:
                 None,
             )
 
-        return until(there, within, f"no driver {attempt}")
+        return until(there, why=f"no driver {attempt}")
 
     def runs(self, attempt: int = 1) -> Any:
         """The driver's pod on a node, its container running."""
@@ -315,15 +323,21 @@ class Ours:
         state = {"exitCode": code, "reason": "Error" if code else "Completed", "startedAt": started or now()}
         state |= {"finishedAt": now()} | ({"message": json.dumps(words)} if outcome else {})
         self._status("Failed" if code else "Succeeded", {"terminated": state})
-        [pod] = self.pods() or [None]
-        if pod is not None and pod.metadata.deletion_timestamp:
-            self.vanishes()
+        for pod in self.pods():
+            if pod.metadata.deletion_timestamp:
+                self._remove(pod)
 
     def vanishes(self) -> None:
+        for pod in self.pods():
+            self._remove(pod)
+
+    def _remove(self, pod: Any) -> None:
+        """Remove this very pod: the operator may have put the next one in its place meanwhile."""
+        body = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.metadata.uid}}
         try:
-            self.bed.core.delete_namespaced_pod(f"{self.name}-driver", self.namespace, grace_period_seconds=0)
+            self.bed.core.delete_namespaced_pod(pod.metadata.name, self.namespace, body=body)
         except ApiException as error:
-            if error.status != HTTPStatus.NOT_FOUND:
+            if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
     def told_to_go(self) -> None:
@@ -377,6 +391,23 @@ class Ours:
             self.namespace, field_selector=f"involvedObject.name={self.name}"
         )
         return [one.reason for one in sorted(found.items, key=lambda one: int(one.metadata.resource_version))]
+
+    def has_told(self, *wanted: str) -> None:
+        """Once these events are there, and no others; they are sent beside the work that they tell of."""
+        found: list[str] = []
+
+        def told() -> bool:
+            found[:] = self.events()
+            return found == [*wanted]
+
+        try:
+            until(told)
+        except AssertionError:
+            raise AssertionError(f"{self.name}: not {[*wanted]} but {found}") from None
+
+    def cleared(self) -> None:
+        """Once the garbage collector has taken all; it learns of a new kind of owners twice a minute."""
+        until(lambda: self.belongings() == [], 2 * PATIENCE, "something is left behind")
 
     def belongings(self) -> list[str]:
         """All that is there by the label, of every kind that the operator makes."""

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from apiserver.operatorbed import Bed, Ours, until
+from apiserver.operatorbed import Bed, Operator, Ours, until
 from documents import OURS_ONLY, Edit
 from kubernetes.client import ApiException
 from mainstem_operator.judge import judge
@@ -31,7 +31,7 @@ def test_create_makes_what_the_driver_needs_and_says_so(ours: Ours) -> None:
         for one in ours.get()["metadata"]["managedFields"]
     }
     assert managers["mainstem-operator", "status"] == "Apply"
-    assert ours.get()["metadata"]["finalizers"] == ["mainstem.dev/drain"]
+    ours.held()
     assert not {key for key in ours.get()["metadata"].get("annotations", {}) if "kopf" in key}
 
 
@@ -53,8 +53,8 @@ def test_from_apply_to_ready_to_gone(ours: Ours) -> None:
     assert ours.phase("Deleting")["driver"]["pod"] == "ticks-driver"
     ours.ends(0, "drained")
     ours.gone()
-    until(lambda: ours.belongings() == [], 45, "something is left behind")
-    assert ours.events() == ["DriverStarting", "Ready", "Deleting"]
+    ours.cleared()
+    ours.has_told("DriverStarting", "Ready", "Deleting")
 
 
 def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
@@ -90,11 +90,12 @@ def test_suspend_and_resume(ours: Ours) -> None:
     until(lambda: ours.pods() == [])
     ours.change(suspend=False)
     ours.pod(2)
-    assert ours.events() == ["DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting"]
+    ours.has_told("DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting")
 
 
 def test_a_driver_that_fails_is_started_again_and_the_failure_told(ours: Ours) -> None:
-    ours.create(restart={"backoff": "1 second"})
+    # Long enough to be seen: the wait begins with the second, not the moment, at which the container ended.
+    ours.create(restart={"backoff": "8 seconds"})
     ours.runs()
     ours.reports()
     ours.phase("Running")
@@ -117,7 +118,7 @@ def test_a_broken_change_leaves_the_running_driver_alone(ours: Ours) -> None:
     assert ours.phase("Running")["observedGeneration"] == 2
     ours.ends(4, "failed", "SinkRefused")
     assert (
-        ours.pod(2, within=20).metadata.annotations["mainstem.dev/revision"]
+        ours.pod(2).metadata.annotations["mainstem.dev/revision"]
         == first.metadata.annotations["mainstem.dev/revision"]
     )
 
@@ -167,18 +168,19 @@ def test_a_foreign_pod_of_the_drivers_name_is_not_touched(ours: Ours) -> None:
     assert (
         ours.bed.core.read_namespaced_pod("ticks-driver", ours.namespace).metadata.uid == foreign.metadata.uid
     )
+    ours.cleared()  # or the collector would write while another test counts writes
 
 
 def test_deleted_and_made_again_at_once(ours: Ours) -> None:
     ours.create()
     first = ours.runs()
+    ours.held()
     ours.delete()
     ours.told_to_go()
     ours.ends(0, "drained")
     ours.gone()
     ours.create()
-    # A young garbage collector takes half a minute to hear of a new kind of owners.
-    assert ours.pod(1, within=75.0).metadata.uid != first.metadata.uid
+    assert ours.pod(1).metadata.uid != first.metadata.uid
     assert ours.phase("Starting")["attempt"] == 1
 
 
@@ -189,11 +191,13 @@ def test_a_namespace_with_running_pipelines_can_be_deleted(bed: Bed) -> None:
     for ours in two:
         ours.create()
         ours.runs()
+        ours.held()
     bed.core.delete_namespace(namespace)
     for ours in two:
         ours.told_to_go()
         ours.ends(0, "drained")
-    until(lambda: namespace not in [one.metadata.name for one in bed.core.list_namespace().items], 30)
+    # Its controller looks again after half the grace of the pods that it saw running.
+    until(lambda: namespace not in [one.metadata.name for one in bed.core.list_namespace().items], 150)
 
 
 def test_a_disruption_budget_comes_and_goes(ours: Ours) -> None:
@@ -232,7 +236,7 @@ def test_documents_that_only_the_operator_can_refuse(bed: Bed) -> None:
         edits[ours.name] = ours, edit
     told = []
     for ours, edit in edits.values():
-        ours.phase("Refused", "Suspended", within=30)
+        ours.phase("Refused", "Suspended")
         found = ours.condition("SpecValid")
         assert found["status"] == "False", edit.id
         if found["reason"] == edit.reason:
@@ -276,7 +280,7 @@ def test_a_driver_may_write_its_own_status_and_little_else(ours: Ours, executors
     def can(verb: str, group: str, resource: str, name: str = "") -> bool:
         return may(ours.bed, ours.namespace, "ticks-driver", verb, group, resource, name)
 
-    assert can("patch", group, status, "ticks")
+    until(lambda: can("patch", group, status, "ticks"))  # the authorizer reads roles from a cache
     assert not can("patch", group, status, "other")
     assert not can("patch", group, "streamingpipelines", "ticks")
     assert not can("get", "", "secrets", "ticks-spark")
@@ -297,18 +301,27 @@ def test_the_operator_reads_no_secret_and_gives_itself_nothing(bed: Bed) -> None
 # -- cost -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_converged_pipeline_costs_no_write(ours: Ours) -> None:
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
-    refused = Ours(ours.bed, ours.namespace, "refused")
-    refused.create(checkpoints={"location": "/lost/with/the/pod"})
-    refused.phase("Refused")
-    suspended = Ours(ours.bed, ours.namespace, "suspended")
-    suspended.create(suspend=True)
-    suspended.phase("Suspended")
-    ours.bed.quiet()
-    before = ours.bed.writes()
-    time.sleep(4)
-    assert dict(ours.bed.writes() - before) == {}
+def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
+    bed.operator.stop()
+    namespace = bed.namespace()
+    # It sees these pipelines only: drivers that other tests have left fall silent, which is worth a write.
+    few = Operator(bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace)
+    try:
+        few.up()
+        ours = Ours(bed, namespace)
+        ours.create()
+        ours.runs()
+        ours.reports()
+        ours.phase("Running")
+        refused = Ours(bed, namespace, "refused")
+        refused.create(checkpoints={"location": "/lost/with/the/pod"})
+        refused.phase("Refused")
+        suspended = Ours(bed, namespace, "suspended")
+        suspended.create(suspend=True)
+        suspended.phase("Suspended")
+        bed.quiet()
+        before = bed.writes()
+        time.sleep(4)
+        assert dict(bed.writes() - before) == {}
+    finally:
+        few.kill()

@@ -174,7 +174,7 @@ def test_an_api_server_that_was_away_is_no_end(ours: Ours) -> None:
     until(bed.operator.healthy)
     new = Ours(bed, ours.namespace, "new")
     new.create()
-    new.pod(1, within=60)
+    new.pod(1)
     ours.change(timeZone="Europe/Zurich")
     ours.told_to_go()
     ours.ends(0, "drained")
@@ -196,9 +196,7 @@ def test_with_namespaces_it_sees_no_others(bed: Bed) -> None:
         inside.pod(1)
         inside.delete()
         inside.gone()
-        until(
-            lambda: inside.belongings() == [], 45, "something is left behind"
-        )  # the collector learns of the kind twice a minute
+        inside.cleared()
         assert outside.status == {}
         assert outside.pods() == []
         assert "finalizers" not in outside.get()["metadata"]
@@ -212,7 +210,7 @@ def test_it_ends_at_once_when_it_is_told_to(ours: Ours) -> None:
     ours.reports()
     ours.phase("Running")
     started = time.monotonic()
-    ours.bed.operator.stop(10)
-    assert time.monotonic() - started < 5
+    ours.bed.operator.stop(60)
+    assert time.monotonic() - started < 20
     assert ours.get()["metadata"]["finalizers"] == ["mainstem.dev/drain"]
     assert ours.pods()[0].metadata.deletion_timestamp is None

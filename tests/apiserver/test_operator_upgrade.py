@@ -163,7 +163,7 @@ def upgrade(bed: Bed) -> Iterator[Upgrade]:
 
 def carried_out(bed: Bed, namespace: str, old: Operator, new: Operator) -> Upgrade:
     define(bed, definition_before())
-    words = until(lambda: unknown_field(bed, namespace), 30, "the API server still knows the field")
+    words = until(lambda: unknown_field(bed, namespace), why="the API server still knows the field")
     old.up()
     refusal = run(bed.operator_kubeconfig)
     plain, scaled, asking, resting = made = [
@@ -178,7 +178,7 @@ def carried_out(bed: Bed, namespace: str, old: Operator, new: Operator) -> Upgra
     bed.quiet()
     before, writes = sights(made), bed.writes()
     define(bed, crd())
-    until(lambda: objection(bed, namespace) == "", 30, "the API server does not know the field")
+    until(lambda: objection(bed, namespace) == "", why="the API server does not know the field")
     old.stop()
     new.up()
     until(lambda: sum(new.phases().values()) == len(made), why="not all pipelines were looked at")
