@@ -18,6 +18,8 @@ from harness.errors import HarnessError
 
 # A child's "die with your parent" is bound to the thread that forked it, so one thread that lives to the end forks them all.
 _FORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="harness-forker")
+# Ports that servers of this process have, and keep while they are down.
+_GIVEN: set[int] = set()
 
 
 class Process:
@@ -53,7 +55,7 @@ class Process:
         """Whether the child is running."""
         return self._child is not None and self._child.poll() is None
 
-    def start(self, ready: Callable[[], bool], within: float = 60.0) -> None:
+    def start(self, ready: Callable[[], bool], within: float = 180.0) -> None:
         """Start the child and wait until `ready()` is true, at most `within` seconds.
 
         :raises HarnessError: when it dies first or is not ready in time (it is killed then), with the end of its log.
@@ -121,17 +123,20 @@ def die_with_parent() -> list[str]:
 
 
 def free_port() -> int:
-    """Return a loopback TCP port that nothing listens on.
+    """Return a loopback TCP port that nothing listens on, and that was not given to anybody here before.
 
     It lies below the range from which outgoing connections get theirs: while a server is down between two starts, a
     client that keeps knocking at its port could else be given that very port, connect to itself and so take it away.
     """
     for _ in range(100):
         port = SystemRandom().randrange(20000, 30000)
+        if port in _GIVEN:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            return port
+        _GIVEN.add(port)
+        return port
     raise HarnessError("no free port on 127.0.0.1 between 20000 and 30000")
