@@ -21,7 +21,5 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def installed(cluster: Cluster) -> Cluster:
     """The same with the chart installed by its defaults; tests that take it leave the release as it is."""
     cluster.helm("install", "mainstem", CHART)
-    cluster.kubectl(
-        "wait", "--for=condition=Established", "crd/streamingpipelines.mainstem.dev", "--timeout=30s"
-    )
+    cluster.await_definition()
     return cluster

@@ -1,6 +1,8 @@
 import json
 import os
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,25 @@ from harness import gotools
 from harness.apiserver import ControlPlane
 
 
+CRD = "crd/streamingpipelines.mainstem.dev"
+
+
 class Refused(Exception):
     """kubectl ended with an error; the message is what it said."""
+
+
+def soon(act: Callable[[], object]) -> None:
+    """Act until it is not refused any more: the server reads definitions and roles from caches."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            act()
+        except Refused:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 class Cluster:
@@ -39,6 +58,11 @@ class Cluster:
         more = () if body is None else ("--filename=-",)
         given = "" if body is None else json.dumps(body)
         return self.run("kubectl", *argv, *more, kubeconfig=kubeconfig, given=given)
+
+    def await_definition(self) -> None:
+        """The server takes pipelines, and kubectl knows their names."""
+        soon(lambda: self.kubectl("wait", "--for=condition=Established", CRD, "--timeout=60s"))
+        soon(lambda: self.kubectl("get", "sp", "--all-namespaces"))
 
     def get(self, *argv: str) -> Any:
         return json.loads(self.kubectl("get", *argv, "--output=json"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from chart.rendering import CHART, PLAIN, objects
-from chart.server import Cluster, Refused
+from chart.server import Cluster, Refused, soon
 from documents import document
 from mainstem_operator.rights import driver, rules
 from mainstem_operator.selftest import main
@@ -141,7 +141,7 @@ def test_with_a_list_of_namespaces_the_operator_has_rights_there_alone(installed
     assert "resource definition is not this release's" in notes
     account = "elsewhere/some-mainstem"
     granted = rules(driver("flights", executors=True))
-    installed.apply(role("flights-driver", "a", granted), account=account)
+    soon(lambda: installed.apply(role("flights-driver", "a", granted), account=account))
     with pytest.raises(Refused, match="cannot patch"):
         installed.apply(role("flights-driver", "b", granted), account=account)
     assert installed.may(account, "watch", "streamingpipelines", "-n", "a")
@@ -164,7 +164,7 @@ def test_a_driver_writes_the_status_of_its_own_pipeline(installed: Cluster) -> N
             body, "--subresource=status", "--field-manager=mainstem-driver", account="b/one-driver"
         )
 
-    write("one")
+    soon(lambda: write("one"))
     assert installed.get("sp", "one", "--namespace=b")["status"]["summary"] == {"queries": "0/1"}
     with pytest.raises(Refused, match='cannot patch resource "streamingpipelines/status"'):
         write("two")
@@ -213,6 +213,8 @@ def tester(installed: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path
     (folder / "namespace").write_text("mainstem", encoding="utf-8")
     (folder / "token").write_text(installed.token("mainstem/mainstem-test"), encoding="utf-8")
     (folder / "ca.crt").write_bytes(installed.plane.authority.pair.certificate.read_bytes())
+    asked = ("auth", "can-i", "create", "streamingpipelines", "--namespace=mainstem")
+    soon(lambda: installed.kubectl(*asked, account="mainstem/mainstem-test"))
     return folder
 
 

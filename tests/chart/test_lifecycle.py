@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 import yaml
 from chart.rendering import CHART, ROOT, HelmRefused
-from chart.server import Cluster, Refused
+from chart.server import CRD, Cluster, Refused, soon
 from documents import document
 
 
-CRD = "crd/streamingpipelines.mainstem.dev"
 FREE = CHART / "files" / "release-pipelines.sh"
 
 
@@ -49,7 +48,7 @@ def test_a_release_from_its_first_day_to_its_last(cluster: Cluster, tmp_path: Pa
     assert [line.strip() for line in notes.splitlines()[-6:]] == [
         line.strip() for line in FREE.read_text(encoding="utf-8").splitlines()
     ]
-    cluster.kubectl("wait", "--for=condition=Established", CRD, "--timeout=30s")
+    cluster.await_definition()
     cluster.apply(pipeline("drained", ["mainstem.dev/drain"]))
     cluster.apply(pipeline("both", ["example.com/first", "mainstem.dev/drain", "example.com/last"]))
     cluster.apply(pipeline("bare", []))
@@ -61,7 +60,7 @@ def test_a_release_from_its_first_day_to_its_last(cluster: Cluster, tmp_path: Pa
 
     cluster.helm("upgrade", "mainstem", next_version(tmp_path))
     assert driver_image(cluster).endswith(":0.2.0")
-    cluster.apply(pipeline("bare", [], motto="x"))
+    soon(lambda: cluster.apply(pipeline("bare", [], motto="x")))
     assert cluster.get("sp", "bare", "-n", "a")["spec"]["motto"] == "x"
 
     assert "kept due to the resource policy" in cluster.helm("uninstall", "mainstem")
@@ -102,6 +101,7 @@ def test_a_definition_that_was_applied_by_hand_is_taken_over_only_when_told(clus
     with pytest.raises(HelmRefused, match="cannot be imported into the current release"):
         cluster.helm("install", "mainstem", CHART)
     cluster.helm("install", "mainstem", CHART, "--take-ownership")
+    cluster.await_definition()
     assert cluster.get(CRD)["metadata"]["annotations"]["meta.helm.sh/release-name"] == "mainstem"
     remove(cluster)
 
