@@ -132,7 +132,8 @@ def test_two_executors_share_the_work(pipeline: Pipeline, orders: Orders, tmp_pa
     orders.wave()
     pipeline.apply(DOCUMENT)
     pipeline.wait("Ready", 180)
-    within(60, "2/2", lambda: pipeline.status()["summary"].get("executors") == "2/2")
+    within(120, "2/2", lambda: pipeline.status()["summary"].get("executors") == "2/2")
+    orders.wave()  # the first may have been read before the second executor came
     orders.all_are_there_once(pipeline)
     with pipeline.forwarded(4040, tmp_path) as ui:
         [application] = fetched(f"{ui}/api/v1/applications")
@@ -190,8 +191,8 @@ def test_an_executor_that_is_killed_in_mid_batch_changes_no_count(pipeline: Pipe
 def test_no_executor_outlives_its_driver(pipeline: Pipeline) -> None:
     before = set(running(pipeline))
     pipeline.kubectl("delete", "pod", "orders-driver", "--grace-period=0", "--force")
-    within(60, "the executors go", lambda: not before & set(running(pipeline)))
-    within(60, "another driver", lambda: pipeline.status().get("attempt") == 2)
+    within(120, "the executors go", lambda: not before & set(running(pipeline)))
+    within(120, "another driver", lambda: pipeline.status().get("attempt") == 2)
     pipeline.wait("Ready", 180)
     assert pipeline.status()["lastTermination"]["reason"] == "DriverLost"
 
@@ -201,12 +202,12 @@ def test_none_and_two_again_on_the_same_checkpoint(pipeline: Pipeline, orders: O
     orders.wave()
     scaled(pipeline, 0)
     orders.all_are_there_once(pipeline)
-    within(60, "the executors are gone", lambda: not pipeline.executors())
+    within(120, "the executors are gone", lambda: not pipeline.executors())
     assert "executors" not in pipeline.status()["summary"]
     orders.wave()
     scaled(pipeline, 2)
     orders.all_are_there_once(pipeline)
-    within(60, "2/2", lambda: pipeline.status()["summary"].get("executors") == "2/2")
+    within(120, "2/2", lambda: pipeline.status()["summary"].get("executors") == "2/2")
     assert {query["id"] for query in pipeline.status()["queries"]} == ids, "the same checkpoint all along"
 
 
@@ -221,6 +222,6 @@ def test_executors_that_fit_nowhere_are_told_of(pipeline: Pipeline) -> None:
     )
     assert "node(s) didn't match Pod's node affinity/selector" in message
     pipeline.delete()
-    within(60, "nothing is left", lambda: not pipeline.executors())
+    within(120, "nothing is left", lambda: not pipeline.executors())
     with pytest.raises(HarnessError, match="not found"):
         pipeline.get()

@@ -103,7 +103,7 @@ def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers
     started = time.monotonic()
     sample = SAMPLE.read_text().replace("maxOffsetsPerTrigger: 15000", "maxOffsetsPerTrigger: 60000")
     flights.apply(yaml.safe_load(sample))
-    pod = within(30, "the driver's pod", flights.driver)
+    pod = within(60, "the driver's pod", flights.driver)
     lags: list[int] = []
 
     def drained() -> bool:
@@ -116,11 +116,11 @@ def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers
         within(300, "lag from above 10,000 to 0", drained)
     except AssertionError as error:
         raise AssertionError(f"{error}; lags {lags}\n{flights.told()}") from None
-    flights.wait("Ready", 60)
+    flights.wait("Ready", 120)
     with capsys.disabled():
         print(f"\n  flights: all read after {time.monotonic() - started:.0f} s, lags seen: {lags}")
     assert pod["spec"]["serviceAccountName"] == "flights-driver"
-    within(60, "the archive is whole", lambda: archive(servers) == FLIGHTS)
+    within(120, "the archive is whole", lambda: archive(servers) == FLIGHTS)
     assert carrier_days(servers) == (5_442, FLIGHTS)
     assert dead(servers) == DEAD
 
@@ -137,7 +137,7 @@ def test_the_table_of_kubectl_tells(flights: Pipeline) -> None:
 def test_the_status_tells_of_every_query(flights: Pipeline) -> None:
     # The watermark moves in a batch without data, after the last one; the status tells of it ten seconds later at most.
     within(
-        60,
+        120,
         "the watermark has passed the last day but one",
         lambda: flights.status()["queries"][1].get("watermark", "").startswith("2013-12-"),
     )
@@ -204,17 +204,19 @@ def test_suspend_drains_and_resume_goes_on(
         "carrier-days",
         "dead-letters",
     }
-    within(30, "the pod is removed", lambda: flights.driver() is None)
+    within(60, "the pod is removed", lambda: flights.driver() is None)
+    # Of two writers one may have to write again: the phase may be there a moment before the numbers go.
+    within(30, "no lag", lambda: "lag" not in flights.status()["summary"])
+    status = flights.status()
     assert status["summary"]["queries"] == "0/3"
-    assert "lag" not in status["summary"]
     assert all("rowsPerSecond" not in query and "lag" not in query for query in status["queries"])
     last = list(demo["replay"].records())[-400:]  # of the last day: the watermark has not passed them
     records = (Record(None, last[index % 400], partition=index % 2) for index in range(MORE))
     produce(new_producer({"bootstrap.servers": servers.bootstrap_servers}), "departures", records)
     flights.patch(suspend=False)
-    flights.wait("Ready", 120)
+    flights.wait("Ready", 240)
     within(120, "the new flights are read", lambda: archive(servers) == FLIGHTS + MORE)
-    within(60, "and counted", lambda: carrier_days(servers)[1] == FLIGHTS + MORE)
+    within(120, "and counted", lambda: carrier_days(servers)[1] == FLIGHTS + MORE)
     assert dead(servers) == DEAD
     assert flights.status()["attempt"] == 2
 
@@ -228,7 +230,7 @@ def test_delete_leaves_the_data_and_nothing_else(flights: Pipeline, servers: Ser
         labels = "app.kubernetes.io/managed-by=mainstem-operator"
         return flights.kubectl("get", kinds, "-l", labels, "-o", "name").split()
 
-    within(60, "nothing is left", lambda: not left())
+    within(120, "nothing is left", lambda: not left())
     after = {prefix: len(servers.keys(prefix)) for prefix in before}
     assert after.keys() == before.keys()
     assert all(after[prefix] >= before[prefix] > 0 for prefix in before)

@@ -67,7 +67,7 @@ def uid(pipeline: Pipeline) -> str:
 
 def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
-    pipeline.wait("Ready", 120)
+    pipeline.wait("Ready", 240)
     before = uid(pipeline)
     pipeline.patch(
         queries=[
@@ -79,7 +79,7 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
             }
         ]
     )
-    within(30, "SpecValid=False", lambda: pipeline.condition("SpecValid").get("status") == "False")
+    within(60, "SpecValid=False", lambda: pipeline.condition("SpecValid").get("status") == "False")
     assert pipeline.condition("SpecValid")["reason"] == "AggregationNeeded"
     # What the rules take and the API server refuses, when it is asked before the driver is stopped.
     good = small(pipeline.name)["spec"]["queries"]
@@ -90,7 +90,7 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
         },
     )
     told = within(
-        30, "PodRefused", lambda: (c := pipeline.condition("SpecValid")).get("reason") == "PodRefused" and c
+        60, "PodRefused", lambda: (c := pipeline.condition("SpecValid")).get("reason") == "PodRefused" and c
     )
     assert "violates PodSecurity" in told["message"]
     time.sleep(3)
@@ -101,17 +101,17 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
 
 def test_an_operator_that_dies_is_missed_by_nobody(cluster: Cluster, pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
-    pipeline.wait("Ready", 120)
+    pipeline.wait("Ready", 240)
     before, status = uid(pipeline), pipeline.status()
     here = ("-n", OPERATOR_NAMESPACE)
     cluster.kubectl(*here, "delete", "pods", "--all", "--grace-period=0", "--force")
-    cluster.kubectl(*here, "rollout", "status", "deployment/mainstem", "--timeout=60s")
+    cluster.kubectl(*here, "rollout", "status", "deployment/mainstem", "--timeout=110s")
     time.sleep(5)
     assert uid(pipeline) == before
     assert pipeline.status()["attempt"] == status["attempt"]
     assert pipeline.condition("Ready")["status"] == "True"
     pipeline.patch(suspend=True)
-    assert pipeline.phase("Suspended", 60)["lastTermination"]["outcome"] == "drained"
+    assert pipeline.phase("Suspended", 120)["lastTermination"]["outcome"] == "drained"
 
 
 def test_a_pipeline_that_comes_to_an_end_is_complete(pipeline: Pipeline, servers: Servers) -> None:
@@ -139,11 +139,11 @@ def test_a_pipeline_that_comes_to_an_end_is_complete(pipeline: Pipeline, servers
     )
     document["spec"]["connections"].append({"name": "broker", "kafka": {"bootstrapServers": "kafka:9092"}})
     pipeline.apply(document)
-    pipeline.wait("Complete", 120)
+    pipeline.wait("Complete", 240)
     status = pipeline.status()
     assert status["phase"] == "Completed"
     assert status["summary"]["queries"] == "1/1"
-    within(30, "the driver is removed", lambda: pipeline.driver() is None)
+    within(60, "the driver is removed", lambda: pipeline.driver() is None)
 
 
 def test_an_empty_topic_is_ready(pipeline: Pipeline, servers: Servers) -> None:
@@ -155,19 +155,22 @@ def test_an_empty_topic_is_ready(pipeline: Pipeline, servers: Servers) -> None:
     )
     document["spec"]["connections"].append({"name": "broker", "kafka": {"bootstrapServers": "kafka:9092"}})
     pipeline.apply(document)
-    pipeline.wait("Ready", 120)
+    pipeline.wait("Ready", 240)
     assert pipeline.condition("DataFlowing")["status"] == "Unknown"
 
 
 def test_a_dead_driver_leaves_no_healthy_number(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name, restart={"backoff": "60 seconds"}))
-    pipeline.wait("Ready", 120)
-    within(30, "rows move", lambda: pipeline.status()["summary"].get("rowsPerSecond"))
+    pipeline.wait("Ready", 240)
+    within(120, "rows move", lambda: pipeline.status()["summary"].get("rowsPerSecond"))
     pipeline.kubectl("exec", f"{pipeline.name}-driver", "--", "python", "-c", KILL)
-    status = pipeline.phase("BackingOff", 60)
+    pipeline.phase("BackingOff", 120)
+    # Of two writers one may have to write again: the phase may be there a moment before the numbers go.
+    within(30, "no number", lambda: pipeline.status()["summary"] == {"queries": "0/1"})
+    status = pipeline.status()
     assert status["restarts"] == 1
     assert status["lastTermination"]["reason"] in ("JvmLost", "Killed", "Error")
-    assert status["summary"] == {"queries": "0/1"}
+    assert status["phase"] == "BackingOff"
     assert all(query["state"] == "Stopped" and "rowsPerSecond" not in query for query in status["queries"])
     conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
     assert conditions["Ready"] == conditions["DriverRunning"] == "False"
@@ -191,7 +194,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 def test_driver_a_cannot_write_the_status_of_b(cluster: Cluster, pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     within(
-        30, "the role", lambda: f"{pipeline.name}-driver" in pipeline.kubectl("get", "roles", "-o", "name")
+        60, "the role", lambda: f"{pipeline.name}-driver" in pipeline.kubectl("get", "roles", "-o", "name")
     )
     account = f"system:serviceaccount:{pipeline.namespace}:{pipeline.name}-driver"
 
@@ -199,7 +202,7 @@ def test_driver_a_cannot_write_the_status_of_b(cluster: Cluster, pipeline: Pipel
         return allowed(cluster, pipeline.namespace, account, *words)
 
     assert within(
-        10, "its own", lambda: may("patch", f"streamingpipelines/{pipeline.name}", "--subresource=status")
+        60, "its own", lambda: may("patch", f"streamingpipelines/{pipeline.name}", "--subresource=status")
     )
     assert not may("patch", "streamingpipelines/other", "--subresource=status")
     assert not may("patch", f"streamingpipelines/{pipeline.name}")
@@ -217,10 +220,9 @@ def test_a_namespace_that_is_deleted_ends_within_the_drain(
     for pipeline in pipelines:
         pipeline.wait("Ready", 180)
     started = time.monotonic()
-    cluster.kubectl("delete", "namespace", servers.namespace, "--timeout=120s", timeout=130)
-    assert (
-        time.monotonic() - started < 20 + 30 + 30
-    )  # drain.timeout, what comes after it, and the namespace's own end
+    cluster.kubectl("delete", "namespace", servers.namespace, "--timeout=240s", timeout=250)
+    # drain.timeout, what comes after it, and the namespace's own end, of which servers with their own grace are a part
+    assert time.monotonic() - started < 20 + 30 + 100
 
 
 def test_the_archive_of_classes_is_used(pipeline: Pipeline) -> None:
@@ -229,7 +231,7 @@ def test_the_archive_of_classes_is_used(pipeline: Pipeline) -> None:
     log = {"name": "JDK_JAVA_OPTIONS", "value": "-Xlog:class+load:file=/tmp/class-load.log"}
     document["spec"]["driver"]["template"] = {"spec": {"containers": [{"name": "driver", "env": [log]}]}}
     pipeline.apply(document)
-    pipeline.wait("Ready", 120)
+    pipeline.wait("Ready", 240)
     inside = ("exec", f"{pipeline.name}-driver", "--")
     assert pipeline.kubectl(*inside, "id", "-u").strip() == "10001"
     with pytest.raises(HarnessError, match="Read-only file system"):
@@ -242,7 +244,7 @@ def test_the_archive_of_classes_is_used(pipeline: Pipeline) -> None:
 
 def test_events_tell_of_transitions_only(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
-    pipeline.wait("Ready", 120)
+    pipeline.wait("Ready", 240)
     time.sleep(12)  # a report of the driver's, which is none of an event's business
     found = json.loads(pipeline.kubectl("get", "events", "-o", "json"))["items"]
     mine = [event["reason"] for event in found if event["involvedObject"]["name"] == pipeline.name]

@@ -1,13 +1,13 @@
 """The test cluster is a cluster: nodes, pods, network, DNS, rights, admission. The same for every provider."""
 
 import os
-import time
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 from cluster.pods import bare_minimum, pod
+from cluster.stage import within
 from harness.cluster.base import Cluster, check_context
 from harness.errors import HarnessError
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
@@ -31,13 +31,16 @@ def test_pods_reach_each_other_by_the_name_of_a_service(
     here = ("-n", restricted)
     cluster.kubectl(*here, "apply", "-f", "-", stdin=pod("server", tool_image, "serve", "8080"))
     cluster.kubectl(*here, "expose", "pod", "server", "--port=80", "--target-port=8080")
-    cluster.kubectl(*here, "wait", "--for=condition=Ready", "pod/server", "--timeout=60s")
+    cluster.kubectl(*here, "wait", "--for=condition=Ready", "pod/server", "--timeout=110s")
     address = cluster.kubectl(*here, "get", "service", "server", "-o", "jsonpath={.spec.clusterIP}")
     lookup = ("exec", "server", "--", "/pause", "lookup")
+    within(60, "the name of the service", lambda: said(cluster, *here, *lookup, f"server.{restricted}.svc"))
     assert cluster.kubectl(*here, *lookup, f"server.{restricted}.svc").split() == [address]
-    cluster.kubectl(*here, "apply", "-f", "-", stdin=pod("client", tool_image, "get", "http://server/"))
+    # It asks again where the node has not heard yet of the service's pod.
+    client = pod("client", tool_image, "get", "http://server/", restartPolicy="OnFailure")
+    cluster.kubectl(*here, "apply", "-f", "-", stdin=client)
     succeeded = "--for=jsonpath={.status.phase}=Succeeded"
-    cluster.kubectl(*here, "wait", succeeded, "pod/client", "--timeout=60s")
+    cluster.kubectl(*here, "wait", succeeded, "pod/client", "--timeout=110s")
     assert cluster.kubectl(*here, "logs", "client").strip() == "200 OK"
 
 
@@ -45,7 +48,7 @@ def test_a_name_that_is_nowhere_is_told_at_once(cluster: Cluster, restricted: st
     here = ("-n", restricted)
     lookup = pod("lookup", tool_image, "lookup", "broker.invalid")
     cluster.kubectl(*here, "apply", "-f", "-", stdin=lookup)
-    cluster.kubectl(*here, "wait", "--for=jsonpath={.status.phase}=Failed", "pod/lookup", "--timeout=60s")
+    cluster.kubectl(*here, "wait", "--for=jsonpath={.status.phase}=Failed", "pod/lookup", "--timeout=110s")
     assert "no such host" in cluster.kubectl(*here, "logs", "lookup")
 
 
@@ -65,14 +68,18 @@ def test_a_service_account_has_only_the_rights_it_is_given(cluster: Cluster, res
     cluster.kubectl("-n", restricted, "create", "role", "reader", "--verb=list", "--resource=pods")
     account = f"--serviceaccount={restricted}:default"
     cluster.kubectl("-n", restricted, "create", "rolebinding", "reader", "--role=reader", account)
-    deadline = time.monotonic() + 10
-    while not allowed(
-        lambda: pods.list_namespaced_pod(restricted)
-    ):  # the authorizer reads roles from a cache
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    # The authorizer reads roles from a cache.
+    within(60, "the right", lambda: allowed(lambda: pods.list_namespaced_pod(restricted)))
     with pytest.raises(ApiException, match="Forbidden"):
         pods.list_namespaced_pod("kube-system")
+
+
+def said(cluster: Cluster, *words: str) -> str:
+    """What kubectl says, nothing where it fails."""
+    try:
+        return cluster.kubectl(*words)
+    except HarnessError:
+        return ""
 
 
 def allowed(call: Callable[[], object]) -> bool:
@@ -88,8 +95,8 @@ def allowed(call: Callable[[], object]) -> bool:
 def test_a_namespace_goes_with_all_that_is_in_it(cluster: Cluster, tool_image: str) -> None:
     cluster.kubectl("create", "namespace", "short-lived")
     cluster.kubectl("-n", "short-lived", "apply", "-f", "-", stdin=pod("inside", tool_image))
-    cluster.kubectl("-n", "short-lived", "wait", "--for=condition=Ready", "pod/inside", "--timeout=60s")
-    cluster.kubectl("delete", "namespace", "short-lived", "--timeout=60s")
+    cluster.kubectl("-n", "short-lived", "wait", "--for=condition=Ready", "pod/inside", "--timeout=110s")
+    cluster.kubectl("delete", "namespace", "short-lived", "--timeout=110s")
     assert "short-lived" not in cluster.kubectl("get", "pods", "--all-namespaces")
 
 

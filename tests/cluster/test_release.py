@@ -38,7 +38,7 @@ def upgrade(cluster: Cluster, images: dict[str, Image], *more: str) -> None:
 
 
 def test_helm_test_passes(cluster: Cluster, release: None) -> None:
-    assert "Phase:          Succeeded" in helm(cluster, "test", "mainstem", "--timeout=90s")
+    assert "Phase:          Succeeded" in helm(cluster, "test", "mainstem", "--timeout=180s")
 
 
 def test_an_upgrade_restarts_nobody(cluster: Cluster, images: dict[str, Image], pipeline: Pipeline) -> None:
@@ -84,7 +84,7 @@ def test_installed_again_it_takes_over_what_runs(
     before = uid(pipeline)
     upgrade(cluster, images)
     within(
-        60, "the finalizer", lambda: pipeline.get()["metadata"].get("finalizers") == ["mainstem.dev/drain"]
+        120, "the finalizer", lambda: pipeline.get()["metadata"].get("finalizers") == ["mainstem.dev/drain"]
     )
     assert uid(pipeline) == before
     pods = cluster.kubectl("-n", OPERATOR_NAMESPACE, "get", "pods", "-o", "name")

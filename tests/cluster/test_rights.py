@@ -26,7 +26,8 @@ def servers(stage_servers: Any) -> Servers:
 def uses(log: Path, account: str) -> set[Use]:
     """What an account asked for and was given."""
     found = set()
-    for line in log.read_text().splitlines():
+    written, _, _ = log.read_text().rpartition("\n")  # what follows is a line that the server has just begun
+    for line in written.splitlines():
         event = json.loads(line)
         if event["user"]["username"] == account and (of := event.get("objectRef")):
             gone = "being terminated" in event["responseStatus"].get("message", "")

@@ -106,7 +106,7 @@ def _spawn(at: Layout, state: State, plan: Path) -> None:
 
 def first_process(at: Layout, state: State) -> int:
     """The node's first process, by its id on the machine."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for pid in state.processes():
             if _is_first(pid):
@@ -154,7 +154,7 @@ def _hierarchies() -> Iterator[Path]:
 
 def _remove_cgroups(top: Path) -> None:
     """Remove a cgroup and all below it; the kernel may need a moment until the last process has left."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     for folder, _, _ in os.walk(top, topdown=False):
         while True:
             try:
