@@ -41,7 +41,7 @@ main()
 
 
 @pytest.mark.S34
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_a_closed_terminal_drains(tmp_path: Path) -> None:
     (tmp_path / "ticks.yaml").write_text(DOCUMENT, encoding="utf-8")
     (tmp_path / "tmp").mkdir()
