@@ -88,7 +88,7 @@ class Driver:
             raise HarnessError(
                 f"mainstem run did not end within {within:g} s\n{self.stderr[-4000:]}"
             ) from None
-        self._reader.join(5)
+        self._reader.join(30)
         return code
 
     def until(self, holds: Callable[[], bool], within: float, pause: float = 0.05) -> None:
@@ -121,8 +121,8 @@ class Driver:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        self.process.wait(10)
-        self._reader.join(5)
+        self.process.wait(60)
+        self._reader.join(30)
 
     def final(self) -> dict[str, Any]:
         """The report that the run wrote at its end."""

@@ -20,7 +20,7 @@ TRIGGERS = {
     "availableNow": "trigger: {availableNow: true}",
 }
 LINES = 4
-"""Rows a file, and so a batch; each keeps a core busy for more than a second."""
+"""Rows a file, and so a batch; each keeps a core busy for more than a second, all of them for five or six."""
 START = 240.0
 """Seconds for a start, on a machine that does other things too."""
 
@@ -65,7 +65,7 @@ def signals(count: int) -> Iterator[tuple[signal.Signals, float]]:
     print(f"seed {seed} (MAINSTEM_SEED={seed} repeats it)")
     chance = random.Random(seed)
     for number in range(count):
-        yield (signal.SIGTERM, signal.SIGINT)[number % 2], chance.uniform(0.3, 4.0)
+        yield (signal.SIGTERM, signal.SIGINT)[number % 2], chance.uniform(0.3, 3.0)
 
 
 @pytest.mark.S34
@@ -90,7 +90,8 @@ def test_a_signal_within_a_batch_drains(trigger: str, count: int, tmp_path: Path
         assert final["outcome"] == "drained"
         query = final["queries"][0]
         assert (query["state"], query["batch"]) == ("Drained", number)
-        assert query["batches"] == 1, "the batch before was not computed again"
+        # None is told where Spark was slower with the report of the batch than a drain waits for it.
+        assert query["batches"] <= 1, "the batch before was not computed again"
         assert pipeline.planned() == pipeline.committed() == number
         assert pipeline.ids() == list(range((number + 1) * LINES)), "every row once"
 
@@ -108,7 +109,7 @@ def test_a_deadline_shorter_than_the_batch_cuts(trigger: str, tmp_path: Path) ->
         driver.until(lambda: pipeline.planned() == 0, START, pause=0.01)
         time.sleep(1.0)
         driver.send(signal.SIGTERM)
-        assert driver.wait(30) == 6, driver.stderr[-3000:]
+        assert driver.wait(180) == 6, driver.stderr[-3000:]
     assert "[DrainCut]" in driver.stderr
     assert driver.final()["queries"][0]["state"] == "Cut"
     assert (pipeline.planned(), pipeline.committed()) == (0, -1)
@@ -125,9 +126,10 @@ def test_a_second_signal_cuts_at_once(tmp_path: Path) -> None:
         driver.until(lambda: pipeline.planned() == 0, START, pause=0.01)
         time.sleep(0.5)
         driver.send(signal.SIGINT)
-        time.sleep(0.5)
+        # Two signals that come before the first was heard are one.
+        driver.until(lambda: '"draining"' in driver.stderr, 60)
         begun = time.monotonic()
         driver.send(signal.SIGINT)
-        assert driver.wait(30) == 6, driver.stderr[-3000:]
+        assert driver.wait(180) == 6, driver.stderr[-3000:]
     print(f"cut after {time.monotonic() - begun:.1f} s")
     assert pipeline.committed() == -1
