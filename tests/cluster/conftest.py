@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from cluster.pods import load_tool
-from cluster.stage import CHART, OPERATOR_NAMESPACE, Servers, helm, image_values, namespace
+from cluster.stage import CHART, OPERATOR_NAMESPACE, Servers, await_account, helm, image_values, namespace
 from harness import gotools
 from harness.cluster.base import Cluster
 from harness.cluster.choose import provider
@@ -87,5 +87,6 @@ def restricted(cluster: Cluster) -> Iterator[str]:
     name = f"test-{secrets.token_hex(4)}"
     cluster.kubectl("create", "namespace", name)
     cluster.kubectl("label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted")
+    await_account(cluster, name)
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")

@@ -40,6 +40,12 @@ def namespace(cluster: Cluster, name: str) -> None:
     cluster.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
 
 
+def await_account(cluster: Cluster, name: str) -> None:
+    """Wait for the namespace's service account, without which no pod is taken; a controller makes it."""
+    words = ("-n", name, "get", "serviceaccount", "default", "--ignore-not-found")
+    within(60, "the service account", lambda: cluster.kubectl(*words).strip())
+
+
 def helm(cluster: Cluster, *words: str) -> str:
     """What helm says, in the operator's namespace."""
     executable = gotools.HELM.build().path / "helm"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cluster.pods import bare_minimum, pod
-from cluster.stage import within
+from cluster.stage import await_account, within
 from harness.cluster.base import Cluster, check_context
 from harness.errors import HarnessError
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
@@ -94,6 +94,7 @@ def allowed(call: Callable[[], object]) -> bool:
 
 def test_a_namespace_goes_with_all_that_is_in_it(cluster: Cluster, tool_image: str) -> None:
     cluster.kubectl("create", "namespace", "short-lived")
+    await_account(cluster, "short-lived")
     cluster.kubectl("-n", "short-lived", "apply", "-f", "-", stdin=pod("inside", tool_image))
     cluster.kubectl("-n", "short-lived", "wait", "--for=condition=Ready", "pod/inside", "--timeout=110s")
     cluster.kubectl("delete", "namespace", "short-lived", "--timeout=110s")
