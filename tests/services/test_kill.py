@@ -60,7 +60,7 @@ def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
     script = Path(__file__).parents[1] / "harness" / "count_parquet.py"
     argv = [sys.executable, str(script), s3.endpoint, "s3a://lake/archive"]
     done = subprocess.run(
-        argv, env=os.environ | env, capture_output=True, text=True, timeout=120, check=False
+        argv, env=os.environ | env, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     rows, distinct = done.stdout.split()[-2:]
