@@ -65,7 +65,7 @@ def signals(count: int) -> Iterator[tuple[signal.Signals, float]]:
     print(f"seed {seed} (MAINSTEM_SEED={seed} repeats it)")
     chance = random.Random(seed)
     for number in range(count):
-        yield (signal.SIGTERM, signal.SIGINT)[number % 2], chance.uniform(0.3, 3.0)
+        yield (signal.SIGTERM, signal.SIGINT)[number % 2], chance.uniform(0.3, 4.0)
 
 
 @pytest.mark.S34
@@ -90,8 +90,7 @@ def test_a_signal_within_a_batch_drains(trigger: str, count: int, tmp_path: Path
         assert final["outcome"] == "drained"
         query = final["queries"][0]
         assert (query["state"], query["batch"]) == ("Drained", number)
-        # None is told where Spark was slower with the report of the batch than a drain waits for it.
-        assert query["batches"] <= 1, "the batch before was not computed again"
+        assert query["batches"] == 1, "the batch before was not computed again"
         assert pipeline.planned() == pipeline.committed() == number
         assert pipeline.ids() == list(range((number + 1) * LINES)), "every row once"
 
