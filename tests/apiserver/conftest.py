@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from apiserver.operatorbed import Bed, Ours
 from harness.apiserver import ControlPlane
+from harness.cache import tail
 from kubernetes.client import ApiException, ApiextensionsV1Api, CoreV1Api, CustomObjectsApi
 from mainstem.schema import crd
 
@@ -125,3 +126,13 @@ def ours(bed: Bed) -> Ours:
     """A pipeline to be made, in a namespace of its own; the operator runs. What is left of it costs no write."""
     bed.operator.up()
     return Ours(bed, bed.namespace())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
+    """Of a test that failed, what the operator said: most of what it does is seen in its log alone."""
+    report = yield
+    used = item.funcargs.get("bed")
+    if report.failed and isinstance(used, Bed):
+        report.sections.append(("the operator's log", tail(used.operator.log)))
+    return report

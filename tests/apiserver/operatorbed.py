@@ -136,12 +136,19 @@ class Bed:
     def quiet(self) -> None:
         """Once nothing was written for two seconds: what other tests have left behind is done."""
 
+        last: Counter[str] = Counter()
+
         def still() -> bool:
             before = self.writes()
             time.sleep(2)
-            return self.writes() == before
+            last.clear()
+            last.update(self.writes() - before)
+            return not last
 
-        until(still)
+        try:
+            until(still)
+        except AssertionError:
+            raise AssertionError(f"not quiet: {dict(last)}") from None
 
     def writes(self) -> Counter[str]:
         """Requests so far that may change something of ours, as the server counts them, whoever sent them."""
@@ -247,6 +254,12 @@ class Ours:
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = self.get().get("status", {})
         return found
+
+    def without_status(self) -> None:
+        """As it was before anybody told anything of it."""
+        self.bed.objects.replace_namespaced_custom_object_status(
+            *self._at, self.name, {**self.get(), "status": {}}
+        )
 
     def condition(self, kind: str) -> dict[str, Any]:
         found = [one for one in self.status.get("conditions", ()) if one["type"] == kind]

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from apiserver.operatorbed import Bed, Operator, Ours, run, until
-from mainstem.names import SCHEMA
+from mainstem.names import MANAGED_LABEL, SCHEMA
 from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES
 
 
@@ -74,6 +74,22 @@ def test_killed_at_any_moment_there_is_one_driver_and_the_count_is_right(bed: Be
         assert status["attempt"] == 1
         assert status["revision"] == pod.metadata.annotations["mainstem.dev/revision"]
         assert len(ours.pods()) == 1
+
+
+def test_killed_between_the_driver_and_the_first_status_it_finds_the_driver(ours: Ours) -> None:
+    """Even where the news of the pod comes before anybody waits for it, which hiding it from the watch stands for."""
+    bed = ours.bed
+    ours.create()
+    first = ours.pod(1)
+    ours.phase("Starting")
+    bed.operator.kill()
+    ours.without_status()
+    bed.core.patch_namespaced_pod(
+        first.metadata.name, ours.namespace, {"metadata": {"labels": {MANAGED_LABEL: None}}}
+    )
+    bed.operator.up()
+    assert ours.phase("Starting")["attempt"] == 1
+    assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
 
 
 def test_killed_in_the_middle_of_a_change_it_goes_on(ours: Ours) -> None:

@@ -131,9 +131,8 @@ class Reconciler:
         body = of.body
         judgement = self._judgement(of, body)
         if of.stale and not (of.new and _starts_at_once(body, judgement)):
-            name = driver_name(body["metadata"]["name"])
-            pod = await self._cluster.get(POD, body["metadata"]["namespace"], name)
-            of.read(pod if pod and apply.owned(pod, body) else None)
+            pod = await self._read(body)
+            of.read(None if _in_the_way(body, pod) else pod)
         return Observed(
             body=body,
             pod=of.pod,
@@ -180,7 +179,7 @@ class Reconciler:
         runs = of.pod is not None and not driverpod.over(of.pod)
         if not again and (not runs or (of.pod and driverpod.revision(of.pod) == revision.name)):
             return None
-        words = await self._taken(body)
+        words = _in_the_way(body, await self._read(body))
         try:
             if not words:
                 await apply.probe(self._cluster, body, revision, self._settings)
@@ -223,20 +222,33 @@ class Reconciler:
         except Refused as refused:
             of.refused = Answer(revision.name, str(refused), time.monotonic())
             return
-        if pod is None:
-            of.heard, of.refused = None, Answer(revision.name, await self._taken(of.body), time.monotonic())
+        if (
+            pod is None
+        ):  # one of its name is there: this driver, made before the operator was killed, or a stranger
+            of.refused = Answer(revision.name, await self._met(of, of.body), time.monotonic())
             return
         of.saw_pod(pod)
         if found.start.attempt > apply.KEPT_REVISIONS:
             await apply.prune(self._cluster, of.body, revision, self._settings)
 
-    async def _taken(self, body: Mapping[str, Any]) -> str:
-        """What to say of a pod of the driver's name that was there before; nothing where it is the driver."""
-        of, name = body["metadata"], driver_name(body["metadata"]["name"])
-        pod = await self._cluster.get(POD, of["namespace"], name)
-        if pod is None or apply.owned(pod, body):
-            return ""
-        return f"a pod called {name} is there that is not this pipeline's; remove it, or rename the pipeline"
+    async def _met(self, of: Pipeline, body: Mapping[str, Any]) -> str:
+        """Take the pod that was there before as the driver, where it is; else what to say of it."""
+        pod = await self._read(body)
+        words = _in_the_way(body, pod)
+        of.read(None if words else pod)
+        return words
+
+    async def _read(self, body: Mapping[str, Any]) -> Object | None:
+        of = body["metadata"]
+        return await self._cluster.get(POD, of["namespace"], driver_name(of["name"]))
+
+
+def _in_the_way(body: Mapping[str, Any], pod: Object | None) -> str:
+    """What to say of a pod of the driver's name that is not the driver; empty where it is, or where there is none."""
+    if pod is None or apply.owned(pod, body):
+        return ""
+    name = pod["metadata"]["name"]
+    return f"a pod called {name} is there that is not this pipeline's; remove it, or rename the pipeline"
 
 
 def _starts_at_once(body: Mapping[str, Any], judgement: Judgement) -> bool:
