@@ -23,6 +23,7 @@ from harness.apiserver import ControlPlane
 from harness.process import Process, free_port
 from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
 from kubernetes.dynamic import DynamicClient
+from mainstem.names import MANAGED_LABEL
 from mainstem.schema import crd
 from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, rules
 
@@ -319,6 +320,13 @@ class Ours:
             self.bed.core.create_namespaced_binding(self.namespace, binding, _preload_content=False)
         self._status("Running", {"running": {"startedAt": now()}}, ready=True)
         return pod
+
+    def unwatched(self) -> None:
+        """The pod without the label by which the operator watches, so that no news of it comes."""
+        labels = {MANAGED_LABEL: None}
+        self.bed.core.patch_namespaced_pod(
+            f"{self.name}-driver", self.namespace, {"metadata": {"labels": labels}}
+        )
 
     def waits(self, reason: str, message: str) -> None:
         self._status("Pending", {"waiting": {"reason": reason, "message": message}})

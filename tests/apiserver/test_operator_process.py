@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from apiserver.operatorbed import Bed, Operator, Ours, run, until
-from mainstem.names import MANAGED_LABEL, SCHEMA
+from mainstem.names import SCHEMA
 from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES
 
 
@@ -84,12 +84,35 @@ def test_killed_between_the_driver_and_the_first_status_it_finds_the_driver(ours
     ours.phase("Starting")
     bed.operator.kill()
     ours.without_status()
-    bed.core.patch_namespaced_pod(
-        first.metadata.name, ours.namespace, {"metadata": {"labels": {MANAGED_LABEL: None}}}
-    )
+    ours.unwatched()
     bed.operator.up()
     assert ours.phase("Starting")["attempt"] == 1
     assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
+
+
+def test_what_a_broken_watch_did_not_tell_of_is_read(bed: Bed) -> None:
+    """A pod without the label that is watched for: it starts and goes, and nobody tells."""
+    namespace = bed.namespace()
+    seldom_told = Operator(
+        bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace, MAINSTEM_RESYNC_SECONDS="1"
+    )
+    bed.operator.stop()
+    try:
+        seldom_told.up()
+        ours = Ours(bed, namespace)
+        ours.create()
+        ours.pod(1)
+        ours.phase("Starting")
+        ours.unwatched()
+        ours.runs()
+        ours.reports()
+        ours.phase("Running")
+        ours.change(timeZone="Europe/Zurich")
+        ours.told_to_go()
+        ours.ends(0, "drained")
+        ours.pod(2)
+    finally:
+        seldom_told.kill()
 
 
 def test_killed_in_the_middle_of_a_change_it_goes_on(ours: Ours) -> None:

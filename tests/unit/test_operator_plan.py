@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from mainstem_operator.driverpod import vanished
-from mainstem_operator.plan import CLEANUP_SECONDS, SOON_SECONDS, Plan, Start
+from mainstem_operator.plan import CHANGING_SECONDS, CLEANUP_SECONDS, SOON_SECONDS, Plan, Start
 from unit.operating import (
     BOUNDED,
     NOW,
@@ -636,7 +636,7 @@ def test_deletion_drains_first_and_leaves_no_pod_behind() -> None:
     of = body(status=status("Running", body()) | reported("Running", "Running"), deleted=True)
     drains = next_step(of, running(body()))
     assert (phase(drains), drains.stop, drains.finished) == ("Deleting", True, False)
-    assert drains.requeue == 60 + 30 + CLEANUP_SECONDS
+    assert drains.requeue == CHANGING_SECONDS
     of = after(drains, of, **reported("Running", "Running"))
     told = next_step(of, running(body(), leaving=True), now=at(10))
     assert (told.stop, told.finished, told.status) == (False, False, drains.status)
@@ -649,7 +649,8 @@ def test_deletion_drains_first_and_leaves_no_pod_behind() -> None:
 def test_deletion_waits_no_longer_than_its_deadline() -> None:
     of = body(deleted=True, drain={"timeout": "10 seconds"})
     silent = running(of, leaving=True)
-    assert not next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS - 1)).finished
+    last_look = next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS - 1))
+    assert (last_look.finished, last_look.requeue) == (False, 1)
     assert next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS)).finished
 
 

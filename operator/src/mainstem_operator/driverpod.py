@@ -74,6 +74,11 @@ def leaving(pod: Object) -> bool:
     return bool(pod["metadata"].get("deletionTimestamp"))
 
 
+def changing(pod: Object) -> bool:
+    """True where it starts or goes, so that its next state is only a matter of time."""
+    return leaving(pod) or not (running(pod) or over(pod))
+
+
 def over(pod: Object) -> bool:
     """True where its driver does not run any more."""
     return pod.get("status", {}).get("phase") in ("Succeeded", "Failed") or _terminated(pod) is not None

@@ -31,6 +31,10 @@ SOON_SECONDS: Final = 0.1
 """When to look again after a pipeline's first start, of which its status does not tell yet."""
 LOOK_SECONDS: Final = 60.0
 """How often a driver is looked at that says nothing, and an API server asked again that refused its pod."""
+CHANGING_SECONDS: Final = 30.0
+"""How often a driver that starts or goes is read from the server: a watch that was broken off does not tell of what
+happened meanwhile.
+"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
         status = report.status(seen, before, "Starting", waits, revision=driverpod.revision(pod))
         # The driver may be heard of before its container is.
         heard = reported(seen.status, before.attempt)
-        return Plan(status, driver_part=None if heard else report.driver_part(seen))
+        part = None if heard else report.driver_part(seen)
+        return Plan(status, driver_part=part, requeue=CHANGING_SECONDS)
     return _running(seen, before, driverpod.revision(pod))
 
 
@@ -117,7 +122,7 @@ def _running(seen: Observed, before: Past, revision: str) -> Plan:
 def _drain(seen: Observed, before: Past, reason: str, message: str, *, told: bool = False) -> Plan:
     goes = Condition("DriverRunning", FALSE, reason, message)
     status = report.status(seen, before, "Draining", goes, revision=seen.status.get("revision"))
-    return Plan(status, stop=not told)
+    return Plan(status, stop=not told, requeue=CHANGING_SECONDS)
 
 
 def _told_to_go(seen: Observed) -> tuple[str, str]:
@@ -279,4 +284,4 @@ def _deleting(seen: Observed, before: Past) -> Plan:
     goes = Condition("DriverRunning", FALSE, "Deleting", "the driver ends its running batches")
     status = report.status(seen, before, "Deleting", goes, revision=seen.status.get("revision"))
     left = (deadline - seen.now).total_seconds()
-    return Plan(status, stop=not driverpod.leaving(seen.pod), requeue=left)
+    return Plan(status, stop=not driverpod.leaving(seen.pod), requeue=min(left, CHANGING_SECONDS))

@@ -14,14 +14,13 @@ from mainstem_operator.cluster import CONFIG_MAP, POD, Cluster, Object, Refused
 from mainstem_operator.judge import Judgement, Revision, judge, recalled
 from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observe import Observed
-from mainstem_operator.plan import Plan, plan
+from mainstem_operator.plan import CHANGING_SECONDS, Plan, plan
 from mainstem_operator.report import Event
 from mainstem_operator.settings import Settings
 
 
 Tell = Callable[[Event], None]
 ASK_AGAIN_SECONDS: Final = 60.0
-READ_AGAIN_SECONDS: Final = 300.0
 _STEPS: Final = 5
 """Steps in one look: each write is followed by another decision, and this is more than any chain of them needs."""
 
@@ -94,13 +93,15 @@ class Pipeline:
         """Take the pod as the server has it now."""
         self.pod, self.heard = pod, time.monotonic()
 
-    @property
-    def stale(self) -> bool:
+    def stale(self, resync_seconds: float) -> bool:
         """True where the pod has to be read: no driver is judged lost by a cache, nor alive by one that is old.
 
         A watch that was broken off does not tell of what went meanwhile.
         """
-        return self.pod is None or self.heard is None or time.monotonic() - self.heard > READ_AGAIN_SECONDS
+        if self.pod is None or self.heard is None:
+            return True
+        patience = min(CHANGING_SECONDS, resync_seconds) if driverpod.changing(self.pod) else resync_seconds
+        return time.monotonic() - self.heard >= patience
 
 
 class Reconciler:
@@ -130,7 +131,7 @@ class Reconciler:
         assert of.body is not None
         body = of.body
         judgement = self._judgement(of, body)
-        if of.stale and not (of.new and _starts_at_once(body, judgement)):
+        if of.stale(self._settings.resync_seconds) and not (of.new and _starts_at_once(body, judgement)):
             pod = await self._read(body)
             of.read(None if _in_the_way(body, pod) else pod)
         return Observed(
