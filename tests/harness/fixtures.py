@@ -8,12 +8,18 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from harness.apiserver import ControlPlane
 from harness.cluster.base import Cluster
 from harness.cluster.choose import cluster as this_machines_cluster
 from harness.kafka import Broker
 from harness.s3 import S3Server
+
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("without-deadline", deadline=None)
+settings.load_profile("without-deadline")
 
 
 @pytest.fixture(scope="session")

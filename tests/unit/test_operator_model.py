@@ -286,7 +286,7 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestLife.settings = settings(max_examples=100, stateful_step_count=40)
 
 
 def lived(document: dict[str, Any], *happened: Callable[[Life], None]) -> str:

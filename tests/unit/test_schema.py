@@ -107,7 +107,7 @@ VALUES = (
 # Not zones, which are looked up; and not null, which editors should mark although it means "absent".
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(VALID)), st.data())
 def test_editors_and_models_agree_on_the_shape(name: str, data: st.DataObject) -> None:
     mutated = document(name)
