@@ -1,6 +1,8 @@
 """The rights in use, as the API server's audit log has them, against the rights granted."""
 
 import json
+from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +25,28 @@ def servers(stage_servers: Any) -> Servers:
     return found
 
 
-def uses(log: Path, account: str) -> set[Use]:
-    """What an account asked for and was given."""
-    found = set()
+def asked(log: Path, account: str) -> list[dict[str, Any]]:
+    """The requests of an account for objects, as the audit log has them."""
     written, _, _ = log.read_text().rpartition("\n")  # what follows is a line that the server has just begun
-    for line in written.splitlines():
-        event = json.loads(line)
-        if event["user"]["username"] == account and (of := event.get("objectRef")):
-            gone = "being terminated" in event["responseStatus"].get("message", "")
-            assert event["responseStatus"]["code"] != 403 or gone, event
-            resource = of["resource"] + (f"/{of['subresource']}" if "subresource" in of else "")
-            found.add((of.get("apiGroup", ""), resource, event["verb"]))
-    return found
+    events = [json.loads(line) for line in written.splitlines()]
+    return [event for event in events if event["user"]["username"] == account and "objectRef" in event]
+
+
+def use(event: dict[str, Any]) -> Use:
+    of = event["objectRef"]
+    resource = of["resource"] + (f"/{of['subresource']}" if "subresource" in of else "")
+    return of.get("apiGroup", ""), resource, event["verb"]
+
+
+def lacked(events: list[dict[str, Any]], since: datetime) -> list[str]:
+    """The server's words on rights that were not there. Admission answers 403 as well, and what is uninstalled has none."""
+    return [
+        event["responseStatus"]["message"]
+        for event in events
+        if event["responseStatus"]["code"] == HTTPStatus.FORBIDDEN
+        and " cannot " in event["responseStatus"].get("message", "")
+        and datetime.fromisoformat(event["requestReceivedTimestamp"]) >= since
+    ]
 
 
 def granted(table: Any) -> set[Use]:
@@ -49,6 +61,7 @@ def granted(table: Any) -> set[Use]:
 def test_nothing_is_asked_for_that_is_not_granted_and_little_is_granted_that_is_not_asked_for(
     cluster: Cluster, release: None, servers: Servers
 ) -> None:
+    since = datetime.now(UTC)
     pipeline = Pipeline(cluster, servers.namespace, "rights")
     document = small("rights", executors={"instances": 1})
     document["spec"]["driver"]["podDisruptionBudget"] = {"maxUnavailable": 1}
@@ -58,8 +71,10 @@ def test_nothing_is_asked_for_that_is_not_granted_and_little_is_granted_that_is_
     pipeline.phase("Suspended", 90)
     pipeline.delete()
     log = Layout().audit
-    operator = uses(log, f"system:serviceaccount:{OPERATOR_NAMESPACE}:mainstem")
-    driver = uses(log, f"system:serviceaccount:{servers.namespace}:rights-driver")
+    by_operator = asked(log, f"system:serviceaccount:{OPERATOR_NAMESPACE}:mainstem")
+    by_driver = asked(log, f"system:serviceaccount:{servers.namespace}:rights-driver")
+    assert lacked(by_operator + by_driver, since) == []
+    operator, driver = {use(event) for event in by_operator}, {use(event) for event in by_driver}
     table = granted(rights.IN_NAMESPACES) | granted(rights.IN_CLUSTER)
     assert operator <= table, operator - table
     own = granted(rights.driver("rights", executors=True))
