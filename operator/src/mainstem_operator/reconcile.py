@@ -132,8 +132,7 @@ class Reconciler:
         body = of.body
         judgement = self._judgement(of, body)
         if of.stale(self._settings.resync_seconds) and not (of.new and _starts_at_once(body, judgement)):
-            pod = await self._read(body)
-            of.read(None if _in_the_way(body, pod) else pod)
+            await self._met(of, body)
         return Observed(
             body=body,
             pod=of.pod,
@@ -223,9 +222,8 @@ class Reconciler:
         except Refused as refused:
             of.refused = Answer(revision.name, str(refused), time.monotonic())
             return
-        if (
-            pod is None
-        ):  # one of its name is there: this driver, made before the operator was killed, or a stranger
+        if pod is None:
+            # One of its name is there: this driver, made before the operator was killed, or a stranger.
             of.refused = Answer(revision.name, await self._met(of, of.body), time.monotonic())
             return
         of.saw_pod(pod)
@@ -233,7 +231,7 @@ class Reconciler:
             await apply.prune(self._cluster, of.body, revision, self._settings)
 
     async def _met(self, of: Pipeline, body: Mapping[str, Any]) -> str:
-        """Take the pod that was there before as the driver, where it is; else what to say of it."""
+        """Take the pod of the driver's name as the driver, where it is; else what to say of it."""
         pod = await self._read(body)
         words = _in_the_way(body, pod)
         of.read(None if words else pod)
