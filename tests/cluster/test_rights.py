@@ -39,12 +39,12 @@ def use(event: dict[str, Any]) -> Use:
 
 
 def lacked(events: list[dict[str, Any]], since: datetime) -> list[str]:
-    """The server's words on rights that were not there. Admission answers 403 as well, and what is uninstalled has none."""
+    """The server's words on what was refused since; an operator that was uninstalled before has no rights to lack."""
     return [
-        event["responseStatus"]["message"]
+        event["responseStatus"].get("message", "")
         for event in events
         if event["responseStatus"]["code"] == HTTPStatus.FORBIDDEN
-        and " cannot " in event["responseStatus"].get("message", "")
+        and "being terminated" not in event["responseStatus"].get("message", "")
         and datetime.fromisoformat(event["requestReceivedTimestamp"]) >= since
     ]
 
