@@ -42,7 +42,7 @@ $(JARS)/.ready: app/jars/pom.xml
 	@sh bootstrap.sh uv java maven
 	@key=$$(sha256sum app/jars/pom.xml | cut -c1-16); kept=$(CACHE)/jars/$$key; \
 	if [ ! -d $$kept ]; then \
-	    echo "resolving the JVM dependencies (36 MB)"; \
+	    echo "resolving the JVM dependencies (38 MB)"; \
 	    rm -rf $$kept.part && mkdir -p $$kept.part; \
 	    mvn -q -B -f app/jars/pom.xml dependency:copy-dependencies -DoutputDirectory=$$kept.part; \
 	    mv $$kept.part $$kept; \
@@ -79,7 +79,7 @@ check: setup ## format, lint, types, dependency rules, unit tests
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
 	@mkdir -p build && $(BIN)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
-	@$(PYTEST) -q tests/unit
+	@$(PYTEST) -q -n 2 tests/unit
 
 format: setup ## format and mend what can be mended
 	@$(BIN)/ruff format && $(BIN)/ruff check --fix
@@ -99,11 +99,11 @@ test: check servers wheels images ## every tier, with the minutes of each
 test-unit: setup ## no JVM, no server
 	@$(PYTEST) -m "not full" tests/unit
 test-spark: setup ## local Spark
-	@$(PYTEST) -m "not full" tests/spark
+	@$(BIN)/python tests/tiers.py -m "not full" -- spark
 test-services: setup servers wheels ## real Kafka and S3
-	@$(PYTEST) -m "not full" tests/services
+	@$(BIN)/python tests/tiers.py -m "not full" -- services
 test-apiserver: setup servers ## real etcd and kube-apiserver
-	@$(PYTEST) -m "not full" tests/apiserver
+	@$(BIN)/python tests/tiers.py -m "not full" -- apiserver
 test-chart: setup servers ## the chart, by helm and on a real API server
 	@$(PYTEST) -m "not full" tests/chart
 test-cluster: setup images ## a real cluster: operator, drivers, executors

@@ -1,8 +1,13 @@
 """Run tiers of tests one after the other, and print what each took: `tiers.py [pytest's options] -- TIER ...`.
 
 Every tier runs, also after one that failed: a long run shall tell all that is wrong. Fails where any did.
+
+Tests of Spark, of the servers and of the API server run side by side, a file at a time, each worker with servers and a
+session of its own: they wait more than they compute. Those of the chart and of the cluster share one server, or the
+machine's network, and run one after the other.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +17,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 SLOWEST = ("--durations=20", "--durations-min=5")
 """What a tier spends its minutes on is told with it."""
+SIDE_BY_SIDE = {"spark", "services", "apiserver"}
+WORKERS = ("-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadfile", "--no-loadscope-reorder")
 
 
 def main(arguments: list[str]) -> int:
@@ -22,9 +29,9 @@ def main(arguments: list[str]) -> int:
     for tier in tiers:
         print(f"== {tier}", flush=True)
         start = time.monotonic()
-        code = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *SLOWEST, FOLDER / tier], check=False
-        ).returncode
+        workers = WORKERS if tier in SIDE_BY_SIDE else ()
+        command = [sys.executable, "-m", "pytest", *options, *workers, *SLOWEST, FOLDER / tier]
+        code = subprocess.run(command, check=False).returncode
         told.append((tier, (time.monotonic() - start) / 60, code))
     print(f"\n{'tier':12}{'minutes':>8}  result")
     for tier, minutes, code in told:

@@ -6,6 +6,7 @@ one for itself: `with Broker() as broker: ...`.
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -20,6 +21,18 @@ from harness.s3 import S3Server
 # How long an example takes says how busy the machine is.
 settings.register_profile("without-deadline", deadline=None)
 settings.load_profile("without-deadline")
+
+
+@pytest.hookimpl(trylast=True)  # behind the shuffle
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with long tests first, where tests run side by side: the last one to end would else run alone."""
+    longest: dict[Path, float] = {}
+    for item in items:
+        mark = item.get_closest_marker("timeout")
+        seconds = float(mark.args[0]) if mark and mark.args else 0.0
+        longest[item.path] = max(longest.get(item.path, 0.0), seconds)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: -longest[item.path])
 
 
 @pytest.fixture(scope="session")

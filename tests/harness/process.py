@@ -127,9 +127,12 @@ def free_port() -> int:
 
     It lies below the range from which outgoing connections get theirs: while a server is down between two starts, a
     client that keeps knocking at its port could else be given that very port, connect to itself and so take it away.
+    Tests side by side have a range each, so that nobody takes the port of a server that is down in another.
     """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 10
+    first = 20000 + 1000 * worker
     for _ in range(100):
-        port = SystemRandom().randrange(20000, 30000)
+        port = SystemRandom().randrange(first, first + 1000)
         if port in _GIVEN:
             continue
         with socket.socket() as probe:
@@ -139,4 +142,4 @@ def free_port() -> int:
                 continue
         _GIVEN.add(port)
         return port
-    raise HarnessError("no free port on 127.0.0.1 between 20000 and 30000")
+    raise HarnessError(f"no free port on 127.0.0.1 between {first} and {first + 1000}")
