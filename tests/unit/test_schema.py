@@ -15,6 +15,7 @@ from mainstem.schema.__main__ import main
 from mainstem.schema.models import definitions, referred
 from mainstem.spec.document import read_text
 from mainstem.spec.messages import shape_problems
+from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.status import Status
 from mainstem.spec.yamltext import Text
 
@@ -117,7 +118,7 @@ def test_editors_and_models_agree_on_the_shape(name: str, data: st.DataObject) -
     other = data.draw(st.sampled_from([key for _, key in places if isinstance(key, str)]))
     at = other if isinstance(above, dict) and data.draw(st.booleans()) else key
     above[at] = data.draw(VALUES)
-    accepted = shape_problems(Text(mutated))[0] is not None
+    accepted = shape_problems(Text(mutated), StreamingPipeline)[0] is not None
     assert EDITORS.is_valid(mutated) == accepted
 
 

@@ -85,7 +85,7 @@ REFUSED = [
 def test_no_durations(text: str) -> None:
     data = parse(BASE)[0].data
     data["spec"]["drain"]["timeout"] = text
-    model, problems = shape_problems(parse(yaml.safe_dump(data))[0])
+    model, problems = shape_problems(parse(yaml.safe_dump(data))[0], StreamingPipeline)
     assert model is None
     assert [problem.path for problem in problems] == ["spec.drain.timeout"]
     assert problems[0].reason == "InvalidDuration"
@@ -243,7 +243,7 @@ def test_what_is_written_is_read_back_equal(data: dict[str, Any]) -> None:
     written = StreamingPipeline.model_validate_json(json.dumps(data), strict=True)
     dumped = written.model_dump(by_alias=True, mode="json", exclude_none=True)
     (part,) = parse(yaml.dump(dumped, Dumper=_Quoting))
-    read, problems = shape_problems(part)
+    read, problems = shape_problems(part, StreamingPipeline)
     assert problems == []
     assert read == written
     assert read is not None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
 from mainstem.spec.document import read_text
 from mainstem.spec.messages import shape_problems
+from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.yamltext import Path, Text, parse
 
 
@@ -139,7 +140,7 @@ def test_mutants_as_json(data: Any) -> None:
 @LENIENT
 @given(mutants())
 def test_mutants_as_data(data: Any) -> None:
-    model, problems = shape_problems(Text(data))
+    model, problems = shape_problems(Text(data), StreamingPipeline)
     assert (model is None) == bool(problems)
     for problem in problems:
         assert not foreign(problem.message, json.dumps(data, default=str)), problem

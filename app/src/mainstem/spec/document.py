@@ -106,7 +106,7 @@ def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Doc
         message = f"a {KIND} is expected, found {found}{hint}"
         return None, [Problem(line, column, render_path(path), message, "WrongKind")]
     part = replace(part, data={key: value for key, value in part.data.items() if key != "status"})
-    written, problems = shape_problems(part)
+    written, problems = shape_problems(part, StreamingPipeline)
     if written is None:
         return None, problems
     pipeline, problems = substitute(written, part, overrides)

@@ -1,4 +1,4 @@
-"""Which model, or which field of one, a path of the document leads to."""
+"""Which model, or which field of one, a path of a document leads to."""
 
 from typing import Any, get_args
 
@@ -6,13 +6,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mainstem.spec.base import Model
-from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.yamltext import Path
 
 
-def model_at(path: Path) -> type[Model] | None:
-    """The model at a path, if one stands there."""
-    model: type[BaseModel] = StreamingPipeline
+def model_at(root: type[Model], path: Path) -> type[Model] | None:
+    """The model at a path below the root, if one stands there."""
+    model: type[BaseModel] = root
     for piece in path:
         if isinstance(piece, int):
             continue
@@ -24,9 +23,9 @@ def model_at(path: Path) -> type[Model] | None:
     return model if issubclass(model, Model) else None
 
 
-def field_at(path: Path) -> FieldInfo | None:
+def field_at(root: type[Model], path: Path) -> FieldInfo | None:
     """The field at a path; None within a map, whose keys are the user's."""
-    model = model_at(path[:-1])
+    model = model_at(root, path[:-1])
     return _field(model, str(path[-1])) if model else None
 
 

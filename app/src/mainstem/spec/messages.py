@@ -5,17 +5,17 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mainstem.errors import Problem
-from mainstem.spec.base import Duration, Identifier, Label, ParameterName, pattern
+from mainstem.spec.base import Duration, Identifier, Label, Model, ParameterName, pattern
 from mainstem.spec.connections import Bucket
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.spec.fields import field_at, keys_of, model_at
-from mainstem.spec.pipeline import PipelineName, StreamingPipeline
+from mainstem.spec.pipeline import PipelineName
 from mainstem.spec.yamltext import Path, Text, render_path
 
 
@@ -71,13 +71,16 @@ _OF_THEIR_OWN = (pattern(Duration), pattern(Quantity), pattern(Memory), pattern(
 """Strings for which a user may write a number."""
 
 
-def shape_problems(part: Text) -> tuple[StreamingPipeline | None, list[Problem]]:
-    """The model of the document, or every way in which its shape is wrong."""
+_Root = TypeVar("_Root", bound=Model)
+
+
+def shape_problems(part: Text, root: type[_Root]) -> tuple[_Root | None, list[Problem]]:
+    """The document as the model of its kind, or every way in which its shape is wrong."""
     try:
         # JSON mode, because the API server does not coerce either: "5" is not a number there.
-        return StreamingPipeline.model_validate_json(json.dumps(part.data), strict=True), []
+        return root.model_validate_json(json.dumps(part.data), strict=True), []
     except ValidationError as error:
-        return None, [_problem(part, details) for details in _genuine(error.errors(include_url=False))]
+        return None, [_problem(part, details, root) for details in _genuine(error.errors(include_url=False))]
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
@@ -107,9 +110,9 @@ def _below(path: Path, above: Path) -> bool:
     return len(path) > len(above) and path[: len(above)] == above
 
 
-def _problem(part: Text, details: ErrorDetails) -> Problem:
+def _problem(part: Text, details: ErrorDetails, root: type[Model]) -> Problem:
     path: Path = tuple(piece for piece in details["loc"] if piece != "[key]")
-    fault = _Fault(details["type"], details.get("ctx", {}), details["input"], path, details["msg"])
+    fault = _Fault(details["type"], details.get("ctx", {}), details["input"], path, details["msg"], root)
     line, column = part.where(path, key=fault.kind in ("extra_forbidden", "missing"))
     message, reason = _words(fault)
     return Problem(line, column, render_path(path), message, reason)
@@ -124,6 +127,7 @@ class _Fault:
     value: Any
     path: Path
     default: str
+    root: type[Model]
 
     @property
     def shown(self) -> str:
@@ -147,7 +151,7 @@ def _words(fault: _Fault) -> _Words:
 
 
 def _unknown(fault: _Fault) -> _Words:
-    model = model_at(fault.path[:-1])
+    model = model_at(fault.root, fault.path[:-1])
     known = keys_of(model) if model else []
     hint = did_you_mean(str(fault.path[-1]), known) or f"; known fields are {', '.join(known)}"
     return f"unknown field {fault.path[-1]!r}{hint if known else ''}", "UnknownField"
@@ -217,14 +221,14 @@ _WORDS: Final[dict[str, Callable[[_Fault], _Words]]] = {
 
 
 def _type(fault: _Fault) -> str:
-    wanted = _pattern_at(fault.path) if fault.kind == "string_type" else None
+    wanted = _pattern_at(fault) if fault.kind == "string_type" else None
     what = _PATTERNS[wanted][0] if wanted else _TYPES[fault.kind]
     return f"{fault.shown} is not {what}{fault.parameter or _retype(fault, wanted)}"
 
 
-def _pattern_at(path: Path) -> str | None:
-    """The pattern of a string that belongs at a path, or in a map there, if it is one for which numbers are written."""
-    field = field_at(path) or field_at(path[:-1])
+def _pattern_at(fault: _Fault) -> str | None:
+    """The pattern of a string that belongs at the path, or in a map there, if it is one for which numbers are written."""
+    field = field_at(fault.root, fault.path) or field_at(fault.root, fault.path[:-1])
     found = repr((field.annotation, field.metadata)) if field else ""
     return next((wanted for wanted in _OF_THEIR_OWN if wanted in found), None)
 
@@ -237,24 +241,25 @@ def _retype(fault: _Fault, wanted: str | None) -> str:
     if kind == "string_type" and isinstance(value, (bool, int, float)):
         return "; put it in quotes" if wanted is None or re.fullmatch(wanted, str(value)) else ""
     if isinstance(value, str):
-        return _rewrite(kind, value, fault.path)
+        return _rewrite(fault, value)
     return f"; write [{show(value)}]" if kind == "tuple_type" and not isinstance(value, dict) else ""
 
 
-def _rewrite(kind: str, word: str, path: Path) -> str:
+def _rewrite(fault: _Fault, word: str) -> str:
     """The same for a word."""
+    kind = fault.kind
     if kind.startswith("int") and word.strip().isdecimal():
         return "; leave the quotes out"
     if kind.startswith("bool"):
         meant = {"; write true": _TRUE, "; write false": _FALSE}
         return next((hint for hint, words in meant.items() if word.lower() in words), "")
-    if kind.startswith("model") and _only_a_name(path):
+    if kind.startswith("model") and _only_a_name(fault):
         return f"; write {{name: {word:.40}}}"
     return f"; write [{word:.40}]" if kind == "tuple_type" else ""
 
 
-def _only_a_name(path: Path) -> bool:
-    model = model_at(path)
+def _only_a_name(fault: _Fault) -> bool:
+    model = model_at(fault.root, fault.path)
     return model is not None and keys_of(model) == ["name"]
 
 

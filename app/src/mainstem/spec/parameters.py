@@ -34,7 +34,7 @@ def substitute(
     data = part.data | {"spec": _fill(part.data["spec"], ("spec",), values, part, problems.append)}
     if problems:
         return None, problems
-    return shape_problems(replace(part, data=data))
+    return shape_problems(replace(part, data=data), StreamingPipeline)
 
 
 def values_of(written: StreamingPipeline, overrides: Mapping[str, str]) -> dict[str, str]:
