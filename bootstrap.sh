@@ -44,7 +44,9 @@ for what in "$@"; do
         java) java_ok || debs="$debs JAVA" ;;
         maven) have mvn || debs="$debs maven" ;;
         go) ;;
-        debs) for pair in openssl:openssl; do have "${pair%%:*}" || debs="$debs ${pair##*:}"; done ;;
+        debs)
+            have openssl || debs="$debs openssl"
+            ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || debs="$debs postgresql" ;;
         cluster) debs="$debs$(cluster_debs)" ;;
         *) echo "bootstrap.sh: unknown tool '$what'" >&2; exit 2 ;;
     esac
@@ -54,6 +56,11 @@ if [ -n "$debs" ]; then
         apt-get -qq update
         debs=$(echo "$debs" | sed "s/JAVA/$(java_deb)/")
         echo "installing Debian packages:$debs"
+        # Tests start servers of their own: the package shall not make and start one for the machine.
+        case "$debs" in *postgresql*)
+            mkdir -p /etc/postgresql-common/createcluster.d
+            echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.d/mainstem.conf ;;
+        esac
         DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $debs >/dev/null
     else
         debs=$(echo "$debs" | sed "s/JAVA/$(java_deb)/")

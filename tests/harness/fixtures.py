@@ -15,6 +15,7 @@ from harness.apiserver import ControlPlane
 from harness.cluster.base import Cluster
 from harness.cluster.choose import cluster as this_machines_cluster
 from harness.kafka import Broker
+from harness.postgres import Postgres
 from harness.s3 import S3Server
 
 
@@ -46,6 +47,13 @@ def kafka() -> Iterator[Broker]:
 def s3() -> Iterator[S3Server]:
     """A running S3 server without buckets."""
     with S3Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A running PostgreSQL server with an empty database."""
+    with Postgres() as server:
         yield server
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from harness.apiserver import ControlPlane
 from harness.cache import build_once
 from harness.errors import HarnessError
 from harness.kafka import Broker
+from harness.postgres import Postgres
 from harness.process import Process
 from harness.records import Record
 from harness.s3 import S3Server
 from kubernetes.dynamic.exceptions import ConflictError
+from pg8000.exceptions import DatabaseError, InterfaceError
 from pyarrow.fs import S3FileSystem
 
 
@@ -44,6 +47,25 @@ def test_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
     deadline = time.monotonic() + 90
     while kafka.consume_all("harness-short"):
         assert time.monotonic() < deadline, "the expired record is still there"
+
+
+def test_postgres_keeps_its_rows_through_kill_9_and_refuses_a_wrong_password() -> None:
+    with Postgres() as server:
+        server.run("CREATE TABLE numbers (n int)")
+        server.run("INSERT INTO numbers SELECT generate_series(1, :last)", last=1000)
+        server.kill()
+        server.start()
+        idle = server.connect()
+        server.restart()  # does not wait for a client that stays
+        with pytest.raises(InterfaceError):
+            idle.run("SELECT 1")
+        with suppress(InterfaceError):
+            idle.close()
+        assert server.run("SELECT count(*), sum(n) FROM numbers") == [(1000, 500500)]
+        server.password = "wrong"
+        with pytest.raises(DatabaseError, match="password authentication failed"):
+            server.run("SELECT 1")
+    assert not server.folder.exists()
 
 
 def file_system(server: S3Server) -> S3FileSystem:
