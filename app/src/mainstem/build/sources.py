@@ -11,20 +11,47 @@ from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.sources import FilesSource, KafkaSource, Source, StaticSource
 
 
-def relation(
-    session: SparkSession, source: Source, occurrence: str, connections: Mapping[str, KafkaConnection]
-) -> DataFrame:
+class Reader:
+    """Opens sources where they are. Tests of a document put another in its place, which gives rows of their own.
+
+    Args:
+        connections: Kafka connections by name.
+    """
+
+    def __init__(self, connections: Mapping[str, KafkaConnection]) -> None:
+        self._connections = connections
+
+    def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
+        """The columns that a streaming source has by itself, under its name within the query."""
+        if source.kafka:
+            return _kafka(session, source.kafka, occurrence, self._connections[source.kafka.connection])
+        if source.files:
+            return _files(session, source.files, occurrence)
+        rate = source.rate
+        if rate is None:
+            raise ValueError(f"{source.name} does not stream")
+        reader = session.readStream.format("rate").option("rowsPerSecond", rate.rows_per_second)
+        return reader.name(occurrence).load()
+
+    def table(self, session: SparkSession, source: Source) -> DataFrame:
+        """The rows of a static source."""
+        if source.static is None:
+            raise ValueError(f"{source.name} is no table")
+        return _static(session, source.static)
+
+
+def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
     """What SQL reads under the source's name: decoded, without bad records, with its watermark.
 
     Args:
+        reader: opens the source.
         session: the query's session.
         source: the source.
         occurrence: its name within the query, under which Spark keeps its offsets.
-        connections: Kafka connections by name.
     """
     if source.static:
-        return _static(session, source.static)
-    frame = _raw(session, source, occurrence, connections)
+        return reader.table(session, source)
+    frame = _raw(reader, session, source, occurrence)
     if source.decode and source.decode.json_:
         frame = decode.good(decode.parsed(frame, source.decode.json_, occurrence), source.decode)
     if source.watermark:
@@ -32,30 +59,18 @@ def relation(
     return frame
 
 
-def dead_letters(
-    session: SparkSession, source: Source, occurrence: str, connections: Mapping[str, KafkaConnection]
-) -> DataFrame:
+def dead_letters(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
     """The records of a source that do not parse."""
     if source.decode is None or source.decode.json_ is None:
         raise ValueError(f"{source.name} decodes nothing")
     return decode.bad(
-        decode.parsed(_raw(session, source, occurrence, connections), source.decode.json_, occurrence)
+        decode.parsed(_raw(reader, session, source, occurrence), source.decode.json_, occurrence)
     )
 
 
-def _raw(
-    session: SparkSession, source: Source, occurrence: str, connections: Mapping[str, KafkaConnection]
-) -> DataFrame:
-    if source.kafka:
-        return _kafka(session, source.kafka, occurrence, connections[source.kafka.connection])
-    if source.files:
-        files = _files(session, source.files, occurrence)
-        return files.withColumn("file", F.col("_metadata.file_path")) if source.decode else files
-    rate = source.rate
-    if rate is None:
-        raise ValueError(f"{source.name} does not stream")
-    reader = session.readStream.format("rate").option("rowsPerSecond", rate.rows_per_second)
-    return reader.name(occurrence).load()
+def _raw(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
+    frame = reader.stream(session, source, occurrence)
+    return frame.withColumn("file", F.col("_metadata.file_path")) if source.files and source.decode else frame
 
 
 def _kafka(

@@ -12,6 +12,7 @@ from collections import Counter
 from pyspark.sql import DataFrame, SparkSession
 
 from mainstem.build import sources
+from mainstem.build.sources import Reader
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import next_name
 from mainstem.spec.sql import Reference
@@ -19,13 +20,19 @@ from mainstem.spec.sqltext import unended
 
 
 class Builder:
-    """Builds the relation of one query, in a session of the query's own: temporary views are private to it."""
+    """Builds the relation of one query, in a session of the query's own: temporary views are private to it.
 
-    def __init__(self, session: SparkSession, graph: Graph) -> None:
+    Args:
+        session: the query's session.
+        graph: the pipeline's relations.
+        reader: opens sources; by default where they are.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph, reader: Reader | None = None) -> None:
         self._session = session
         self._graph = graph
         self._counts: Counter[str] = Counter()
-        self._connections = {c.name: c.kafka for c in graph.spec.connections if c.kafka}
+        self._reader = reader or Reader({c.name: c.kafka for c in graph.spec.connections if c.kafka})
 
     def relation(self, name: str) -> DataFrame:
         """A fresh occurrence of a source, of a source's dead letters, or of a view.
@@ -36,12 +43,10 @@ class Builder:
         if name in self._graph.views:
             return self._view(name)
         if source := self._graph.dead_letters.get(name):
-            return sources.dead_letters(
-                self._session, source, next_name(self._counts, name), self._connections
-            )
+            return sources.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
         occurrence = next_name(self._counts, name) if source.streaming else name
-        return sources.relation(self._session, source, occurrence, self._connections)
+        return sources.relation(self._reader, self._session, source, occurrence)
 
     def _view(self, name: str) -> DataFrame:
         sql = self._graph.views[name].sql
