@@ -1,1 +1,1 @@
-"""From the document to DataFrames and running queries: `sources`, `decode`, `views`, `sinks`, `query`."""
+"""From the document to DataFrames and running queries: `sources`, `decode`, `views`, `steps`, `sinks`, `query`."""

@@ -11,7 +11,7 @@ from collections import Counter
 
 from pyspark.sql import DataFrame, SparkSession
 
-from mainstem.build import sources
+from mainstem.build import sources, steps
 from mainstem.build.sources import Reader
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import next_name
@@ -49,7 +49,12 @@ class Builder:
         return sources.relation(self._reader, self._session, source, occurrence)
 
     def _view(self, name: str) -> DataFrame:
-        sql = self._graph.views[name].sql
+        view = self._graph.views[name]
+        if view.deduplicate:
+            return steps.deduplicated(self.relation(view.deduplicate.from_), view.deduplicate)
+        return self._select(name, view.sql or "")
+
+    def _select(self, name: str, sql: str) -> DataFrame:
         references = self._graph.facts[name].references
         if references is None:
             frames = [(below, self.relation(below)) for below in self._graph.reads(name)]

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from mainstem.spec.pipeline import PipelineSpec, StreamingPipeline
-from mainstem.spec.queries import View
 from mainstem.spec.sources import Source
-from mainstem.spec.sql import Facts, aggregates, read
+from mainstem.spec.sql import UNREAD, Facts, aggregates, read
 from mainstem.spec.sqltext import has_word
+from mainstem.spec.views import View
 
 
 class Graph:
@@ -33,8 +33,8 @@ class Graph:
 
     @cached_property
     def facts(self) -> dict[str, Facts]:
-        """View -> what is certain of its SQL."""
-        return {name: read(view.sql) for name, view in self.views.items()}
+        """View -> what is certain of its SQL; nothing, of a view without."""
+        return {name: read(view.sql) if view.sql else UNREAD for name, view in self.views.items()}
 
     def reads(self, relation: str) -> list[str]:
         """Known relations that a relation reads directly, one entry for each occurrence, in the order of the text."""
@@ -42,10 +42,12 @@ class Graph:
             return []
         if (certain := self._certain(relation)) is not None:
             return certain
-        words = re.findall(r"\w+", self.views[relation].sql.lower())
+        words = re.findall(r"\w+", (self.views[relation].sql or "").lower())
         return [name for name in dict.fromkeys(words) if name in self.names and name != relation]
 
     def _certain(self, view: str) -> list[str] | None:
+        if self.views[view].sql is None:
+            return [name for _, name in self.views[view].inputs if name in self.names]
         references = self.facts[view].references
         return None if references is None else [ref.name for ref in references if ref.name in self.names]
 
@@ -86,6 +88,8 @@ class Graph:
         below = {
             name: self.aggregated(name, (*above, relation)) for name in dict.fromkeys(self.reads(relation))
         }
+        if self.views[relation].deduplicate:
+            return next(iter(below.values()), False)
         streaming = {name: self.streams(name, certain=True) for name in below}
         return aggregates(self.facts[relation], streaming, below)
 
@@ -94,7 +98,7 @@ class Graph:
         if any(source.watermark is not None for source in self.sources_of(relation)):
             return True
         return any(
-            name in self.views and has_word(self.views[name].sql, "watermark")
+            name in self.views and has_word(self.views[name].sql or "", "watermark")
             for name in self.closure(relation)
         )
 

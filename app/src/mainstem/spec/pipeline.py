@@ -7,8 +7,9 @@ from pydantic import ConfigDict, Field, StringConstraints
 from mainstem.spec.base import LIST_MAP, MAX_ITEMS, Duration, Model, Options, ParameterName, Text, TimeZone
 from mainstem.spec.connections import Connection
 from mainstem.spec.deployment import Driver, Executors, PullSecrets, Schedule
-from mainstem.spec.queries import Query, View
+from mainstem.spec.queries import Query
 from mainstem.spec.sources import Source
+from mainstem.spec.views import View
 
 
 API_VERSION = "mainstem.dev/v1alpha1"
@@ -77,7 +78,7 @@ class PipelineSpec(Model):
     ]
     """What is read."""
     views: Annotated[tuple[View, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
-    """Transformations in SQL."""
+    """Transformations, in SQL or by a step of their own."""
     queries: Annotated[
         tuple[Query, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ]

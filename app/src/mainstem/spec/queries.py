@@ -1,19 +1,10 @@
-"""What runs: views, and queries with their sinks, triggers, pools and checkpoints."""
+"""What runs: queries with their sinks, triggers, pools and checkpoints."""
 
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from mainstem.spec.base import LIST_MAP, Columns, Duration, Identifier, Label, Model, Options, Sql, Text
-
-
-class View(Model):
-    """A named transformation, read by queries and other views like a source."""
-
-    name: Identifier
-    """Name under which SQL reads it."""
-    sql: Sql
-    """Exactly one query in Spark SQL over sources and views."""
+from mainstem.spec.base import LIST_MAP, Columns, Duration, Identifier, Label, Model, Options, Text
 
 
 class KafkaSink(Model):

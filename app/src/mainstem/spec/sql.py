@@ -54,6 +54,10 @@ class Facts:
     tree: exp.Expr | None
 
 
+UNREAD: Final = Facts(None, (), None)
+"""Of a text that nobody has read, nothing is certain."""
+
+
 @lru_cache(maxsize=256)
 def read(sql: str) -> Facts:
     """The facts of one text; never raises."""

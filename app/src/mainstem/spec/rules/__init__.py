@@ -26,7 +26,7 @@ NAMING: tuple[Rule, ...] = (
     references.connections,
     references.query_relations,
     references.one_query_each,
-    references.sql_relations,
+    references.view_relations,
     references.cycles,
     connections.servers,
     connections.endpoints,

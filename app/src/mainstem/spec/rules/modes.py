@@ -56,7 +56,7 @@ def sorting(context: Context) -> Iterator[Problem]:
             for query in context.spec.queries
             if view.name in context.graph.closure(query.from_, certain=True)
         ]
-        if any(mode != "complete" or aggregated is False for mode, aggregated in modes):
+        if view.sql and any(mode != "complete" or aggregated is False for mode, aggregated in modes):
             message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
             yield context.problem(
                 ("views", index, "sql"), message, "SortNotAllowed", offset=order_by(view.sql)

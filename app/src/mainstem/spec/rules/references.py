@@ -81,9 +81,12 @@ def one_query_each(context: Context) -> Iterator[Problem]:
             yield context.problem(path, refusal.message, refusal.reason, offset=refusal.offset)
 
 
-def sql_relations(context: Context) -> Iterator[Problem]:
-    """Every unqualified relation in SQL is a source, a view, or a source's dead letters."""
+def view_relations(context: Context) -> Iterator[Problem]:
+    """Every relation that a view reads, in SQL every unqualified one, is a source, a view, or a source's dead letters."""
     for index, view in enumerate(context.spec.views):
+        for path, name in view.inputs:
+            if name not in context.graph.names:
+                yield context.problem(("views", index, *path), _unknown(context, name), "UnknownRelation")
         for reference in context.graph.facts[view.name].references or ():
             if reference.name not in context.graph.names:
                 message = _unknown(context, reference.name)
@@ -95,13 +98,20 @@ def sql_relations(context: Context) -> Iterator[Problem]:
 def cycles(context: Context) -> Iterator[Problem]:
     """Views do not read themselves, directly or through others."""
     if chain := context.graph.cycle():
-        index = next(index for index, view in enumerate(context.spec.views) if view.name == chain[0])
-        references = context.graph.facts[chain[0]].references or ()
-        offset = next(reference.start for reference in references if reference.name == chain[1])
+        path, offset = _reading(context, chain[0], chain[1])
         message = (
             f"views read each other: {' -> '.join(chain)}" if len(chain) > 2 else "the view reads itself"
         )
-        yield context.problem(("views", index, "sql"), message, "CyclicViews", offset=offset)
+        yield context.problem(path, message, "CyclicViews", offset=offset)
+
+
+def _reading(context: Context, name: str, below: str) -> tuple[Path, int | None]:
+    """Where a view names a relation that it certainly reads."""
+    index, view = next((index, view) for index, view in enumerate(context.spec.views) if view.name == name)
+    if view.sql is None:
+        return ("views", index, *next(path for path, read in view.inputs if read == below)), None
+    references = context.graph.facts[name].references or ()
+    return ("views", index, "sql"), next(ref.start for ref in references if ref.name == below)
 
 
 def _unknown(context: Context, name: str) -> str:
