@@ -305,7 +305,7 @@ BAD: Final = [
         "empty trigger",
         (("{processingTime: 30 seconds}", "{}"),),
         (
-            "47:16: spec.queries[0].trigger: exactly one of processingTime, availableNow must be given, found none [NotExactlyOne]",
+            "47:16: spec.queries[0].trigger: exactly one of processingTime, availableNow, once, continuous, realTime must be given, found none [NotExactlyOne]",
         ),
     ),
     Bad(

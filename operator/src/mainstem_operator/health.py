@@ -103,7 +103,7 @@ _LASTING: Final = (
     "reason",
     "message",
 )
-_OVER: Final = ("Completed", "Failed", "Drained", "Cut")
+_OVER: Final = ("Completed", "Failed", "Drained", "Cut", "Suspended")
 
 
 def _stopped(query: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _stopped(query: Mapping[str, Any]) -> dict[str, Any]:
 
 def _active(query: Mapping[str, Any]) -> bool:
     # A query is Running from its first progress event in this driver on: a batch, or a trigger without data.
-    return query["state"] in ("Running", "Idle", "Completed")
+    return query["state"] in ("Running", "Idle", "Completed", "Suspended")
 
 
 def _stalled(query: Mapping[str, Any], now: datetime) -> bool:

@@ -40,7 +40,7 @@ class Revision:
     @property
     def bounded(self) -> bool:
         """True where every query comes to an end."""
-        return all(query.trigger and query.trigger.available_now for query in self.pipeline.spec.queries)
+        return all(query.trigger and query.trigger.bounded for query in self.pipeline.spec.queries)
 
     @property
     def scaled_out(self) -> bool:

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import kafka
-from mainstem.spec.base import interval
+from mainstem.build.triggers import triggered
 from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.queries import DeltaSink, KafkaSink, Query, Trigger
+from mainstem.spec.queries import DeltaSink, KafkaSink, Query
 
 
 def writer(
@@ -30,7 +30,7 @@ def writer(
     if sink.kafka:
         frame = _records(frame, sink.kafka)
     result = frame.writeStream.queryName(query.name).outputMode(query.output_mode)
-    result = _triggered(result, query.trigger).option("checkpointLocation", checkpoint)
+    result = triggered(result, query).option("checkpointLocation", checkpoint)
     if sink.kafka:
         options = kafka.sink_options(sink.kafka, connections[sink.kafka.connection])
         return result.format("kafka").options(**options)
@@ -51,14 +51,6 @@ def _records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
     if sink.key is None:
         return frame.select(value)
     return frame.select(F.to_json(F.struct(*sink.key)).alias("key"), value)
-
-
-def _triggered(writer: DataStreamWriter, trigger: Trigger | None) -> DataStreamWriter:
-    if trigger is None:
-        return writer
-    if trigger.processing_time is not None:
-        return writer.trigger(processingTime=interval(trigger.processing_time))
-    return writer.trigger(availableNow=True)
 
 
 def merger(sink: DeltaSink, name: str) -> Callable[[DataFrame, int], None]:

@@ -25,6 +25,7 @@ class State(StrEnum):
     COMPLETED = "Completed"
     DRAINED = "Drained"
     CUT = "Cut"
+    SUSPENDED = "Suspended"
 
 
 @dataclass(frozen=True)

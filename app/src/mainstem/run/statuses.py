@@ -22,7 +22,7 @@ BUDGET: Final = MAX_BYTES - 6 * 1024
 
 _MOST: Final = 2**53 - 1
 """The largest number that every reader of JSON takes as it is."""
-_WELL: Final = (State.RUNNING, State.COMPLETED)
+_WELL: Final = (State.RUNNING, State.COMPLETED, State.SUSPENDED)
 _SHORT: Final = 160
 """Characters of a message where not all fits."""
 

@@ -104,19 +104,19 @@ class Supervisor:
         return [run.status for run in self._runs if run.status.state is State.FAILED]
 
     def start(self) -> None:
-        """Build all queries and make their folders fit, then start them: where one is refused, none runs.
+        """Build all queries that are not suspended and make their folders fit, then start them: where one is refused, none runs.
 
         Raises:
             SpecInvalid: Spark's analysis refuses a query; with Spark's own condition as reason.
             NotReady: a sink's folder is another's, or a query cannot start for what is around it.
         """
+        wanted = [run for run in self._runs if not run.query.suspend]
         writers = [
-            self._analysed(run, partial(build.build, run.session, self._graph, run.query))
-            for run in self._runs
+            self._analysed(run, partial(build.build, run.session, self._graph, run.query)) for run in wanted
         ]
-        for run in self._runs:
+        for run in wanted:
             self._analysed(run, partial(self._prepare, run))
-        for run, writer in zip(self._runs, writers, strict=True):
+        for run, writer in zip(wanted, writers, strict=True):
             if self._stop.asked:
                 return
             self._started(run, self._analysed(run, partial(build.start, run.session, writer, run.query)))
@@ -180,7 +180,12 @@ class Supervisor:
             session=own,
             occurrences=[name for name, _ in occurrence_names(self._graph, query.from_)],
             restarts=Restarts(restart),
-            status=QueryStatus(query.name, pool=query.name, checkpoint=build.checkpoint(self._graph, query)),
+            status=QueryStatus(
+                query.name,
+                state=State.SUSPENDED if query.suspend else State.STARTING,
+                pool=query.name,
+                checkpoint=build.checkpoint(self._graph, query),
+            ),
         )
 
     def _analysed(self, run: _Run, act: Callable[[], Any]) -> Any:

@@ -86,7 +86,7 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             ".queries",
         ),
         Rule(
-            "!has(self.schedule) || self.queries.all(q, has(q.trigger) && has(q.trigger.availableNow))",
+            "!has(self.schedule) || self.queries.all(q, has(q.trigger) && (has(q.trigger.availableNow) || has(q.trigger.once)))",
             "a schedule is for pipelines that come to an end: give every query trigger: {availableNow: true}",
             ".schedule",
         ),

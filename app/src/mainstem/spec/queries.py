@@ -4,7 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from mainstem.spec.base import LIST_MAP, Columns, Duration, Identifier, Label, Model, Options, Text
+from mainstem.spec.base import LIST_MAP, Columns, Identifier, Label, Model, Options, Text
+from mainstem.spec.triggers import AsyncProgressTracking, Trigger
 
 
 class KafkaSink(Model):
@@ -79,17 +80,6 @@ class Sink(Model):
     """The standard output."""
 
 
-class Trigger(Model):
-    """When a batch starts: one of `processingTime`, `availableNow`; without a trigger, as soon as there is data."""
-
-    one_of: ClassVar = ("processingTime", "availableNow")
-
-    processing_time: Duration | None = None
-    """A batch at each multiple of this interval."""
-    available_now: Literal[True] | None = None
-    """All that is there when the query starts, in as many batches as rate limits ask for; then the query ends."""
-
-
 class Pool(Model):
     """The query's share of the executors' cores, in Spark's FAIR scheduler."""
 
@@ -128,6 +118,10 @@ class Query(Model):
     """The sink; a list, because a query will be able to write several."""
     trigger: Trigger | None = None
     """When a batch starts."""
+    async_progress_tracking: AsyncProgressTracking | None = None
+    """Progress beside the batches, for stateless queries that write to Kafka."""
+    suspend: bool = False
+    """True drains this query and keeps it down, while the others go on; false goes on from its checkpoint."""
     pool: Pool = Field(default_factory=Pool)
     """Share of the cores."""
     state: State = Field(default_factory=State)

@@ -124,9 +124,18 @@ class QueryProgress(Model):
     name: Label
     """Name of the query."""
     state: Literal[
-        "Starting", "Running", "Idle", "Restarting", "Failed", "Completed", "Drained", "Cut", "Stopped"
+        "Starting",
+        "Running",
+        "Idle",
+        "Restarting",
+        "Failed",
+        "Completed",
+        "Drained",
+        "Cut",
+        "Suspended",
+        "Stopped",
     ]
-    """`Idle` waits for data. `Stopped` has no living driver."""
+    """`Idle` waits for data. `Suspended` is kept down by the document. `Stopped` has no living driver."""
     pool: Label | None = None
     """Its scheduler pool."""
     checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None

@@ -26,7 +26,7 @@ def schedule(context: Context) -> Iterator[Problem]:
     if context.spec.schedule is None:
         return
     for index, query in enumerate(context.spec.queries):
-        if query.trigger is None or not query.trigger.available_now:
+        if query.trigger is None or not query.trigger.bounded:
             message = (
                 f"the query {query.name!r} never ends, and a schedule wants all to; "
                 "give it trigger: {availableNow: true}, or leave spec.schedule out"

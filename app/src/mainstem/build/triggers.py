@@ -1,0 +1,30 @@
+"""Triggers of the document in Spark's words."""
+
+from typing import Final
+
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mainstem.spec.base import interval, seconds
+from mainstem.spec.queries import Query
+
+
+_ASYNC: Final = "asyncProgressTrackingEnabled"
+_ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
+
+
+def triggered(writer: DataStreamWriter, query: Query) -> DataStreamWriter:
+    """The writer with the query's trigger, and with progress beside the batches where it asks for that."""
+    tracking = query.async_progress_tracking
+    if tracking is not None:
+        milliseconds = round(seconds(tracking.checkpoint_interval) * 1000)
+        writer = writer.option(_ASYNC, value=True).option(_ASYNC_INTERVAL, milliseconds)
+    trigger = query.trigger
+    if trigger is None:
+        return writer
+    if trigger.processing_time is not None:
+        return writer.trigger(processingTime=interval(trigger.processing_time))
+    if trigger.continuous is not None:
+        return writer.trigger(continuous=interval(trigger.continuous))
+    if trigger.real_time is not None:
+        return writer.trigger(realTime=interval(trigger.real_time))
+    return writer.trigger(once=True) if trigger.once else writer.trigger(availableNow=True)
