@@ -1244,6 +1244,19 @@ BAD: Final = [
         ("27:18: spec.sources[3].watermark: a static source has no watermark [WatermarkNotAllowed]",),
     ),
     Bad(
+        "watermark on a view of a static source",
+        (
+            (
+                "    - name: parity\n      sql",
+                "    - name: names\n      sql: SELECT name FROM airports\n      watermark: {column: name, delay: 1 day}\n    - name: parity\n      sql",
+            ),
+        ),
+        (
+            "39:13: warning: spec.views[2].name: no query reads 'names' [Unread]",
+            "41:18: spec.views[2].watermark: the view reads static sources only, which have no watermark [WatermarkNotAllowed]",
+        ),
+    ),
+    Bad(
         "watermark on no column, near",
         (("{column: time_hour,", "{column: timehour,"),),
         (

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from mainstem.build import decode, kafka
 from mainstem.spec.base import interval
 from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.sources import FilesSource, KafkaSource, Source, StaticSource
+from mainstem.spec.sources import FilesSource, KafkaSource, Source, StaticSource, Watermark
 
 
 class Reader:
@@ -54,9 +54,14 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
     frame = _raw(reader, session, source, occurrence)
     if source.decode and source.decode.json_:
         frame = decode.good(decode.parsed(frame, source.decode.json_, occurrence), source.decode)
-    if source.watermark:
-        frame = frame.withWatermark(source.watermark.column, interval(source.watermark.delay))
-    return frame
+    return watermarked(frame, source.watermark)
+
+
+def watermarked(frame: DataFrame, watermark: Watermark | None) -> DataFrame:
+    """The frame with its event time, where one is declared."""
+    if watermark is None:
+        return frame
+    return frame.withWatermark(watermark.column, interval(watermark.delay))
 
 
 def dead_letters(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:

@@ -40,8 +40,8 @@ class Builder:
         Raises:
             AnalysisException: Spark refuses a view's SQL.
         """
-        if name in self._graph.views:
-            return self._view(name)
+        if view := self._graph.views.get(name):
+            return sources.watermarked(self._view(name), view.watermark)
         if source := self._graph.dead_letters.get(name):
             return sources.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]

@@ -94,13 +94,11 @@ class Graph:
         return aggregates(self.facts[relation], streaming, below)
 
     def watermarked(self, relation: str) -> bool:
-        """True where a source behind the relation has a watermark, or a text on the way may set one."""
+        """True where a source or a view behind the relation has a watermark, or a text on the way may set one."""
         if any(source.watermark is not None for source in self.sources_of(relation)):
             return True
-        return any(
-            name in self.views and has_word(self.views[name].sql or "", "watermark")
-            for name in self.closure(relation)
-        )
+        views = [self.views[name] for name in self.closure(relation) if name in self.views]
+        return any(view.watermark is not None or has_word(view.sql or "", "watermark") for view in views)
 
     def cycle(self) -> list[str] | None:
         """A chain of views that certainly leads back to its start, if there is one."""

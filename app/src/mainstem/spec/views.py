@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from mainstem.spec.base import Columns, Identifier, Model, Sql
+from mainstem.spec.sources import Watermark
 from mainstem.spec.yamltext import Path
 
 
@@ -30,6 +31,8 @@ class View(Model):
     """Exactly one query in Spark SQL over sources and views."""
     deduplicate: Deduplicate | None = None
     """Each row once."""
+    watermark: Watermark | None = None
+    """Event time that the view computes, and how late a row may be."""
 
     @property
     def inputs(self) -> tuple[tuple[Path, str], ...]:

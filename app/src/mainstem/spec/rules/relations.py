@@ -96,6 +96,10 @@ def watermarks(context: Context) -> Iterator[Problem]:
             name = source.watermark.column
             message = f"the source has no column {name!r}{nearest_of(name, known)}"
             yield context.problem((*path, "column"), message, "UnknownColumn")
+    for index, view in enumerate(context.spec.views):
+        if view.watermark is not None and not context.graph.streams(view.name):
+            message = "the view reads static sources only, which have no watermark"
+            yield context.problem(("views", index, "watermark"), message, "WatermarkNotAllowed")
 
 
 def occurrences(context: Context) -> Iterator[Problem]:
