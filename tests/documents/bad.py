@@ -1297,11 +1297,139 @@ BAD: Final = [
         ),
     ),
     Bad(
-        "nothing streams",
-        (("from: weather", "from: airports"),),
+        "a trigger of a query over static tables",
+        (
+            ("from: weather", "from: airports"),
+            ("          console: {}\n", "          console: {}\n      trigger: {processingTime: 1s}\n"),
+        ),
         (
             "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
-            "60:13: spec.queries[3].from: 'airports' reads static sources only; a query needs a stream [NothingStreams]",
+            "64:16: spec.queries[3].trigger: 'airports' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+        ),
+    ),
+    Bad(
+        "two starts",
+        (("maxOffsetsPerTrigger: 5000", "startingOffsets: earliest, startingTimestamp: '0'"),),
+        (
+            "14:87: spec.sources[0].kafka.startingTimestamp: startingOffsets says already where to start; give one of the two [AmbiguousOffsets]",
+        ),
+    ),
+    Bad(
+        "two ends",
+        (("maxOffsetsPerTrigger: 5000", "endingOffsets: latest, endingOffsetsByTimestamp: '{}'"),),
+        (
+            "14:83: spec.sources[0].kafka.endingOffsetsByTimestamp: endingOffsets says already where to end; give one of the two [AmbiguousOffsets]",
+            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+        ),
+    ),
+    Bad(
+        "a time that is none",
+        (("maxOffsetsPerTrigger: 5000", "startingTimestamp: 2026-13-01T00:00:00Z"),),
+        (
+            "14:79: spec.sources[0].kafka.startingTimestamp: '2026-13-01T00:00:00Z' is no time such as 2026-01-01T00:00:00Z, nor milliseconds since 1970 [InvalidValue]",
+        ),
+    ),
+    Bad(
+        "a time without a zone",
+        (("maxOffsetsPerTrigger: 5000", "startingTimestamp: 2026-01-01T00:00:00.5"),),
+        (
+            "14:79: spec.sources[0].kafka.startingTimestamp: '2026-01-01T00:00:00.5' is no time such as 2026-01-01T00:00:00Z, nor milliseconds since 1970 [InvalidValue]",
+        ),
+    ),
+    Bad(
+        "offsets by a time that is no JSON",
+        (("maxOffsetsPerTrigger: 5000", "startingOffsetsByTimestamp: earliest"),),
+        (
+            '14:88: spec.sources[0].kafka.startingOffsetsByTimestamp: \'earliest\' is not JSON such as {"orders": {"0": 1767225600000}} [InvalidValue]',
+        ),
+    ),
+    Bad(
+        "a bounded source from the latest",
+        (("maxOffsetsPerTrigger: 5000", "startingOffsets: ' Latest', endingOffsets: latest"),),
+        (
+            "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at the latest: nothing would be read [EmptyRange]",
+            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+        ),
+    ),
+    Bad(
+        "a bounded source from the latest of a partition",
+        (("maxOffsetsPerTrigger: 5000", 'startingOffsets: \'{"d": {"0": -1}}\', endingOffsets: latest'),),
+        (
+            "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at the latest: nothing would be read [EmptyRange]",
+            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+        ),
+    ),
+    Bad(
+        "a bounded source up to the earliest",
+        (("maxOffsetsPerTrigger: 5000", "endingOffsets: earliest"),),
+        (
+            "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at the earliest: nothing would be read [EmptyRange]",
+            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+        ),
+    ),
+    Bad(
+        "a bounded source up to the earliest of a partition",
+        (("maxOffsetsPerTrigger: 5000", 'endingOffsets: \'{"d": {"0": -2}}\''),),
+        (
+            "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at the earliest: nothing would be read [EmptyRange]",
+            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+        ),
+    ),
+    Bad(
+        "a limit of batches on a bounded source",
+        (("maxOffsetsPerTrigger: 5000", "maxOffsetsPerTrigger: 5, endingOffsets: latest"),),
+        (
+            "14:60: spec.sources[0].kafka.maxOffsetsPerTrigger: a source with an end is read at once, without batches; use maxRecordsPerPartition [LimitNotAllowed]",
+            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+        ),
+    ),
+    Bad(
+        "nothing to wait for",
+        (("maxOffsetsPerTrigger: 5000", "maxTriggerDelay: 5s"),),
+        (
+            "14:60: spec.sources[0].kafka.maxTriggerDelay: nothing is waited for without minOffsetsPerTrigger [LimitNotAllowed]",
+        ),
+    ),
+    Bad(
+        "the least above the most",
+        (("maxOffsetsPerTrigger: 5000", "minOffsetsPerTrigger: 5001, maxOffsetsPerTrigger: 5000"),),
+        (
+            "14:82: spec.sources[0].kafka.minOffsetsPerTrigger: 5001 is above maxOffsetsPerTrigger, 5000 [LimitNotAllowed]",
+        ),
+    ),
+    Bad(
+        "security of nothing",
+        (("properties: {client.id: flights}", "security: {}"),),
+        (
+            "9:57: spec.connections[0].kafka.security: at least one of sasl, tls must be given [SecurityEmpty]",
+        ),
+    ),
+    Bad(
+        "security beside properties of it",
+        (("properties: {client.id: flights}", "security: {tls: {}}, properties: {Security.Protocol: SSL}"),),
+        (
+            "9:81: spec.connections[0].kafka.properties[Security.Protocol]: Security.Protocol is set by Mainstem, from the connection's security [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "a password for all to read",
+        (
+            (
+                "properties: {client.id: flights}",
+                "security: {sasl: {mechanism: PLAIN, secretRef: {name: k}}}",
+            ),
+            ("from: weather", "from: wether"),
+        ),
+        (
+            "9:64: warning: spec.connections[0].kafka.security.sasl: PLAIN without tls sends the password readable to whoever listens [PasswordInClear]",
+            "60:13: spec.queries[3].from: no source or view is called 'wether'; did you mean 'weather'? [UnknownRelation]",
+        ),
+    ),
+    Bad(
+        "owned option of a source, by time",
+        (("maxOffsetsPerTrigger: 5000", "options: {startingTimestamp: '0'}"),),
+        (
+            "14:70: spec.sources[0].kafka.options.startingTimestamp: startingTimestamp is a field of its own, one level up; it does not go under options [OwnedOption]",
         ),
     ),
     Bad(

@@ -115,13 +115,13 @@ def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (secret / "accessKey").write_text("who", encoding="utf-8")
     (secret / "secretKey").write_text("hush", encoding="utf-8")
     monkeypatch.setattr(executor, "DOCUMENT", tmp_path / "pipeline.yaml")
-    monkeypatch.setattr(executor, "PROFILES", tmp_path)
+    monkeypatch.setattr(executor, "CREDENTIALS", tmp_path)
     monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path / "secrets"))
     return tmp_path
 
 
 def test_the_profiles_are_those_of_the_document(pod: Path) -> None:
-    executor.write_profiles()
+    executor.write_credentials()
     file = pod / "s3-profiles"
     assert file.read_text(encoding="utf-8").splitlines() == [
         "[store]",
@@ -134,7 +134,7 @@ def test_the_profiles_are_those_of_the_document(pod: Path) -> None:
 def test_without_secrets_no_document_is_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAINSTEM_SECRETS", str(pod / "none"))
     (pod / "pipeline.yaml").unlink()
-    executor.write_profiles()
+    executor.write_credentials()
     assert not (pod / "s3-profiles").exists()
 
 

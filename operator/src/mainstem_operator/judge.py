@@ -14,6 +14,7 @@ from typing import Any, Final
 import yaml
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.spec.document import read_object
+from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
 
 from mainstem_operator import policies
@@ -39,8 +40,9 @@ class Revision:
 
     @property
     def bounded(self) -> bool:
-        """True where every query comes to an end."""
-        return all(query.trigger and query.trigger.bounded for query in self.pipeline.spec.queries)
+        """True unless a query certainly never comes to an end."""
+        graph = Graph(self.pipeline)
+        return all(graph.ends(query) is not False for query in self.pipeline.spec.queries)
 
     @property
     def scaled_out(self) -> bool:

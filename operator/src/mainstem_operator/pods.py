@@ -180,8 +180,8 @@ def _further(resources: Resources) -> Object:
 
 def _secrets(pipeline: StreamingPipeline) -> list[str]:
     """Secrets that the document names, each once."""
-    refs = [connection.s3.secret_ref for connection in pipeline.spec.connections if connection.s3]
-    return list(dict.fromkeys(ref.name for ref in refs if ref))
+    named = (name for connection in pipeline.spec.connections for name in connection.secrets)
+    return list(dict.fromkeys(named))
 
 
 def _document(body: Mapping[str, Any], revision: Revision) -> Object:

@@ -1,17 +1,70 @@
-"""What Kafka's clients, and Spark's source and sink, are told; pure."""
+"""What Kafka's clients, and Spark's source and sink, are told."""
 
 import json
+from pathlib import Path
 from typing import Final
 
-from mainstem.spec.connections import KafkaConnection
+from pyspark.sql import SparkSession
+
+from mainstem.spec.base import seconds
+from mainstem.spec.connections import CREDENTIALS, KafkaConnection, KafkaSecurity, credentials_file
+from mainstem.spec.graph import Graph
+from mainstem.spec.kafkasource import KafkaSource, milliseconds
 from mainstem.spec.queries import KafkaSink
-from mainstem.spec.sources import KafkaSource
 
 
 # Kafka's own defaults keep a query waiting for minutes before an unreachable broker is an error.
 _REQUEST_MS: Final = 15_000
 _API_MS: Final = 20_000
 _DELIVERY_MS: Final = 25_000
+
+_PROVIDER: Final = "org.apache.kafka.common.config.provider.FileConfigProvider"
+
+
+def connections(graph: Graph, session: SparkSession) -> dict[str, KafkaConnection]:
+    """The Kafka connections by name, their security as client properties that name no secret's value.
+
+    Kafka's clients read the values themselves, from a file: what Spark knows, shows and logs is where they stand.
+    """
+    folder = Path(session.conf.get(CREDENTIALS, None) or ".")
+    return {
+        c.name: _secured(c.kafka, folder / credentials_file(c.name))
+        for c in graph.spec.connections
+        if c.kafka
+    }
+
+
+def _secured(kafka: KafkaConnection, file: Path) -> KafkaConnection:
+    if kafka.security is None:
+        return kafka
+    return kafka.model_copy(
+        update={"properties": dict(kafka.properties) | secured(kafka.security, file, _keys(file))}
+    )
+
+
+def secured(security: KafkaSecurity, file: Path, keys: list[str]) -> dict[str, str]:
+    """The client properties that `security` stands for; pure.
+
+    Args:
+        security: the connection's.
+        file: its file of credentials.
+        keys: the properties that the file holds.
+    """
+    found = {"security.protocol": security.protocol}
+    if security.sasl:
+        found["sasl.mechanism"] = security.sasl.mechanism
+    if keys:
+        found |= {"config.providers": "mainstem", "config.providers.mainstem.class": _PROVIDER}
+    for key in keys:
+        found[key] = f"${{mainstem:{file}:{key}}}"
+        if key.startswith("ssl."):
+            found[f"{key.rpartition('store.')[0]}store.type"] = "PEM"
+    return found
+
+
+def _keys(file: Path) -> list[str]:
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return [line.partition("=")[0] for line in lines]
 
 
 def client(connection: KafkaConnection) -> dict[str, str]:
@@ -41,14 +94,38 @@ def source_options(source: KafkaSource, connection: KafkaConnection) -> dict[str
         options["subscribePattern"] = source.subscribe_pattern
     elif source.assign:
         options["assign"] = json.dumps({topic: list(parts) for topic, parts in source.assign.items()})
-    options["startingOffsets"] = source.starting_offsets
     options["failOnDataLoss"] = str(source.fail_on_data_loss).lower()
     options["includeHeaders"] = str(source.include_headers).lower()
-    if source.max_offsets_per_trigger:
-        options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
-    if source.min_partitions:
-        options["minPartitions"] = str(source.min_partitions)
-    return options
+    return options | _range(source) | _limits(source)
+
+
+def _range(source: KafkaSource) -> dict[str, str]:
+    given = {
+        "startingOffsets": source.starting_offsets,
+        "startingTimestamp": _time(source.starting_timestamp),
+        "startingOffsetsByTimestamp": source.starting_offsets_by_timestamp,
+        "startingOffsetsByTimestampStrategy": source.starting_offsets_by_timestamp_strategy,
+        "endingOffsets": source.ending_offsets,
+        "endingTimestamp": _time(source.ending_timestamp),
+        "endingOffsetsByTimestamp": source.ending_offsets_by_timestamp,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _limits(source: KafkaSource) -> dict[str, str]:
+    delay = source.max_trigger_delay
+    given = {
+        "maxOffsetsPerTrigger": source.max_offsets_per_trigger,
+        "minOffsetsPerTrigger": source.min_offsets_per_trigger,
+        "maxTriggerDelay": f"{seconds(delay) * 1000:.0f}ms" if delay else None,
+        "minPartitions": source.min_partitions,
+        "maxRecordsPerPartition": source.max_records_per_partition,
+    }
+    return {key: str(value) for key, value in given.items() if value is not None}
+
+
+def _time(given: str | None) -> str | None:
+    return None if given is None else str(milliseconds(given))
 
 
 def sink_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]:

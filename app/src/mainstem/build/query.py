@@ -4,6 +4,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from mainstem.build import kafka
 from mainstem.build.sinks import writer
 from mainstem.build.views import Builder
 from mainstem.errors import Problem, SpecInvalid
@@ -25,8 +26,7 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
     frame = Builder(session, graph).relation(query.from_)
     if unknown := _unknown_keys(graph, query, frame.columns):
         raise SpecInvalid(unknown)
-    connections = {c.name: c.kafka for c in graph.spec.connections if c.kafka}
-    return writer(frame, query, checkpoint(graph, query), connections)
+    return writer(frame, query, checkpoint(graph, query), kafka.connections(graph, session))
 
 
 def _unknown_keys(graph: Graph, query: Query, columns: list[str]) -> list[Problem]:

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from mainstem.build import decode, kafka
 from mainstem.spec.base import interval
 from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.sources import FilesSource, KafkaSource, Source, StaticSource, Watermark
+from mainstem.spec.kafkasource import KafkaSource
+from mainstem.spec.sources import FilesSource, Source, StaticSource, Watermark
 
 
 class Reader:
@@ -82,6 +83,8 @@ def _kafka(
     session: SparkSession, source: KafkaSource, occurrence: str, connection: KafkaConnection
 ) -> DataFrame:
     options = kafka.source_options(source, connection)
+    if source.bounded:
+        return session.read.format("kafka").options(**options).load()
     return session.readStream.format("kafka").options(**options).name(occurrence).load()
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 
 from pyspark.sql import DataFrame, SparkSession
 
-from mainstem.build import sources, steps
+from mainstem.build import kafka, sources, steps
 from mainstem.build.sources import Reader
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import next_name
@@ -32,7 +32,7 @@ class Builder:
         self._session = session
         self._graph = graph
         self._counts: Counter[str] = Counter()
-        self._reader = reader or Reader({c.name: c.kafka for c in graph.spec.connections if c.kafka})
+        self._reader = reader or Reader(kafka.connections(graph, session))
 
     def relation(self, name: str) -> DataFrame:
         """A fresh occurrence of a source, of a source's dead letters, or of a view.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
-from mainstem.spec.connections import S3Connection
+from mainstem.spec.connections import CREDENTIALS, S3Connection
 from mainstem.spec.pipeline import StreamingPipeline
 
 
@@ -41,6 +41,7 @@ class Machine:
         scratch: Spark's local directory.
         defaults: properties of the place, under those of the document.
         owned: properties of the place, over those of the document.
+        credentials: folder of the files of credentials.
     """
 
     cores: int
@@ -52,6 +53,7 @@ class Machine:
     scratch: Path
     defaults: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, str] = field(default_factory=dict)
+    credentials: Path | None = None
 
 
 def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
@@ -94,6 +96,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
     if spec.checkpoints.location.startswith("s3a://"):
         # One PUT in place of a write and a rename, which S3 does not have.
         conf["spark.sql.streaming.checkpointFileManagerClass"] = ABORTABLE
+    if machine.credentials:
+        conf[CREDENTIALS] = str(machine.credentials)
     for connection in spec.connections:
         if connection.s3:
             for bucket in connection.s3.buckets:

@@ -15,8 +15,8 @@ from mainstem.run import commandline, java
 
 
 DOCUMENT: Final = Path(names.DOCUMENT_DIR) / names.DOCUMENT_KEY
-PROFILES: Final = Path(names.S3_PROFILES).parent
-"""The folder of the AWS profile file, at the same place in driver and executors, for one property names it to all."""
+CREDENTIALS: Final = Path(names.S3_PROFILES).parent
+"""The folder of the files of credentials, at the same place in driver and executors, for properties name it to all."""
 
 _BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION: Final = "SPARK_JAVA_OPT_"
@@ -32,7 +32,7 @@ _ARGUMENTS: Final = {
 
 
 def main() -> NoReturn:
-    """Write the S3 credentials that the document names, then become Spark's executor.
+    """Write the credentials that the document names, then become Spark's executor.
 
     What is missing is one line on standard error, and the exit code of its class.
     """
@@ -40,7 +40,7 @@ def main() -> NoReturn:
         environment = os.environ
         home = commandline.spark_home()
         argv = command(environment, java.home(), home, _jars())
-        write_profiles()
+        write_credentials()
     except MainstemError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(error.exit_code) from None
@@ -105,13 +105,13 @@ def _jars() -> list[Path]:
         raise NotReady(f"the JVM dependencies are missing: {error}", reason="JarsNotFound") from None
 
 
-def write_profiles() -> None:
-    """The AWS profile file of the S3 connections that name a secret, where the properties say it is."""
-    # Without keys no connection of the document names a secret; to read it would take longer than all the rest.
+def write_credentials() -> None:
+    """The files of credentials that the document's secrets make, where the driver has them too."""
+    # Without a secret the document names none; to read it would take longer than all the rest.
     folder = os.environ.setdefault(names.ENV_SECRETS, names.SECRETS_DIR)
-    if not any(Path(folder).glob("*/accessKey")):
+    if not any(Path(folder).glob("*/*")):
         return
     from mainstem.run import secrets
     from mainstem.spec.document import read
 
-    secrets.write_profiles(read(DOCUMENT).pipeline, PROFILES)
+    secrets.write(read(DOCUMENT).pipeline, CREDENTIALS)

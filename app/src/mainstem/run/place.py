@@ -15,7 +15,7 @@ class Place:
         heap: Java heap of the driver, in the JVM's words (`2g`).
         defaults: Spark properties of the place, under those of the document.
         owned: Spark properties of the place, over those of the document.
-        profiles: folder of the AWS profile file; None takes the scratch folder.
+        profiles: folder of the files of credentials; None takes the scratch folder.
         room: what to change where the heap is too small.
         address: where Spark's UI listens; None is every address.
     """

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mainstem.build.kafka import client
+from mainstem.build.kafka import client, connections
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
@@ -55,10 +55,9 @@ def present(session: SparkSession, graph: Graph) -> None:
     Raises:
         NotReady: `TopicNotFound`, `PathNotFound`, `BucketNotFound`, `StoreAccessDenied`, and the like.
     """
-    for connection in graph.spec.connections:
-        if connection.kafka:
-            read, written = _topics(graph, connection.name)
-            _check_topics(session, connection.name, connection.kafka, read, written)
+    for name, kafka in connections(graph, session).items():
+        read, written = _topics(graph, name)
+        _check_topics(session, name, kafka, read, written)
     for what, path in _inputs(graph):
         if not _asked(what, path, lambda path=path: Folder(session, path).matches()):
             raise _absent(what, path)
@@ -82,7 +81,8 @@ def _store(name: str, s3: S3Connection, endpoint: str) -> None:
 
 
 def _broker(name: str, kafka: KafkaConnection) -> None:
-    tls = kafka.properties.get("security.protocol", "").upper().endswith("SSL")
+    own = kafka.security.protocol if kafka.security else kafka.properties.get("security.protocol", "")
+    tls = own.upper().endswith("SSL")
     whys = []
     for server in kafka.bootstrap_servers.split(","):
         host, _, port = server.strip().rpartition("://")[2].rpartition(":")

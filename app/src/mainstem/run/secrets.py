@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mainstem import names
 from mainstem.errors import NotReady
+from mainstem.spec.connections import KafkaSecurity, Sasl, credentials_file
 from mainstem.spec.pipeline import StreamingPipeline
 
 
@@ -14,8 +15,7 @@ def value(secret: str, key: str) -> str:
     Raises:
         NotReady: `SecretNotFound`, naming the file that was looked for, never a value.
     """
-    folder = os.environ.get(names.ENV_SECRETS, "secrets")
-    file = Path(folder) / secret / key
+    file = _file(secret, key)
     try:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
     except OSError as error:
@@ -24,6 +24,71 @@ def value(secret: str, key: str) -> str:
             reason="SecretNotFound",
             remedy=f"set {names.ENV_SECRETS} to the folder that holds {secret}/{key}",
         ) from None
+
+
+def exists(secret: str, key: str) -> bool:
+    """Whether the secret has the key."""
+    return _file(secret, key).exists()
+
+
+def _file(secret: str, key: str) -> Path:
+    return Path(os.environ.get(names.ENV_SECRETS, "secrets")) / secret / key
+
+
+def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
+    """Every file of credentials that the document's secrets make, in one folder; the AWS profile file where there is one.
+
+    Raises:
+        NotReady: `SecretNotFound`, `SecretInvalid`.
+    """
+    for connection in pipeline.spec.connections:
+        if connection.kafka and connection.kafka.security:
+            found = kafka_properties(connection.kafka.security)
+            text = "".join(f"{key}={_escaped(given)}\n" for key, given in found.items())
+            _private(folder / credentials_file(connection.name), text)
+    return write_profiles(pipeline, folder)
+
+
+def kafka_properties(security: KafkaSecurity) -> dict[str, str]:
+    """The client properties that hold credentials."""
+    found = {}
+    if security.sasl:
+        found["sasl.jaas.config"] = _jaas(security.sasl)
+    if security.tls and security.tls.secret_ref:
+        name = security.tls.secret_ref.name
+        found["ssl.truststore.certificates"] = value(name, "ca.crt")
+        if exists(name, "tls.crt"):
+            key = value(name, "tls.key")
+            if "-----BEGIN PRIVATE KEY-----" not in key:
+                raise NotReady(
+                    f"tls.key of the secret {name!r} is no private key in PKCS#8, unencrypted, which Kafka's clients want",
+                    reason="SecretInvalid",
+                    remedy="openssl pkcs8 -topk8 -nocrypt -in tls.key",
+                )
+            found["ssl.keystore.certificate.chain"] = value(name, "tls.crt")
+            found["ssl.keystore.key"] = key
+    return found
+
+
+def _jaas(sasl: Sasl) -> str:
+    kind = "plain.Plain" if sasl.mechanism == "PLAIN" else "scram.Scram"
+    name = sasl.secret_ref.name
+    given = {
+        key: value(name, key).replace("\\", "\\\\").replace('"', '\\"') for key in ("username", "password")
+    }
+    user = " ".join(f'{key}="{text}"' for key, text in given.items())
+    return f"org.apache.kafka.common.security.{kind}LoginModule required {user};"
+
+
+def _escaped(text: str) -> str:
+    """A value as java.util.Properties reads it."""
+    text = text.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n")
+    return f"\\{text}" if text.startswith((" ", "\t")) else text
+
+
+def _private(file: Path, text: str) -> None:
+    file.touch(mode=0o600)
+    file.write_text(text, encoding="utf-8")
 
 
 def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
@@ -44,6 +109,5 @@ def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
     if not profiles:
         return None
     file = folder / "s3-profiles"
-    file.touch(mode=0o600)
-    file.write_text("\n".join(profiles) + "\n", encoding="utf-8")
+    _private(file, "\n".join(profiles) + "\n")
     return file

@@ -86,13 +86,15 @@ def _session(gateway: Any, conf: dict[str, str]) -> SparkSession:
 def _machine(pipeline: StreamingPipeline, scratch: Path, place: Place) -> Machine:
     pools = scratch / "pools.xml"
     pools.write_text(pools_xml(pipeline), encoding="utf-8")
+    credentials = place.profiles or scratch
     return Machine(
         cores=place.cores,
         heap=place.heap,
         jars=_jars(),
         log4j=LOG4J,
         pools=pools,
-        profiles=secrets.write_profiles(pipeline, place.profiles or scratch),
+        profiles=secrets.write(pipeline, credentials),
+        credentials=credentials,
         scratch=scratch,
         defaults=place.defaults,
         owned=place.owned,

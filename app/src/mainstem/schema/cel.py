@@ -8,9 +8,12 @@ cost budget.
 from typing import Final, NamedTuple
 
 from mainstem.spec.base import Model
+from mainstem.spec.connections import KafkaSecurity
 from mainstem.spec.deployment import DynamicAllocation, Executors, Resources
+from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
 from mainstem.spec.queries import Query
+from mainstem.spec.rules import kafka
 from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
 from mainstem.spec.sources import FilesSource, Source
 
@@ -40,6 +43,7 @@ _NAME: Final = PipelineName.__metadata__[0]  # type: ignore[attr-defined]
 _DEAD: Final = "has(s.decode) && s.decode.onBadRecord == 'deadLetter'"
 _CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
 _SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && q.checkpoint.generation == o.checkpoint.generation"
+_BOUNDED: Final = " || ".join(f"has(self.{key})" for key in kafka.ENDS["ending"])
 _MERGE: Final = "t, has(t.delta) && has(t.delta.merge)"
 
 
@@ -86,8 +90,8 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             ".queries",
         ),
         Rule(
-            "!has(self.schedule) || self.queries.all(q, has(q.trigger) && (has(q.trigger.availableNow) || has(q.trigger.once)))",
-            "a schedule is for pipelines that come to an end: give every query trigger: {availableNow: true}",
+            "!has(self.schedule) || self.queries.all(q, !has(q.trigger) || has(q.trigger.availableNow) || has(q.trigger.once))",
+            "a schedule is for pipelines that come to an end: give a query over a stream trigger: {availableNow: true}",
             ".schedule",
         ),
     ),
@@ -109,6 +113,29 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
         ),
         Rule("!has(self.watermark) || !has(self.static)", "a static source has no watermark", ".watermark"),
     ),
+    KafkaSource: (
+        *(
+            Rule(f"[{given}].filter(x, x).size() <= 1", f"at most one of {', '.join(keys)} may be given")
+            for keys in kafka.ENDS.values()
+            for given in [", ".join(f"has(self.{key})" for key in keys)]
+        ),
+        Rule(
+            f"!({_BOUNDED}) || !({' || '.join(f'has(self.{key})' for key in kafka.STREAMS_ONLY)})",
+            "a source with an end is read at once, without batches to limit",
+        ),
+        Rule(
+            "!has(self.maxTriggerDelay) || has(self.minOffsetsPerTrigger)",
+            "nothing is waited for without minOffsetsPerTrigger",
+            ".maxTriggerDelay",
+        ),
+        Rule(
+            "!has(self.minOffsetsPerTrigger) || !has(self.maxOffsetsPerTrigger) || "
+            "self.minOffsetsPerTrigger <= self.maxOffsetsPerTrigger",
+            "minOffsetsPerTrigger is above maxOffsetsPerTrigger",
+            ".minOffsetsPerTrigger",
+        ),
+    ),
+    KafkaSecurity: (Rule("has(self.sasl) || has(self.tls)", "at least one of sasl, tls must be given"),),
     FilesSource: (
         Rule(
             "(self.format == 'text') != has(self.schema)",

@@ -140,6 +140,7 @@ Duration = Annotated[str, StringConstraints(pattern=DURATION_PATTERN, max_length
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 """A free string, in which `${parameter}` may stand."""
 
+PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 Sql = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Ddl = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]

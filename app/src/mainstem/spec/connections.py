@@ -1,10 +1,15 @@
 """Where Kafka and S3 are, and which secret opens them. No credential ever stands in a document."""
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from mainstem.spec.base import LIST_SET, MAX_ITEMS, UNIQUE, Identifier, Label, Model, Options, Text
+
+
+CREDENTIALS: Final = "spark.mainstem.credentials"
+"""The Spark property that names a run's folder of credentials, at the same place in driver and executors."""
 
 
 class SecretRef(Model):
@@ -14,11 +19,46 @@ class SecretRef(Model):
     """Name of the Secret; on a laptop, of the folder below `$MAINSTEM_SECRETS` that holds one file per key."""
 
 
+class Sasl(Model):
+    """Who the client is, by user name and password."""
+
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    """SASL mechanism, as the brokers have it."""
+    secret_ref: SecretRef
+    """Secret with the keys `username` and `password`."""
+
+
+class Tls(Model):
+    """Encryption, and whom to trust; with a certificate of its own, also who the client is."""
+
+    secret_ref: SecretRef | None = None
+    """Secret with the key `ca.crt`, the authorities to trust, and for a client certificate `tls.crt` and `tls.key`, the
+    key in PKCS#8; all PEM. Without a secret the authorities are those that Java knows."""
+
+
+class KafkaSecurity(Model):
+    """How clients identify themselves and encrypt. `sasl` alone sends everything readable."""
+
+    sasl: Sasl | None = None
+    """User name and password."""
+    tls: Tls | None = None
+    """Encryption."""
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's `security.protocol`."""
+        return (
+            f"SASL_{'SSL' if self.tls else 'PLAINTEXT'}" if self.sasl else "SSL" if self.tls else "PLAINTEXT"
+        )
+
+
 class KafkaConnection(Model):
     """A Kafka cluster."""
 
     bootstrap_servers: Text
     """Comma-separated `host:port`, as Kafka's clients take them."""
+    security: KafkaSecurity | None = None
+    """SASL and TLS, with secrets by reference; without it whatever `properties` say, else nothing of it."""
     properties: Options = Field(default_factory=dict)
     """Client properties for every consumer, producer and admin client, without the prefix `kafka.`."""
 
@@ -54,3 +94,22 @@ class Connection(Model):
     """A Kafka cluster."""
     s3: S3Connection | None = None
     """An S3-compatible store."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Names of the Secrets that the connection refers to, at any depth, each once."""
+        return tuple(dict.fromkeys(ref.name for ref in _references(self)))
+
+
+def credentials_file(connection: str) -> str:
+    """Name of the file that holds what the secrets of a Kafka connection say, in a run's folder of credentials."""
+    return f"kafka-{connection}.properties"
+
+
+def _references(model: BaseModel) -> Iterator[SecretRef]:
+    for name in type(model).model_fields:
+        value = getattr(model, name)
+        if isinstance(value, SecretRef):
+            yield value
+        elif isinstance(value, BaseModel):
+            yield from _references(value)

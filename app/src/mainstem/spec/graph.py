@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from mainstem.spec.pipeline import PipelineSpec, StreamingPipeline
+from mainstem.spec.queries import Query
 from mainstem.spec.sources import Source
 from mainstem.spec.sql import UNREAD, Facts, aggregates, read
 from mainstem.spec.sqltext import has_word
@@ -67,6 +68,12 @@ class Graph:
     def streams(self, relation: str, *, certain: bool = False) -> bool:
         """True where a streaming source is among what the relation reads."""
         return any(source.streaming for source in self.sources_of(relation, certain=certain))
+
+    def ends(self, query: Query) -> bool | None:
+        """Whether the query comes to an end: yes, no, or unknown where its SQL cannot be read without Spark."""
+        if (query.trigger and query.trigger.bounded) or not self.streams(query.from_):
+            return True
+        return False if self.streams(query.from_, certain=True) else None
 
     def sources_of(self, relation: str, *, certain: bool = False) -> Iterator[Source]:
         """The sources behind a relation, those of dead letters included."""

@@ -2,11 +2,10 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from mainstem.spec.base import (
     LIST_SET,
-    MAX_ITEMS,
     UNIQUE,
     Column,
     Ddl,
@@ -14,49 +13,14 @@ from mainstem.spec.base import (
     Identifier,
     Model,
     Options,
+    PositiveInt,
     Text,
 )
+from mainstem.spec.kafkasource import KafkaSource
 
 
-PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
-Offsets = Annotated[str, StringConstraints(min_length=1, max_length=64 * 1024)]
 KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
-Partitions = Annotated[
-    tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...], Field(min_length=1, max_length=1024)
-]
-
-
-class KafkaSource(Model):
-    """Records of Kafka topics; one of `subscribe`, `subscribePattern`, `assign` says which."""
-
-    one_of: ClassVar = ("subscribe", "subscribePattern", "assign")
-
-    connection: Identifier
-    """Name of the Kafka connection."""
-    subscribe: (
-        Annotated[
-            tuple[Text, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
-        ]
-        | None
-    ) = None
-    """Topics by name."""
-    subscribe_pattern: Text | None = None
-    """Topics by a Java regular expression."""
-    assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
-    """Exact partitions: topic -> partition numbers."""
-    starting_offsets: Offsets = "latest"
-    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; heeded by a fresh checkpoint only."""
-    max_offsets_per_trigger: PositiveInt | None = None
-    """At most so many records in one batch, over all partitions."""
-    min_partitions: PositiveInt | None = None
-    """At least so many Spark partitions, by splitting Kafka's."""
-    fail_on_data_loss: bool = True
-    """Fail when offsets have expired, rather than go on behind a gap."""
-    include_headers: bool = False
-    """Add the column `headers`."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's Kafka source; those that this document has a field for are refused."""
 
 
 class FilesSource(Model):
@@ -183,7 +147,7 @@ class Source(Model):
     name: Identifier
     """Name under which SQL reads it."""
     kafka: KafkaSource | None = None
-    """Records of Kafka topics, as a stream."""
+    """Records of Kafka topics: a stream, unless an end is given."""
     files: FilesSource | None = None
     """Files as they appear, as a stream."""
     rate: RateSource | None = None
@@ -197,8 +161,8 @@ class Source(Model):
 
     @property
     def streaming(self) -> bool:
-        """True unless the source is a static side input."""
-        return self.static is None
+        """True unless the source is a static table, or a topic that is read up to an end."""
+        return self.static is None and not (self.kafka and self.kafka.bounded)
 
     @property
     def dead_letters(self) -> str | None:

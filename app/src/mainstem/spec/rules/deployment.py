@@ -1,4 +1,4 @@
-"""How a pipeline runs on a cluster: its schedule, its memory, its executors."""
+"""How a pipeline runs on a cluster: its memory, its executors."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,19 +19,6 @@ def pods(context: Context) -> Iterator[tuple[str, Driver | Executors]]:
     """The two kinds of pods, each with the field of `spec` that says what they are."""
     yield "driver", context.spec.driver
     yield "executors", context.spec.executors
-
-
-def schedule(context: Context) -> Iterator[Problem]:
-    """A schedule is for pipelines that come to an end: every query has `trigger: {availableNow: true}`."""
-    if context.spec.schedule is None:
-        return
-    for index, query in enumerate(context.spec.queries):
-        if query.trigger is None or not query.trigger.bounded:
-            message = (
-                f"the query {query.name!r} never ends, and a schedule wants all to; "
-                "give it trigger: {availableNow: true}, or leave spec.schedule out"
-            )
-            yield context.problem(("queries", index, "trigger"), message, "ScheduleUnbounded")
 
 
 def resources(context: Context) -> Iterator[Problem]:

@@ -31,8 +31,10 @@ def sinks(context: Context) -> Iterator[Problem]:
 
 
 def aggregation(context: Context) -> Iterator[Problem]:
-    """`complete` needs an aggregation; `append` of an aggregation needs a watermark."""
+    """Over a stream `complete` needs an aggregation, and `append` of an aggregation needs a watermark."""
     for index, query in enumerate(context.spec.queries):
+        if not context.graph.streams(query.from_):
+            continue
         aggregated = context.graph.aggregated(query.from_)
         path = ("queries", index, "outputMode")
         if query.output_mode == "complete" and aggregated is False:

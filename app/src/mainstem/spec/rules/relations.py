@@ -1,11 +1,10 @@
 """Sources and what may be said of them: decoding, watermarks, dead letters, occurrences."""
 
-import json
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
 from mainstem.spec.ddl import column_names, ddl_columns
-from mainstem.spec.messages import did_you_mean, nearest_of, show
+from mainstem.spec.messages import nearest_of
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
@@ -45,29 +44,6 @@ def kept(context: Context) -> Iterator[Problem]:
                 yield context.problem(path, message, "DuplicateColumn")
 
 
-def offsets(context: Context) -> Iterator[Problem]:
-    """Where a Kafka source starts: a word, or topic -> partition -> offset as JSON."""
-    for index, source in enumerate(context.spec.sources):
-        text = source.kafka.starting_offsets if source.kafka else "earliest"
-        if text.strip().lower() not in ("earliest", "latest") and not _is_offsets(text):
-            hint = did_you_mean(text, ("earliest", "latest"))
-            message = (
-                f'{show(text)} is neither earliest, latest nor JSON such as {{"orders": {{"0": 42}}}}{hint}'
-            )
-            yield context.problem(("sources", index, "kafka", "startingOffsets"), message, "InvalidValue")
-
-
-def _is_offsets(text: str) -> bool:
-    try:
-        topics = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(topics, dict) and all(
-        isinstance(partitions, dict) and all(type(offset) is int for offset in partitions.values())
-        for partitions in topics.values()
-    )
-
-
 def files(context: Context) -> Iterator[Problem]:
     """A stream of structured files needs its schema written down, text has none."""
     for index, source in enumerate(context.spec.sources):
@@ -88,7 +64,7 @@ def watermarks(context: Context) -> Iterator[Problem]:
         if source.watermark is None:
             continue
         path: Path = ("sources", index, "watermark")
-        if not source.streaming:
+        if source.static:
             yield context.problem(path, "a static source has no watermark", "WatermarkNotAllowed")
             continue
         known = column_names(source)
@@ -135,14 +111,6 @@ def dead_letters(context: Context) -> Iterator[Problem]:
 def _readers(context: Context, relation: str, *, certain: bool = False) -> list[str]:
     graph = context.graph
     return [q.name for q in context.spec.queries if relation in graph.closure(q.from_, certain=certain)]
-
-
-def something_streams(context: Context) -> Iterator[Problem]:
-    """A query reads at least one stream."""
-    for index, query in enumerate(context.spec.queries):
-        if not context.graph.streams(query.from_):
-            message = f"{query.from_!r} reads static sources only; a query needs a stream"
-            yield context.problem(("queries", index, "from"), message, "NothingStreams")
 
 
 def unread(context: Context) -> Iterator[Problem]:
