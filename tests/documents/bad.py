@@ -291,14 +291,14 @@ BAD: Final = [
         "no kind of source",
         (("      rate: {rowsPerSecond: 5}\n", ""),),
         (
-            "22:7: spec.sources[2]: exactly one of kafka, files, rate, static must be given, found none [NotExactlyOne]",
+            "22:7: spec.sources[2]: exactly one of kafka, files, delta, rate, static must be given, found none [NotExactlyOne]",
         ),
     ),
     Bad(
         "kind of source unknown",
         (("rate: {rowsPerSecond: 5}", "jdbc: {}"),),
         (
-            "23:7: spec.sources[2].jdbc: unknown field 'jdbc'; known fields are name, kafka, files, rate, static, decode, watermark [UnknownField]",
+            "23:7: spec.sources[2].jdbc: unknown field 'jdbc'; known fields are name, kafka, files, delta, rate, static, decode, watermark [UnknownField]",
         ),
     ),
     Bad(

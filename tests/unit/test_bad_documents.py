@@ -7,12 +7,13 @@ import mainstem.spec
 import pytest
 from documents.bad import BAD, BASE, Bad
 from documents.bad_cluster import BAD_CLUSTER, CLUSTER
+from documents.bad_delta import BAD_DELTA, DELTA
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.spec.document import read, read_text
 
 
 NO_REASONS = {"StreamingPipeline", "OnFailure", "CSafeLoader", "IfNotPresent"}
-ALL = BAD + BAD_CLUSTER
+ALL = BAD + BAD_CLUSTER + BAD_DELTA
 
 
 def refused(text: str, overrides: dict[str, str] | None = None) -> list[str]:
@@ -25,8 +26,9 @@ def test_base_is_sound() -> None:
     (document,) = read_text(BASE)
     assert document.warnings == ()
     assert document.pipeline.name == "flights"
-    (document,) = read_text(CLUSTER)
-    assert document.warnings == ()
+    for base in (CLUSTER, DELTA):
+        (document,) = read_text(base)
+        assert document.warnings == ()
 
 
 @pytest.mark.parametrize("bad", ALL, ids=lambda bad: bad.name)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import decode, kafka
+from mainstem.build import decode, delta, kafka
 from mainstem.spec.base import interval
 from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.kafkasource import KafkaSource
@@ -28,6 +28,9 @@ class Reader:
             return _kafka(session, source.kafka, occurrence, self._connections[source.kafka.connection])
         if source.files:
             return _files(session, source.files, occurrence)
+        if source.delta:
+            delta_reader = session.readStream.format("delta").options(**delta.source_options(source.delta))
+            return delta_reader.name(occurrence).load(source.delta.path)
         rate = source.rate
         if rate is None:
             raise ValueError(f"{source.name} does not stream")

@@ -74,6 +74,19 @@ _SIGNS: Final = (
         permanent=True,
     ),
     _sign(
+        r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)\].{0,600}? version (?P<found>\d+)\b",
+        "SourceChanged",
+        "version {found} of the Delta table{table} changes or removes rows that were read; set skipChangeCommits to pass over such "
+        "commits, ignoreChanges to read the files that they write anew, or read its changes with readChangeFeed and a fresh checkpoint",
+        permanent=True,
+    ),
+    _sign(
+        r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        "SourceReplaced",
+        "another Delta table is where the stream's was; start a new generation of the checkpoint to read it from its beginning",
+        permanent=True,
+    ),
+    _sign(
         r"UnknownStoreException|NoSuchBucket|bucket does not exist",
         "BucketNotFound",
         "the bucket{bucket} does not exist",
@@ -137,7 +150,7 @@ _ANALYSIS: Final = re.compile(
     r"AnalysisException|ParseException|ExtendedAnalysisException|UnsupportedOperationChecker"
 )
 _PERMANENT: Final = re.compile(
-    r"^(STATE_STORE_(KEY|VALUE)_SCHEMA|STREAMING_STATEFUL|DELTA_(METADATA_MISMATCH|FAILED_TO_MERGE|MULTIPLE_SOURCE_ROW|SCHEMA_CHANGE)|STREAMING_QUERY_EVOLUTION|STREAMING_OUTPUT_MODE)"
+    r"^(STATE_STORE_(KEY|VALUE)_SCHEMA|STREAMING_STATEFUL|DELTA_(METADATA_MISMATCH|FAILED_TO_MERGE|MULTIPLE_SOURCE_ROW|ILLEGAL_OPTION|MISSING_CHANGE_DATA|STREAMING_INCOMPATIBLE)|STREAMING_QUERY_EVOLUTION|STREAMING_OUTPUT_MODE)"
 )
 _PLANS: Final = re.compile(
     # The dump of a query, up to the next cause of the chain; and the tree of an analysis error.
@@ -198,6 +211,7 @@ def _details(text: str) -> dict[str, str]:
     bucket = re.search(r"s3a://([\w.-]+)", text)
     said = re.search(r"S3Exception: ([^\n]*?)\.? *\(Service: S3", text)
     gap = re.search(r"records in offset \[(\d+), (\d+)\) for topic partition (\S+)", text)
+    table = re.search(r"source table can be found at path (\S+?)\.(?:\s|$)", text)
     topic = re.search(r"[Tt]opic '?([\w.-]+)'? not present", text)
     return {
         "bucket": f" {bucket[1]!r}" if bucket else "",
@@ -205,6 +219,7 @@ def _details(text: str) -> dict[str, str]:
         "gap": f" ({gap[3]}: {gap[1]} to {gap[2]})" if gap else "",
         "said": f": {said[1]}" if said else "",
         "topic": f" {topic[1]!r}" if topic else "",
+        "table": f" {table[1]}" if table else "",
         "root": "".join(_root(text)),
     }
 

@@ -184,8 +184,8 @@ def _properties(jvm: Any, kafka: KafkaConnection) -> Any:
 
 def _inputs(graph: Graph) -> Iterator[tuple[str, str]]:
     for source in graph.spec.sources:
-        if source.files:
-            yield f"source {source.name!r}", source.files.path
+        if streamed := source.files or source.delta:
+            yield f"source {source.name!r}", streamed.path
         if source.static:
             yield f"source {source.name!r}", source.static.member(source.static.choice()).path
 

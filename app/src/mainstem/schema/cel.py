@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from mainstem.spec.base import Model
 from mainstem.spec.connections import KafkaSecurity
+from mainstem.spec.delta import DeltaSource
 from mainstem.spec.deployment import DynamicAllocation, Executors, Resources
 from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
@@ -141,6 +142,17 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "(self.format == 'text') != has(self.schema)",
             "csv, json, orc and parquet need a schema; text has the one column value and takes none",
             ".schema",
+        ),
+    ),
+    DeltaSource: (
+        Rule(
+            "!has(self.startingVersion) || !has(self.startingTimestamp)",
+            "startingVersion and startingTimestamp both say where the stream starts; give one",
+            ".startingTimestamp",
+        ),
+        Rule(
+            "[self.readChangeFeed, self.skipChangeCommits, self.ignoreChanges, self.ignoreDeletes].filter(x, x).size() <= 1",
+            "of readChangeFeed, skipChangeCommits, ignoreChanges and ignoreDeletes one is given",
         ),
     ),
     Query: (

@@ -6,7 +6,7 @@ from inspect import cleandoc
 from typing import Any, Final
 
 from mainstem.schema.models import Schema, definitions, referred
-from mainstem.spec.base import Duration, Identifier, Label, ParameterName
+from mainstem.spec.base import ByteSize, Duration, Identifier, Label, ParameterName, Version
 from mainstem.spec.connections import Bucket
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.spec.pipeline import PipelineName, StreamingPipeline
@@ -43,6 +43,11 @@ _STRINGS: Final = {
         "An amount as Kubernetes writes it: `500m` is half a core, `2Gi` are 2147483648 bytes. A whole number needs no quotes.",
     ),
     "heap": (Memory, "A size as Java writes it: `512m` are 536870912 bytes, `2g` are 2147483648."),
+    "size": (
+        ByteSize,
+        "A size as Spark writes it: `512m` are 536870912 bytes. A number of bytes needs no quotes.",
+    ),
+    "version": (Version, "A version of a Delta table. A number needs no quotes."),
     "cron": (
         Cron,
         "Five fields, as crontab and Kubernetes' CronJob have them; `MON-FRI`, `*/15`, `1,15` and `L` for the last day too.",

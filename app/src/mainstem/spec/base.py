@@ -4,7 +4,15 @@ import re
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -111,6 +119,11 @@ def _time_zone(name: str) -> str:
     return name
 
 
+def _as_text(value: Any) -> Any:
+    """Kubernetes takes `cpu: 2` for `cpu: "2"`; so does the document wherever a number may have a unit, or be a word."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
     for index, item in enumerate(items):
         if item in items[:index]:
@@ -120,6 +133,13 @@ def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
 
 UNIQUE: Final = AfterValidator(_unique)
 """Goes with `LIST_SET`: the API server refuses an entry that stands there twice."""
+
+
+NUMBER_OR_TEXT: Final = (
+    BeforeValidator(_as_text),
+    Field(json_schema_extra={"x-kubernetes-int-or-string": True, "minimum": 0}),
+)
+"""Go with a string for which a user may write a number."""
 
 
 def pattern(kind: Any) -> str:
@@ -137,10 +157,18 @@ ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_
 Duration = Annotated[str, StringConstraints(pattern=DURATION_PATTERN, max_length=32)]
 """Spark's interval strings (`30 seconds`, `1 day`) and their short forms (`30s`, `1d`)."""
 
+ByteSize = Annotated[
+    str, StringConstraints(pattern=r"^[1-9][0-9]{0,15}([bkmgtp]|[kmgtp]b)?$", max_length=18), *NUMBER_OR_TEXT
+]
+"""A size in Spark's words: `512m`, `10g`; a bare number is bytes."""
+
+Version = Annotated[str, StringConstraints(pattern=r"^(latest|[0-9]{1,15})$", max_length=15), *NUMBER_OR_TEXT]
+"""A version of a Delta table: a number, or `latest`."""
+
+PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 """A free string, in which `${parameter}` may stand."""
 
-PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 Sql = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Ddl = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]

@@ -4,15 +4,10 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from mainstem.spec.base import LIST_MAP, Model, Text, TimeZone
-
-
-def _as_text(value: Any) -> Any:
-    """Kubernetes takes `cpu: 2` for `cpu: "2"`."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+from mainstem.spec.base import LIST_MAP, NUMBER_OR_TEXT, Model, Text, TimeZone
 
 
 def _cron(text: str) -> str:
@@ -26,8 +21,7 @@ def _cron(text: str) -> str:
 Quantity = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9]+([.][0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$", max_length=32),
-    BeforeValidator(_as_text),
-    Field(json_schema_extra={"x-kubernetes-int-or-string": True, "minimum": 0}),
+    *NUMBER_OR_TEXT,
 ]
 """An amount in Kubernetes' words: `500m`, `2`, `2Gi`."""
 

@@ -11,7 +11,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mainstem.errors import Problem
-from mainstem.spec.base import Duration, Identifier, Label, Model, ParameterName, pattern
+from mainstem.spec.base import (
+    ByteSize,
+    Duration,
+    Identifier,
+    Label,
+    Model,
+    ParameterName,
+    Version,
+    pattern,
+)
 from mainstem.spec.connections import Bucket
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.spec.fields import field_at, keys_of, model_at
@@ -52,6 +61,8 @@ _PATTERNS = {
     ),
     pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
     pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
+    pattern(ByteSize): ("a size in Spark's words such as 512m or 10g", "InvalidQuantity"),
+    pattern(Version): ("a version of a Delta table: a number, or latest", "InvalidValue"),
     pattern(ObjectName): (
         "a name of Kubernetes: lower case letters, digits, hyphens and dots, a letter or digit at both ends",
         "InvalidName",
@@ -67,7 +78,7 @@ _PATTERNS = {
 }
 
 
-_OF_THEIR_OWN = (pattern(Duration), pattern(Quantity), pattern(Memory), pattern(Cron))
+_OF_THEIR_OWN = tuple(map(pattern, (Duration, Quantity, Memory, Cron, ByteSize, Version)))
 """Strings for which a user may write a number."""
 
 

@@ -16,6 +16,7 @@ from mainstem.spec.base import (
     PositiveInt,
     Text,
 )
+from mainstem.spec.delta import DeltaSource
 from mainstem.spec.kafkasource import KafkaSource
 
 
@@ -140,9 +141,9 @@ class Watermark(Model):
 
 
 class Source(Model):
-    """A named relation that is read: one of `kafka`, `files`, `rate`, `static`."""
+    """A named relation that is read: one of `kafka`, `files`, `delta`, `rate`, `static`."""
 
-    one_of: ClassVar = ("kafka", "files", "rate", "static")
+    one_of: ClassVar = ("kafka", "files", "delta", "rate", "static")
 
     name: Identifier
     """Name under which SQL reads it."""
@@ -150,6 +151,8 @@ class Source(Model):
     """Records of Kafka topics: a stream, unless an end is given."""
     files: FilesSource | None = None
     """Files as they appear, as a stream."""
+    delta: DeltaSource | None = None
+    """A Delta table and what is written to it, as a stream."""
     rate: RateSource | None = None
     """Made-up rows, as a stream."""
     static: StaticSource | None = None

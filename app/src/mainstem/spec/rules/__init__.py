@@ -7,6 +7,7 @@ from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.rules import (
     batches,
     connections,
+    delta,
     deployment,
     kafka,
     modes,
@@ -38,6 +39,8 @@ NAMING: tuple[Rule, ...] = (
     owned.spark_conf,
     owned.secrets,
     places.locations,
+    delta.starts,
+    delta.changes,
     deployment.resources,
     deployment.memory,
     deployment.executors,

@@ -43,6 +43,21 @@ _FILES: Final = {
     "latestfirst": "latestFirst",
     "pathglobfilter": "pathGlobFilter",
 }
+_DELTA_SOURCE: Final = {
+    "path": "path",
+    "maxfilespertrigger": "maxFilesPerTrigger",
+    "maxbytespertrigger": "maxBytesPerTrigger",
+    "startingversion": "startingVersion",
+    "startingtimestamp": "startingTimestamp",
+    "ignoredeletes": "ignoreDeletes",
+    "ignorechanges": "ignoreChanges",
+    "ignorefiledeletion": "ignoreDeletes",
+    "skipchangecommits": "skipChangeCommits",
+    "readchangefeed": "readChangeFeed",
+    "readchangedata": "readChangeFeed",
+    "excluderegex": "excludeRegex",
+    "failondataloss": "failOnDataLoss",
+}
 _CSV_TABLE: Final = {"path": "path", "header": "header"}
 _TABLE: Final = {"path": "path"}
 _WRITER: Final = {
@@ -199,6 +214,8 @@ def _source_maps(at: Path, source: Source) -> Iterator[Given]:
         yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE
     if source.files:
         yield (*at, "files", "options"), source.files.options, _FILES
+    if source.delta:
+        yield (*at, "delta", "options"), source.delta.options, _DELTA_SOURCE
     if source.decode and source.decode.json_:
         yield (*at, "decode", "json", "options"), source.decode.json_.options, _JSON
     if source.static and source.static.delta is None:

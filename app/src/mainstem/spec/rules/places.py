@@ -98,16 +98,16 @@ def buckets(context: Context) -> Iterator[Problem]:
 
 def _folders_read(context: Context, relation: str) -> Iterator[str]:
     for source in context.graph.sources_of(relation, certain=True):
-        if source.files:
-            yield source.files.path
+        if streamed := source.files or source.delta:
+            yield streamed.path
 
 
 def paths(context: Context) -> Iterator[tuple[Path, str]]:
     """Every path of the document: where it stands, and what it says."""
     yield ("checkpoints", "location"), context.spec.checkpoints.location
     for index, source in enumerate(context.spec.sources):
-        if source.files:
-            yield ("sources", index, "files", "path"), source.files.path
+        if streamed := source.files or source.delta:
+            yield ("sources", index, source.choice(), "path"), streamed.path
         if source.static:
             kind = source.static.choice()
             table = source.static.member(kind)
