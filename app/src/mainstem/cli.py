@@ -1,4 +1,4 @@
-"""The command line: `mainstem run`, `validate`, `crd`; and what containers start: `driver`, `executor`.
+"""The command line: `mainstem run`, `validate`, `test`, `crd`; and what containers start: `driver`, `executor`.
 
 Imports are late: `validate` must not wait for Spark, nor any command for another's libraries.
 """
@@ -20,7 +20,7 @@ def main() -> None:
     """Streaming pipelines as one document.
 
     Exit codes: 0 completed or drained; 2 wrong usage; 3 the document is refused; 4 a query failed for good; 5 something
-    that the pipeline needs is missing or unreachable; 6 the drain's deadline cut a batch; 1 a fault of Mainstem.
+    that the pipeline needs X
     """
 
 
@@ -102,20 +102,7 @@ def run(
     except MainstemError as error:
         _fail(error, file, verbose=verbose)
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in (
-            "pyspark",
-            "py4j",
-            "delta",
-            "pandas",
-            "pyarrow",
-            "rich",
-        ):
-            raise
-        click.echo(
-            f"error: {error.name} is missing: install mainstem with its extra spark, see Installing in the README [SparkNotInstalled]",
-            err=True,
-        )
-        sys.exit(Exit.NOT_READY)
+        _without_spark(error)
 
 
 @main.command(hidden=True)
@@ -168,6 +155,32 @@ def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
 
 
 @main.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
+@_set
+@click.option(
+    "--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit's XML here, for CI."
+)
+@_verbose
+def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None, verbose: bool) -> None:
+    """Run the tests that lie beside documents: `x.test.yaml` for `x.yaml`; each FILE is either.
+
+    A test gives rows to sources and says what must come of them. Nothing outside of this machine is read or written.
+    """
+    from mainstem import logs
+
+    logs.configure("console", verbose=verbose)
+    try:
+        from mainstem.testing import command
+
+        passed = command.run(files, overrides, junit=junit, verbose=verbose, tell=click.echo)
+    except MainstemError as error:
+        _fail(error, str(files[0]), verbose=verbose)
+    except ImportError as error:
+        _without_spark(error)
+    sys.exit(Exit.OK if passed else Exit.TESTS_FAILED)
+
+
+@main.command()
 def crd() -> None:
     """Print the CustomResourceDefinition of StreamingPipeline, for `kubectl apply -f -`."""
     from mainstem.schema import crd_yaml
@@ -178,6 +191,17 @@ def crd() -> None:
 def _counted(items: Sequence[object], name: str) -> str:
     plural = f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
     return f"{len(items)} {name if len(items) == 1 else plural}"
+
+
+def _without_spark(error: ImportError) -> NoReturn:
+    """Tell that the extra is not installed; raises what is another's fault."""
+    if (error.name or "").partition(".")[0] not in ("pyspark", "py4j", "delta", "pandas", "pyarrow", "rich"):
+        raise error
+    click.echo(
+        f"error: {error.name} is missing: install mainstem with its extra spark, see Installing in the README [SparkNotInstalled]",
+        err=True,
+    )
+    sys.exit(Exit.NOT_READY)
 
 
 def _fail(error: MainstemError, file: str, *, verbose: bool) -> NoReturn:

@@ -24,6 +24,7 @@ class Exit(IntEnum):
     QUERY_FAILED = 4
     NOT_READY = 5
     DRAIN_CUT = 6
+    TESTS_FAILED = 7
 
 
 @dataclass(frozen=True, order=True)

@@ -1,0 +1,114 @@
+"""From a file of tests, or of a pipeline that has one beside it, to a checked suite."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.spec.document import Document, read
+from mainstem.spec.graph import Graph
+from mainstem.spec.messages import nearest_of, shape_problems
+from mainstem.spec.yamltext import Path as Place
+from mainstem.spec.yamltext import Text, parse, render_path
+from mainstem.testing.cases import KIND, PipelineTest
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The tests of one file, and the checked pipeline that they are of."""
+
+    file: Path
+    tests: PipelineTest
+    document: Document
+    text: Text
+
+    def line(self, case: int) -> int:
+        """The line at which a case begins."""
+        return self.text.where(("cases", case))[0]
+
+
+def suite(file: Path, overrides: Mapping[str, str]) -> Suite:
+    """The tests of a file: its own, or for a pipeline `x.yaml` those of `x.test.yaml` beside it.
+
+    Args:
+        file: of the tests or of the pipeline.
+        overrides: values of parameters, over those of the tests.
+
+    Raises:
+        SpecInvalid: the tests or the pipeline are refused; all problems, each with its line.
+        NotReady: `FileNotReadable`, `TestsNotFound`.
+    """
+    file = _tests_of(file)
+    tests, text = _read(file)
+    named = file.parent / (tests.pipeline or f"{file.name.removesuffix(file.suffix).removesuffix('.test')}{file.suffix}")  # fmt: skip
+    values = {parameter.name: parameter.value for parameter in tests.parameters}
+    document = read(named, values | dict(overrides))
+    if problems := list(_unknown(tests, text, Graph(document.pipeline))):
+        raise SpecInvalid(problems, str(file))
+    return Suite(file, tests, document, text)
+
+
+def _tests_of(file: Path) -> Path:
+    if file.stem.endswith(".test"):
+        return file
+    beside = file.with_name(f"{file.stem}.test{file.suffix}")
+    if file.exists() and not beside.exists():
+        message = f"{file} has no tests: there is no {beside}"
+        raise NotReady(
+            message, reason="TestsNotFound", remedy=f"write one of kind {KIND}; see docs/testing.md"
+        )
+    return beside
+
+
+def _read(file: Path) -> tuple[PipelineTest, Text]:
+    try:
+        parts = parse(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise NotReady(f"cannot read {file}: {why}", reason="FileNotReadable") from None
+    except SpecInvalid as invalid:
+        raise SpecInvalid(invalid.problems, str(file)) from None
+    if len(parts) != 1:
+        problem = Problem(1, 1, "$", f"holds {len(parts)} documents; one {KIND} is expected", "NotOneTest")
+        raise SpecInvalid([problem], str(file))
+    tests, problems = shape_problems(parts[0], PipelineTest)
+    if tests is None:
+        raise SpecInvalid(problems, str(file))
+    return tests, parts[0]
+
+
+def _unknown(tests: PipelineTest, text: Text, graph: Graph) -> Iterator[Problem]:
+    """Names that the pipeline does not have, each with its line; and a case's name that stands there twice."""
+    queries = [query.name for query in graph.spec.queries]
+    streams = [name for name, source in graph.sources.items() if source.streaming]
+    static = [name for name, source in graph.sources.items() if not source.streaming]
+    for path, name, known, what in _named(tests, graph.names, queries, streams, static):
+        if name not in known:
+            line, column = text.where((*path, name), key=True)
+            message = f"the pipeline has no {what} {name!r}{nearest_of(name, known) if known else ''}"
+            yield Problem(line, column, render_path((*path, name)), message, "UnknownRelation")
+    taken: set[str] = set()
+    for index, case in enumerate(tests.cases):
+        if case.name in taken:
+            line, column = text.where(("cases", index, "name"))
+            message = f"an earlier case is called {case.name!r} already"
+            yield Problem(line, column, f"cases[{index}].name", message, "DuplicateName")
+        taken.add(case.name)
+
+
+def _named(
+    tests: PipelineTest, relations: list[str], queries: list[str], streams: list[str], static: list[str]
+) -> Iterator[tuple[Place, str, list[str], str]]:
+    """(path of the mapping, name in it, names that there are, what they are)."""
+    yield from ((("tables",), name, static, "static source") for name in tests.tables)
+    yield from ((("schemas",), name, [*streams, *static], "source") for name in tests.schemas)
+    for index, case in enumerate(tests.cases):
+        at: Place = ("cases", index)
+        yield from (((*at, "tables"), name, static, "static source") for name in case.tables)
+        for number, step in enumerate(case.steps):
+            here: Place = (*at, "steps", number)
+            yield from (((*here, "given"), name, streams, "streaming source") for name in step.given)
+            expect: Place = (*here, "expect")
+            yield from (((*expect, "relations"), n, relations, "relation") for n in step.expect.relations)
+            yield from (((*expect, "queries"), n, queries, "query") for n in step.expect.queries)
+            yield from (((*expect, "dropped"), n, queries, "query") for n in step.expect.dropped)

@@ -1,0 +1,39 @@
+"""The Spark session that tests of a document run in: small, quick to start, and without a way to what lies outside."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from mainstem.run import session
+from mainstem.run.place import Place
+from mainstem.spec.pipeline import StreamingPipeline
+
+
+_SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1"
+"""A JVM that lives for seconds: what the second compiler takes of two cores it never gives back."""
+
+
+@contextmanager
+def opened(pipeline: StreamingPipeline, *, verbose: bool) -> Iterator[SparkSession]:
+    """A session with the document's own properties, but for stores, secrets and the UI.
+
+    Raises:
+        NotReady: as `session.opened` does.
+    """
+    options = os.environ.get("JDK_JAVA_OPTIONS", "")
+    os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_SHORT_LIVED}".strip()
+    place = Place(cores=min(4, os.cpu_count() or 1), heap="1g", owned={"spark.ui.enabled": "false"})
+    with session.opened(_alone(pipeline), place, output=lambda _line: None, verbose=verbose) as spark:
+        yield spark
+
+
+def _alone(pipeline: StreamingPipeline) -> StreamingPipeline:
+    """The pipeline without stores and their secrets, with checkpoints that lie nowhere but here."""
+    spec = pipeline.spec
+    connections = tuple(connection for connection in spec.connections if connection.s3 is None)
+    checkpoints = spec.checkpoints.model_copy(update={"location": "checkpoints"})
+    here = spec.model_copy(update={"connections": connections, "checkpoints": checkpoints})
+    return pipeline.model_copy(update={"spec": here})

@@ -1,0 +1,199 @@
+"""Runs the cases of a suite on a local Spark: gives rows, lets every query finish with them, looks at what came."""
+
+import json
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import StructType
+
+from mainstem.build.views import Builder
+from mainstem.errors import MainstemError, NotReady
+from mainstem.run.failures import classify
+from mainstem.spec.graph import Graph
+from mainstem.spec.messages import nearest_of
+from mainstem.testing.cases import Case, Step
+from mainstem.testing.compare import difference
+from mainstem.testing.files import Suite
+from mainstem.testing.inputs import Given
+from mainstem.testing.report import Failure, Outcome
+
+
+STEP_SECONDS: Final = 120.0
+"""A step that takes longer has hung: code of the user's own may."""
+_NULLS: Final = {"ignoreNullFields": "false"}
+
+
+@dataclass
+class _Watched:
+    """A query that runs for a test, and what it brought in the step that is on."""
+
+    name: str
+    schema: StructType
+    complete: bool
+    handle: Any = None
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    seen: int = -1
+
+    def take(self, batch: DataFrame, _batch_id: int) -> None:
+        found = [json.loads(row[0]) for row in batch.select(F.to_json(F.struct("*"), _NULLS)).collect()]
+        self.rows = found if self.complete else self.rows + found
+
+    def dropped(self) -> int:
+        """Rows dropped by the watermark in the batches since the last call."""
+        count = 0
+        for progress in self.handle.recentProgress:
+            if progress["batchId"] > self.seen and "addBatch" in progress["durationMs"]:
+                count += sum(op["numRowsDroppedByWatermark"] for op in progress["stateOperators"])
+                self.seen = progress["batchId"]
+        return count
+
+
+def run(suite: Suite, spark: SparkSession, told: Callable[[Outcome], None]) -> list[Outcome]:
+    """Run every case, from nothing each; `told` is called as each ends."""
+    outcomes = []
+    for index, case in enumerate(suite.tests.cases):
+        start = time.monotonic()
+        failures = _case(suite, case, spark)
+        outcome = Outcome(str(suite.file), suite.line(index), case.name, time.monotonic() - start, failures)
+        told(outcome)
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _case(suite: Suite, case: Case, spark: SparkSession) -> tuple[Failure, ...]:
+    folder = Path(tempfile.mkdtemp(prefix="mainstem-test-"))
+    graph = Graph(suite.document.pipeline)
+    given = Given(folder / "given", suite.tests.schemas, dict(suite.tests.tables) | dict(case.tables))
+    (folder / "given").mkdir()
+    number = 1
+    try:
+        with _started(spark, graph, given, case, folder) as watched:
+            for number, step in enumerate(case.steps, start=1):
+                for name, rows in step.given.items():
+                    given.put(graph.sources[name], rows, number)
+                if failures := _step(spark, step, number, watched):
+                    return failures
+    except MainstemError as error:
+        return (Failure(number, error.message, error.remedy, error.reason),)
+    except (PySparkException, Py4JError) as error:
+        failure = classify(error)
+        return (Failure(number, failure.message, "", failure.reason),)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return ()
+
+
+@contextmanager
+def _started(
+    spark: SparkSession, graph: Graph, given: Given, case: Case, folder: Path
+) -> Iterator[dict[str, _Watched]]:
+    """A running query for each query and relation that the case looks at, by name; `relation:` stands before the latter's."""
+    watched: dict[str, _Watched] = {}
+    try:
+        for name, relation, mode in _wanted(graph, case):
+            watched[name] = _start(
+                spark.newSession(), graph, given, name, relation, mode, folder / f"checkpoint-{len(watched)}"
+            )
+        yield watched
+    finally:
+        for query in watched.values():
+            query.handle.stop()
+
+
+def _wanted(graph: Graph, case: Case) -> Iterator[tuple[str, str, str]]:
+    """(name, relation, output mode) of what a case looks at; a relation is written as the first query over it is."""
+    queries = {query.name: query for query in graph.spec.queries}
+    names = dict.fromkeys(
+        name for step in case.steps for name in (*step.expect.queries, *step.expect.dropped)
+    )
+    for name in names:
+        yield name, queries[name].from_, queries[name].output_mode
+    for relation in dict.fromkeys(name for step in case.steps for name in step.expect.relations):
+        over = [q.output_mode for q in graph.spec.queries if relation in graph.closure(q.from_)]
+        plain = graph.aggregated(relation) is False
+        yield f"relation:{relation}", relation, "append" if plain or not over else over[0]
+
+
+def _start(
+    session: SparkSession, graph: Graph, given: Given, name: str, relation: str, mode: str, checkpoint: Path
+) -> _Watched:
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    frame = Builder(session, graph, given).relation(relation)
+    watched = _Watched(name, frame.schema, complete=mode == "complete")
+    writer = frame.writeStream.outputMode(mode).foreachBatch(watched.take)
+    watched.handle = writer.option("checkpointLocation", str(checkpoint)).start()
+    return watched
+
+
+def _step(
+    spark: SparkSession, step: Step, number: int, watched: Mapping[str, _Watched]
+) -> tuple[Failure, ...]:
+    for query in watched.values():
+        query.rows = []
+    deadline = time.monotonic() + STEP_SECONDS
+    for query in watched.values():
+        _finish(query.handle, deadline)
+    failures = []
+    relations = {f"relation:{name}": rows for name, rows in step.expect.relations.items()}
+    for name, rows in [*relations.items(), *step.expect.queries.items()]:
+        what = name.removeprefix("relation:")
+        different = difference(_shaped(spark, what, rows, watched[name].schema), watched[name].rows)
+        if different:
+            kind = "the relation" if name in relations else "the query"
+            failures.append(Failure(number, f"{kind} {what!r} differs (- expected, + found)", different))
+    dropped = {name: query.dropped() for name, query in watched.items()}
+    for name, count in step.expect.dropped.items():
+        if dropped[name] != count:
+            message = f"the query {name!r} dropped {dropped[name]} late rows, {count} are expected"
+            failures.append(Failure(number, message, ""))
+    return tuple(failures)
+
+
+def _finish(query: StreamingQuery, deadline: float) -> None:
+    """Wait until the query has seen all that is there, batches without data included, by which a watermark moves on."""
+    raised: list[BaseException] = []
+
+    def process() -> None:
+        try:
+            query.processAllAvailable()
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits
+            raised.append(error)
+
+    thread = threading.Thread(target=process, daemon=True)
+    thread.start()
+    thread.join(max(0.1, deadline - time.monotonic()))
+    if thread.is_alive():
+        raise NotReady(f"the step did not end within {STEP_SECONDS:g} s", reason="StepTimeout")
+    if raised:
+        raise raised[0]
+
+
+def _shaped(
+    spark: SparkSession, name: str, rows: tuple[dict[str, Any], ...], schema: StructType
+) -> list[dict[str, Any]]:
+    """The expected rows, their values as Spark shows those of the relation's types."""
+    for row in rows:
+        for column in row:
+            if column not in schema.fieldNames():
+                message = f"{name!r} has no column {column!r}{nearest_of(column, schema.fieldNames())}"
+                raise NotReady(message, reason="UnknownColumn")
+    if not rows:
+        return []
+    texts = spark.createDataFrame([(json.dumps(row),) for row in rows], "row STRING").coalesce(1)
+    shaped = texts.select(F.to_json(F.from_json("row", schema, {"mode": "FAILFAST"}), _NULLS)).collect()
+    return [
+        {column: json.loads(found[0])[column] for column in row}
+        for row, found in zip(rows, shaped, strict=True)
+    ]

@@ -1,0 +1,189 @@
+"""`mainstem test`, as far as it needs no Spark: files, comparison, reports."""
+
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.testing import report
+from mainstem.testing.compare import difference
+from mainstem.testing.files import Suite, suite
+from mainstem.testing.report import Failure, Outcome
+
+
+PIPELINE = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: orders}
+spec:
+  parameters: [{name: from, value: ./orders}]
+  sources:
+    - name: orders
+      files: {path: "${from}"}
+      decode: {json: {schema: "shop STRING, amount DOUBLE"}}
+    - name: shops
+      static: {csv: {path: shops.csv, header: true}}
+  views: [{name: named, sql: SELECT * FROM orders JOIN shops USING (shop)}]
+  queries: [{name: show-it, from: named, to: [{name: out, console: {}}]}]
+  checkpoints: {location: ./checkpoints}
+"""
+TESTS = """
+apiVersion: mainstem.dev/v1alpha1
+kind: PipelineTest
+tables: {shops: [{shop: bern}]}
+cases:
+  - name: one order
+    steps:
+      - given: {orders: [{shop: bern, amount: 1}]}
+        expect: {relations: {named: [{shop: bern}]}, queries: {show-it: [{amount: 1}]}, dropped: {show-it: 0}}
+"""
+
+
+def written(folder: Path, tests: str = TESTS, pipeline: str = PIPELINE) -> Path:
+    (folder / "orders.yaml").write_text(pipeline, encoding="utf-8")
+    (folder / "orders.test.yaml").write_text(tests, encoding="utf-8")
+    return folder / "orders.yaml"
+
+
+def refused(folder: Path, *edits: tuple[str, str]) -> list[str]:
+    tests = TESTS
+    for before, after in edits:
+        assert before in tests
+        tests = tests.replace(before, after)
+    with pytest.raises(SpecInvalid) as error:
+        suite(written(folder, tests), {})
+    return [
+        f"{problem.line}:{problem.column} {problem.path}: {problem.message} [{problem.reason}]"
+        for problem in error.value.problems
+    ]
+
+
+def test_the_tests_of_a_pipeline_lie_beside_it(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    for path in (file, tmp_path / "orders.test.yaml"):
+        found = suite(path, {})
+        assert isinstance(found, Suite)
+        assert (found.file, found.document.pipeline.name) == (tmp_path / "orders.test.yaml", "orders")
+        assert found.line(0) == 6
+
+
+def test_the_pipeline_may_be_named_and_its_parameters_given(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        TESTS.replace(
+            "tables:", "pipeline: lake/other.yaml\nparameters: [{name: from, value: ./a}]\ntables:"
+        ),
+    )
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "orders.yaml").replace(tmp_path / "lake" / "other.yaml")
+    found = suite(tmp_path / "orders.test.yaml", {})
+    assert found.document.pipeline.spec.sources[0].files.path == "./a"
+    assert (
+        suite(tmp_path / "orders.test.yaml", {"from": "./b"}).document.pipeline.spec.sources[0].files.path
+        == "./b"
+    )
+
+
+def test_a_pipeline_without_tests_is_told_where_they_belong(tmp_path: Path) -> None:
+    written(tmp_path).with_name("orders.test.yaml").unlink()
+    with pytest.raises(
+        NotReady, match=r"there is no .*orders\.test\.yaml; write one of kind PipelineTest.*\[TestsNotFound\]"
+    ):
+        suite(tmp_path / "orders.yaml", {})
+    with pytest.raises(NotReady, match="FileNotReadable"):
+        suite(tmp_path / "none.yaml", {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("given: {orders", "given: {order", "8:17 cases[0].steps[0].given.order: the pipeline has no streaming source 'order'; did you mean 'orders'? [UnknownRelation]"),
+        ("given: {orders", "given: {shops", "8:17 cases[0].steps[0].given.shops: the pipeline has no streaming source 'shops'; there are orders [UnknownRelation]"),
+        ("tables: {shops", "tables: {orders", "4:10 tables.orders: the pipeline has no static source 'orders'; there are shops [UnknownRelation]"),
+        ("relations: {named", "relations: {name", "9:30 cases[0].steps[0].expect.relations.name: the pipeline has no relation 'name'; did you mean 'named'? [UnknownRelation]"),
+        ("queries: {show-it", "queries: {show", "9:64 cases[0].steps[0].expect.queries.show: the pipeline has no query 'show'; did you mean 'show-it'? [UnknownRelation]"),
+        ("dropped: {show-it: 0", "dropped: {show-it: -1", "9:108 cases[0].steps[0].expect.dropped[show-it]: -1 is out of range: it must be 0 or more [OutOfRange]"),
+        ("    steps:", "    stepps:", "6:5 cases[0].steps: the field 'steps' is required [MissingField]"),
+        ("kind: PipelineTest", "kind: Test", "3:7 kind: 'Test' is not allowed here, only PipelineTest [InvalidValue]"),
+    ],
+)  # fmt: skip
+def test_what_a_pipeline_does_not_have_is_told_with_its_line(
+    tmp_path: Path, before: str, after: str, told: str
+) -> None:
+    assert told in refused(tmp_path, (before, after))
+
+
+def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
+    second = TESTS[TESTS.index("  - name: one order") :]
+    with pytest.raises(SpecInvalid) as error:
+        suite(written(tmp_path, TESTS + second), {})
+    assert [problem.reason for problem in error.value.problems] == ["DuplicateName"]
+
+
+def test_a_refused_pipeline_is_told_with_its_own_file(tmp_path: Path) -> None:
+    with pytest.raises(SpecInvalid) as error:
+        suite(written(tmp_path, pipeline=PIPELINE.replace("from: named", "from: nam")), {})
+    assert error.value.file == str(tmp_path / "orders.yaml")
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries({"a": st.integers(0, 2), "b": st.sampled_from(["x", None, {"c": [1]}])})
+)
+
+
+@given(ROWS, st.randoms())
+def test_rows_are_equal_in_any_order(rows: list[dict[str, object]], random: object) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert difference(rows, shuffled) == ""
+
+
+@given(ROWS, ROWS)
+def test_rows_that_differ_are_all_told(
+    expected: list[dict[str, object]], found: list[dict[str, object]]
+) -> None:
+    marks = [line[0] for line in difference(expected, found).splitlines()[1:]]
+    same = sorted(map(str, expected)) == sorted(map(str, found))
+    assert marks == [] if same else len(expected) - len(found) == marks.count("-") - marks.count("+")
+    assert same or marks.count("-") + marks.count(" ") == len(expected)
+
+
+def test_a_difference_is_an_aligned_table() -> None:
+    expected = [{"day": "2013-01-01", "n": 2}, {"day": "2013-01-02", "n": 5}]
+    found = [
+        {"day": "2013-01-01", "n": 3, "other": 1},
+        {"day": "2013-01-02", "n": 5, "other": 1},
+        {"day": "2013-01-02", "n": 5},
+    ]
+    assert difference(expected, found).splitlines() == [
+        "  day         n",
+        "- 2013-01-01  2",
+        "+ 2013-01-01  3",
+        "+ 2013-01-02  5",
+        "  2013-01-02  5",
+    ]
+
+
+def test_rows_where_none_are_expected_are_shown_whole() -> None:
+    assert difference([], [{"a": 1, "b": None}]) == "  a  b\n+ 1  null"
+    assert difference([], []) == ""
+
+
+def test_junit_tells_failures_and_errors_apart() -> None:
+    outcomes = [
+        Outcome("a.test.yaml", 3, "good", 0.5, ()),
+        Outcome("a.test.yaml", 9, "bad", 1.0, (Failure(2, "the query 'q' differs", "- 1\n+ 2\x00"),)),
+        Outcome("b.test.yaml", 1, "broken", 0.0, (Failure(1, "no such table", "", "TableNotGiven"),)),
+    ]
+    root = Xml.fromstring(report.junit(outcomes))
+    a, b = root.findall("testsuite")
+    assert (a.get("tests"), a.get("failures"), a.get("errors")) == ("2", "1", "0")
+    assert (b.get("tests"), b.get("failures"), b.get("errors")) == ("1", "0", "1")
+    failure = a.find("testcase/failure")
+    assert failure is not None
+    assert failure.get("message") == "step 2: the query 'q' differs"
+    assert "+ 2\ufffd" in str(failure.text)
+    assert b.find("testcase/error").get("type") == "TableNotGiven"
+    assert report.summary(outcomes, 1.5) == "1 passed, 2 failed in 1.5 s"
