@@ -20,7 +20,8 @@ def main() -> None:
     """Streaming pipelines as one document.
 
     Exit codes: 0 completed or drained; 2 wrong usage; 3 the document is refused; 4 a query failed for good; 5 something
-    that the pipeline needs X
+    that the pipeline needs is missing or unreachable; 6 the drain's deadline cut a batch; 7 a test of a document failed;
+    1 a fault of Mainstem.
     """
 
 
