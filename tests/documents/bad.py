@@ -629,6 +629,37 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "database that is no address, with a password, and a table through another's connection",
+        (
+            (
+                '      s3: {buckets: [lake, checkpoints], endpoint: "http://s3:7070"}\n',
+                '      s3: {buckets: [lake, checkpoints], endpoint: "http://s3:7070"}\n    - {name: shop, jdbc: {url: "postgresql://shop/orders;password=x", properties: {user: me}}}\n',
+            ),
+            (
+                'csv: {path: "${lake}/airports.csv", header: true}',
+                "jdbc: {connection: store, table: airports}",
+            ),
+        ),
+        (
+            "12:32: spec.connections[2].jdbc.url: 'postgresql://shop/orders;password=x' does not begin with jdbc:, as jdbc:postgresql://host/database does [InvalidAddress]",
+            "12:32: spec.connections[2].jdbc.url: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+            "12:84: spec.connections[2].jdbc.properties.user: user is set by Mainstem; use secretRef [OwnedOption]",
+            "27:28: spec.sources[3].static.jdbc.connection: the connection 'store' is of kind s3, a jdbc connection is needed [WrongConnection]",
+        ),
+    ),
+    Bad(
+        "Delta table at a version and at a time",
+        (
+            (
+                'csv: {path: "${lake}/airports.csv", header: true}',
+                'delta: {path: "${lake}/airports", version: 3, timestamp: "2026-01-31"}',
+            ),
+        ),
+        (
+            "26:66: spec.sources[3].static.delta.timestamp: version says already which version of the table is read; give one of the two [FieldsConflict]",
+        ),
+    ),
+    Bad(
         "query reads nothing known, near",
         (("from: weather", "from: wether"),),
         (

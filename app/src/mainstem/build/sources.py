@@ -5,27 +5,31 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import decode, delta, kafka
+from mainstem.build import decode, delta, kafka, static
 from mainstem.spec.base import interval
-from mainstem.spec.connections import KafkaConnection
+from mainstem.spec.connections import JdbcConnection, KafkaConnection
 from mainstem.spec.kafkasource import KafkaSource
-from mainstem.spec.sources import FilesSource, Source, StaticSource, Watermark
+from mainstem.spec.sources import FilesSource, Source, Watermark
 
 
 class Reader:
     """Opens sources where they are. Tests of a document put another in its place, which gives rows of their own.
 
     Args:
-        connections: Kafka connections by name.
+        brokers: Kafka connections by name.
+        databases: JDBC connections by name.
     """
 
-    def __init__(self, connections: Mapping[str, KafkaConnection]) -> None:
-        self._connections = connections
+    def __init__(
+        self, brokers: Mapping[str, KafkaConnection], databases: Mapping[str, JdbcConnection]
+    ) -> None:
+        self._brokers = brokers
+        self._databases = databases
 
     def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
         """The columns that a streaming source has by itself, under its name within the query."""
         if source.kafka:
-            return _kafka(session, source.kafka, occurrence, self._connections[source.kafka.connection])
+            return _kafka(session, source.kafka, occurrence, self._brokers[source.kafka.connection])
         if source.files:
             return _files(session, source.files, occurrence)
         if source.delta:
@@ -41,7 +45,7 @@ class Reader:
         """The rows of a static source."""
         if source.static is None:
             raise ValueError(f"{source.name} is no table")
-        return _static(session, source.static)
+        return static.table(session, source.static, self._databases)
 
 
 def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
@@ -102,19 +106,3 @@ def _files(session: SparkSession, source: FilesSource, occurrence: str) -> DataF
     if source.latest_first:
         reader = reader.option("latestFirst", value=True)
     return reader.name(occurrence).load(source.path)
-
-
-def _static(session: SparkSession, source: StaticSource) -> DataFrame:
-    if source.delta:
-        reader = session.read.format("delta")
-        if source.delta.version is not None:
-            reader = reader.option("versionAsOf", source.delta.version)
-        return reader.load(source.delta.path)
-    kind = source.choice()
-    table = source.member(kind)
-    reader = session.read.format(kind).options(**table.options)
-    if source.csv:
-        reader = reader.option("header", source.csv.header)
-    if getattr(table, "schema_", None) is not None:
-        reader = reader.schema(table.schema_)
-    return reader.load(table.path)

@@ -32,7 +32,9 @@ class Builder:
         self._session = session
         self._graph = graph
         self._counts: Counter[str] = Counter()
-        self._reader = reader or Reader(kafka.connections(graph, session))
+        self._reader = reader or Reader(
+            kafka.connections(graph, session), {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
+        )
 
     def relation(self, name: str) -> DataFrame:
         """A fresh occurrence of a source, of a source's dead letters, or of a view.

@@ -110,6 +110,17 @@ _SIGNS: Final = (
         "the object store does not answer",
     ),
     _sign(
+        r"PSQLException: (FATAL: (password authentication failed|no pg_hba\.conf entry|role )|The server requested)",
+        "DatabaseNotAuthorized",
+        "the database refuses the credentials: {root}",
+        permanent=True,
+    ),
+    _sign(
+        r"PSQLException: (Connection to \S+ refused|The connection attempt failed)",
+        "DatabaseUnreachable",
+        "the database does not answer: {root}",
+    ),
+    _sign(
         r"(ParentNotDirectoryException|FileAlreadyExistsException): (?P<found>[^\n]*)|Mkdirs failed to create (?P<folder>\S+)",
         "PathNotWritable",
         "",

@@ -21,26 +21,31 @@ from mainstem.build.kafka import client, connections
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
-from mainstem.spec.connections import KafkaConnection, S3Connection
+from mainstem.spec.connections import JdbcConnection, KafkaConnection, S3Connection
 from mainstem.spec.graph import Graph
 
 
 ANSWER_SECONDS: Final = 5.0
 # Kafka's ApiVersions, version 0, which every broker answers before it asks who we are.
 _API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 0, -1)
+# PostgreSQL's SSLRequest, answered by S or N before anybody logs in.
+_SSL_REQUEST: Final = struct.pack(">ii", 8, 80877103)
+_POSTGRES: Final = re.compile(r"jdbc:postgresql://(\[[^\]/]+\]|[^:/?,]+)(?::(\d+))?(?:[/?].*)?")
 
 
 def reachable(graph: Graph) -> None:
     """Ask every store and broker for an answer, and look at local folders; needs no JVM.
 
     Raises:
-        NotReady: `StoreUnreachable`, `BrokerUnreachable`, `PathNotFound`, `PathNotWritable`.
+        NotReady: `StoreUnreachable`, `BrokerUnreachable`, `DatabaseUnreachable`, `PathNotFound`, `PathNotWritable`.
     """
     for connection in graph.spec.connections:
         if connection.s3 and connection.s3.endpoint:
             _store(connection.name, connection.s3, connection.s3.endpoint)
         if connection.kafka:
             _broker(connection.name, connection.kafka)
+        if connection.jdbc:
+            _database(connection.name, connection.jdbc)
     for what, path in _inputs(graph):
         if (local := _local(path)) and not local.exists():
             raise _absent(what, path)
@@ -91,6 +96,16 @@ def _broker(name: str, kafka: KafkaConnection) -> None:
             return
         whys.append(f"{server.strip()}: {why}")
     raise NotReady(f"no broker of connection {name!r} answers: {'; '.join(whys)}", reason="BrokerUnreachable")
+
+
+def _database(name: str, jdbc: JdbcConnection) -> None:
+    """Only PostgreSQL's address is understood here, and one with several hosts is not; Spark asks the others."""
+    match = _POSTGRES.fullmatch(jdbc.url)
+    if match and (why := _silence(match[1].strip("[]"), int(match[2] or 5432), _SSL_REQUEST, tls=False)):
+        raise NotReady(
+            f"the database of connection {name!r} at {match[1]}:{match[2] or 5432} does not answer: {why}",
+            reason="DatabaseUnreachable",
+        )
 
 
 def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
@@ -186,8 +201,8 @@ def _inputs(graph: Graph) -> Iterator[tuple[str, str]]:
     for source in graph.spec.sources:
         if streamed := source.files or source.delta:
             yield f"source {source.name!r}", streamed.path
-        if source.static:
-            yield f"source {source.name!r}", source.static.member(source.static.choice()).path
+        if source.static and source.static.path is not None:
+            yield f"source {source.name!r}", source.static.path
 
 
 def _outputs(graph: Graph) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from mainstem.spec.queries import Query
 from mainstem.spec.rules import kafka
 from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
 from mainstem.spec.sources import FilesSource, Source
+from mainstem.spec.static import DeltaTable
 
 
 class Rule(NamedTuple):
@@ -66,6 +67,12 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "self.sources.all(s, !has(s.kafka) || "
             "self.connections.exists(c, c.name == s.kafka.connection && has(c.kafka)))",
             "each Kafka source names a Kafka connection",
+            ".sources",
+        ),
+        Rule(
+            "self.sources.all(s, !has(s.static) || !has(s.static.jdbc) || "
+            "self.connections.exists(c, c.name == s.static.jdbc.connection && has(c.jdbc)))",
+            "each JDBC table names a JDBC connection",
             ".sources",
         ),
         Rule(
@@ -153,6 +160,13 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
         Rule(
             "[self.readChangeFeed, self.skipChangeCommits, self.ignoreChanges, self.ignoreDeletes].filter(x, x).size() <= 1",
             "of readChangeFeed, skipChangeCommits, ignoreChanges and ignoreDeletes one is given",
+        ),
+    ),
+    DeltaTable: (
+        Rule(
+            "!has(self.version) || !has(self.timestamp)",
+            "a Delta table is read at a version or at a time, not at both",
+            ".timestamp",
         ),
     ),
     Query: (

@@ -1,4 +1,4 @@
-"""Where Kafka and S3 are, and which secret opens them. No credential ever stands in a document."""
+"""Where Kafka, stores and databases are, and which secret opens them. No credential ever stands in a document."""
 
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final, Literal
@@ -83,10 +83,21 @@ class S3Connection(Model):
     """Secret with the keys `accessKey` and `secretKey`; without it AWS's own chain: environment, profile, pod identity."""
 
 
-class Connection(Model):
-    """A named connection: one of `kafka`, `s3`."""
+class JdbcConnection(Model):
+    """A database by JDBC. PostgreSQL's driver is there; another's must be on the class path."""
 
-    one_of: ClassVar = ("kafka", "s3")
+    url: Text
+    """Where it is, without credentials: `jdbc:postgresql://shop:5432/orders`."""
+    secret_ref: SecretRef | None = None
+    """Secret with the keys `username` and `password`."""
+    properties: Options = Field(default_factory=dict)
+    """Properties of the database's driver, such as `sslmode`."""
+
+
+class Connection(Model):
+    """A named connection: one of `kafka`, `s3`, `jdbc`."""
+
+    one_of: ClassVar = ("kafka", "s3", "jdbc")
 
     name: Identifier
     """Name by which sources and sinks refer to it."""
@@ -94,6 +105,8 @@ class Connection(Model):
     """A Kafka cluster."""
     s3: S3Connection | None = None
     """An S3-compatible store."""
+    jdbc: JdbcConnection | None = None
+    """A database."""
 
     @property
     def secrets(self) -> tuple[str, ...]:

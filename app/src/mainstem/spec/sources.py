@@ -18,6 +18,7 @@ from mainstem.spec.base import (
 )
 from mainstem.spec.delta import DeltaSource
 from mainstem.spec.kafkasource import KafkaSource
+from mainstem.spec.static import StaticSource
 
 
 FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
@@ -48,65 +49,6 @@ class RateSource(Model):
 
     rows_per_second: PositiveInt = 1
     """Rows made each second."""
-
-
-class CsvTable(Model):
-    """A CSV file or folder."""
-
-    path: Text
-    """File or folder."""
-    header: bool = False
-    """The first line of each file names the columns."""
-    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
-    """Columns as DDL; without it every column is a STRING."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's CSV reader."""
-
-
-class JsonTable(Model):
-    """A file or folder of JSON lines."""
-
-    path: Text
-    """File or folder."""
-    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
-    """Columns as DDL; without it Spark infers them at each start."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's JSON reader."""
-
-
-class ColumnarTable(Model):
-    """A Parquet or ORC file or folder; it brings its own schema."""
-
-    path: Text
-    """File or folder."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's reader."""
-
-
-class DeltaTable(Model):
-    """A Delta table."""
-
-    path: Text
-    """Folder of the table."""
-    version: Annotated[int, Field(ge=0, le=2**53)] | None = None
-    """This version of the table; without it the newest at the time of each batch."""
-
-
-class StaticSource(Model):
-    """A side input that does not stream: one of `csv`, `json`, `orc`, `parquet`, `delta`."""
-
-    one_of: ClassVar = ("csv", "json", "orc", "parquet", "delta")
-
-    csv: CsvTable | None = None
-    """CSV files."""
-    json_: Annotated[JsonTable | None, Field(alias="json")] = None
-    """JSON lines."""
-    orc: ColumnarTable | None = None
-    """ORC files."""
-    parquet: ColumnarTable | None = None
-    """Parquet files."""
-    delta: DeltaTable | None = None
-    """A Delta table."""
 
 
 class JsonDecode(Model):

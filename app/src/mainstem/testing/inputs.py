@@ -34,7 +34,7 @@ class Given(Reader):
     """
 
     def __init__(self, folder: Path, schemas: Mapping[str, str], tables: Mapping[str, Sequence[Row]]) -> None:
-        super().__init__({})
+        super().__init__({}, {})
         self._folder = folder
         self._schemas = schemas
         self._tables = tables

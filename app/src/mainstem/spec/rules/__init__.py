@@ -15,6 +15,7 @@ from mainstem.spec.rules import (
     places,
     references,
     relations,
+    tables,
     templates,
 )
 from mainstem.spec.rules.context import Context
@@ -34,6 +35,7 @@ NAMING: tuple[Rule, ...] = (
     connections.servers,
     connections.endpoints,
     kafka.security,
+    connections.databases,
     owned.options,
     owned.client_properties,
     owned.spark_conf,
@@ -58,6 +60,7 @@ MEANING: tuple[Rule, ...] = (
     kafka.bounds,
     kafka.limits,
     relations.files,
+    tables.versions,
     relations.watermarks,
     relations.occurrences,
     relations.dead_letters,

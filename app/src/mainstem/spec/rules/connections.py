@@ -37,6 +37,14 @@ def endpoints(context: Context) -> Iterator[Problem]:
             yield context.problem(path, message, "InvalidAddress")
 
 
+def databases(context: Context) -> Iterator[Problem]:
+    """The address of a database is one of JDBC."""
+    for index, connection in enumerate(context.spec.connections):
+        if connection.jdbc and not connection.jdbc.url.startswith("jdbc:"):
+            message = f"{show(connection.jdbc.url)} does not begin with jdbc:, as jdbc:postgresql://host/database does"
+            yield context.problem(("connections", index, "jdbc", "url"), message, "InvalidAddress")
+
+
 def _is_endpoint(text: str) -> bool:
     try:
         url = urlsplit(text)

@@ -60,6 +60,8 @@ _DELTA_SOURCE: Final = {
 }
 _CSV_TABLE: Final = {"path": "path", "header": "header"}
 _TABLE: Final = {"path": "path"}
+_JDBC_TABLE: Final = {"url": "the connection's url", "dbtable": "table", "query": "query", "user": "the connection's secretRef"}  # fmt: skip
+_JDBC: Final = {"url": "url", "dbtable": "", "query": "", "user": "secretRef"}
 _WRITER: Final = {
     "path": "path",
     "checkpointlocation": "checkpoints",
@@ -141,6 +143,7 @@ _SECRET_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_URL_PASSWORD: Final = re.compile(r"[?&;](user|password)=", re.IGNORECASE)
 _USER_INFO: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
 
 
@@ -186,7 +189,7 @@ def secrets(context: Context) -> Iterator[Problem]:
                 message = f"{key} is a credential; it comes from a secret or the environment, never from the document"
                 yield context.problem((*path, key), message, "SecretInDocument", key=True)
     for path, text in _urls(context):
-        if _USER_INFO.search(text):
+        if _USER_INFO.search(text) or _URL_PASSWORD.search(text):
             message = "the address holds a user name and password; credentials never stand in a document"
             yield context.problem(path, message, "SecretInDocument")
 
@@ -202,6 +205,8 @@ def _maps(context: Context) -> Iterator[Given]:
     for index, connection in enumerate(context.spec.connections):
         if connection.kafka:
             yield ("connections", index, "kafka", "properties"), connection.kafka.properties, _KAFKA_CLIENT
+        if connection.jdbc:
+            yield ("connections", index, "jdbc", "properties"), connection.jdbc.properties, _JDBC
     for index, source in enumerate(context.spec.sources):
         yield from _source_maps(("sources", index), source)
     for index, query in enumerate(context.spec.queries):
@@ -218,13 +223,10 @@ def _source_maps(at: Path, source: Source) -> Iterator[Given]:
         yield (*at, "delta", "options"), source.delta.options, _DELTA_SOURCE
     if source.decode and source.decode.json_:
         yield (*at, "decode", "json", "options"), source.decode.json_.options, _JSON
-    if source.static and source.static.delta is None:
+    if source.static:
         kind = source.static.choice()
-        yield (
-            (*at, "static", kind, "options"),
-            source.static.member(kind).options,
-            _CSV_TABLE if kind == "csv" else _TABLE,
-        )
+        owned = {"csv": _CSV_TABLE, "jdbc": _JDBC_TABLE}.get(kind, _TABLE)
+        yield (*at, "static", kind, "options"), getattr(source.static.member(kind), "options", {}), owned
 
 
 def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
@@ -241,3 +243,5 @@ def _urls(context: Context) -> Iterator[tuple[Path, str]]:
     for index, connection in enumerate(context.spec.connections):
         if connection.s3 and connection.s3.endpoint:
             yield ("connections", index, "s3", "endpoint"), connection.s3.endpoint
+        if connection.jdbc:
+            yield ("connections", index, "jdbc", "url"), connection.jdbc.url

@@ -108,10 +108,8 @@ def paths(context: Context) -> Iterator[tuple[Path, str]]:
     for index, source in enumerate(context.spec.sources):
         if streamed := source.files or source.delta:
             yield ("sources", index, source.choice(), "path"), streamed.path
-        if source.static:
-            kind = source.static.choice()
-            table = source.static.member(kind)
-            yield ("sources", index, "static", kind, "path"), table.path
+        if source.static and source.static.path is not None:
+            yield ("sources", index, "static", source.static.choice(), "path"), source.static.path
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
             target = sink.parquet or sink.delta

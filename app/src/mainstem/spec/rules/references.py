@@ -43,25 +43,28 @@ def relation_names(context: Context) -> Iterator[Problem]:
 
 
 def connections(context: Context) -> Iterator[Problem]:
-    """A Kafka source or sink names a Kafka connection."""
+    """What is read or written through a connection names one of the right kind."""
     kinds = {connection.name: connection.choice() for connection in reversed(context.spec.connections)}
-    uses: list[tuple[Path, str]] = [
-        (("sources", index, "kafka", "connection"), source.kafka.connection)
-        for index, source in enumerate(context.spec.sources)
-        if source.kafka
-    ] + [
-        (("queries", index, "to", at, "kafka", "connection"), sink.kafka.connection)
-        for index, query in enumerate(context.spec.queries)
-        for at, sink in enumerate(query.to)
-        if sink.kafka
-    ]
-    for path, name in uses:
+    for path, kind, name in _uses(context):
         if name not in kinds:
             message = f"no connection is called {name!r}{did_you_mean(name, list(kinds))}"
             yield context.problem(path, message, "UnknownConnection")
-        elif kinds[name] != "kafka":
-            message = f"the connection {name!r} is of kind {kinds[name]}, a kafka connection is needed"
+        elif kinds[name] != kind:
+            message = f"the connection {name!r} is of kind {kinds[name]}, a {kind} connection is needed"
             yield context.problem(path, message, "WrongConnection")
+
+
+def _uses(context: Context) -> Iterator[tuple[Path, str, str]]:
+    """Where a connection is named, of which kind it must be, and its name."""
+    for index, source in enumerate(context.spec.sources):
+        if source.kafka:
+            yield ("sources", index, "kafka", "connection"), "kafka", source.kafka.connection
+        if source.static and source.static.jdbc:
+            yield ("sources", index, "static", "jdbc", "connection"), "jdbc", source.static.jdbc.connection
+    for index, query in enumerate(context.spec.queries):
+        for at, sink in enumerate(query.to):
+            if sink.kafka:
+                yield ("queries", index, "to", at, "kafka", "connection"), "kafka", sink.kafka.connection
 
 
 def query_relations(context: Context) -> Iterator[Problem]:

@@ -1,0 +1,28 @@
+"""What Spark's JDBC reader and writer are told."""
+
+from mainstem import secrets
+from mainstem.spec.connections import JdbcConnection
+from mainstem.spec.static import JdbcTable
+
+
+def options(connection: JdbcConnection) -> dict[str, str]:
+    """How to reach the database: its address, the driver's properties, the credentials of the secret.
+
+    Raises:
+        NotReady: `SecretNotFound`.
+    """
+    known = dict(connection.properties) | {"url": connection.url}
+    if connection.secret_ref is None:
+        return known
+    name = connection.secret_ref.name
+    return known | {"user": secrets.value(name, "username"), "password": secrets.value(name, "password")}
+
+
+def source_options(table: JdbcTable, connection: JdbcConnection) -> dict[str, str]:
+    """The options of Spark's JDBC reader.
+
+    Raises:
+        NotReady: `SecretNotFound`.
+    """
+    what = {"dbtable": table.table} if table.table is not None else {"query": table.query or ""}
+    return dict(table.options) | options(connection) | what

@@ -1,0 +1,33 @@
+"""Secrets: folders of files, as Kubernetes mounts them; never in a document, a property or a log."""
+
+import os
+from pathlib import Path
+
+from mainstem import names
+from mainstem.errors import NotReady
+
+
+def value(secret: str, key: str) -> str:
+    """One value: the content of `$MAINSTEM_SECRETS/<secret>/<key>`, without a trailing newline.
+
+    Raises:
+        NotReady: `SecretNotFound`, naming the file that was looked for, never a value.
+    """
+    file = _file(secret, key)
+    try:
+        return file.read_text(encoding="utf-8").rstrip("\r\n")
+    except OSError as error:
+        raise NotReady(
+            f"the secret {secret!r} has no readable file {file}: {error.strerror}",
+            reason="SecretNotFound",
+            remedy=f"set {names.ENV_SECRETS} to the folder that holds {secret}/{key}",
+        ) from None
+
+
+def exists(secret: str, key: str) -> bool:
+    """Whether the secret has the key."""
+    return _file(secret, key).exists()
+
+
+def _file(secret: str, key: str) -> Path:
+    return Path(os.environ.get(names.ENV_SECRETS, "secrets")) / secret / key
