@@ -241,8 +241,8 @@ BAD: Final = [
     ),
     Bad(
         "field missing",
-        (("{connection: events, topic: dead-letters}", "{connection: events}"),),
-        ("58:18: spec.queries[2].to[0].kafka.topic: the field 'topic' is required [MissingField]",),
+        (("{connection: events, topic: dead-letters}", "{topic: dead-letters}"),),
+        ("58:18: spec.queries[2].to[0].kafka.connection: the field 'connection' is required [MissingField]",),
     ),
     Bad(
         "field missing in a list",
@@ -284,7 +284,7 @@ BAD: Final = [
         "two kinds of sink",
         (("console: {}", "console: {}\n          delta: {path: /t}"),),
         (
-            "62:11: spec.queries[3].to[0]: exactly one of kafka, delta, parquet, console must be given, found delta, console [NotExactlyOne]",
+            "62:11: spec.queries[3].to[0]: exactly one of kafka, delta, parquet, orc, csv, json, text, console, noop must be given, found delta, console [NotExactlyOne]",
         ),
     ),
     Bad(
@@ -415,14 +415,21 @@ BAD: Final = [
         ("40:12: spec.views[2].sql: 16444 characters are too long: at most 16384 allowed [OutOfRange]",),
     ),
     Bad(
-        "two sinks",
+        "nine sinks",
         (
             (
                 "          console: {}\n",
-                "          console: {}\n        - name: again\n          console: {}\n",
+                "          console: {}\n" + "        - {name: again, console: {}}\n" * 8,
             ),
         ),
-        ("62:9: spec.queries[3].to: 2 entries are too many: at most 1 allowed [OutOfRange]",),
+        ("62:9: spec.queries[3].to: 9 entries are too many: at most 8 allowed [OutOfRange]",),
+    ),
+    Bad(
+        "two sinks of one name",
+        (("          console: {}\n", "          console: {}\n        - {name: screen, noop: {}}\n"),),
+        (
+            "64:18: spec.queries[3].to[1].name: the name 'screen' is taken by an earlier entry of to [DuplicateName]",
+        ),
     ),
     Bad(
         "choice, near",
@@ -1118,14 +1125,14 @@ BAD: Final = [
         "folder of two writers",
         (("          console: {}\n", '          parquet: {path: "${lake}/archive/"}\n'),),
         (
-            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a Parquet folder has one writer [FolderShared]",
+            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a folder of files has one writer [FolderShared]",
         ),
     ),
     Bad(
         "folder of two writers, spelled differently",
         (("          console: {}\n", "          parquet: {path: s3a://lake/flights//x/../archive}\n"),),
         (
-            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a Parquet folder has one writer [FolderShared]",
+            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a folder of files has one writer [FolderShared]",
         ),
     ),
     Bad(
@@ -1467,7 +1474,7 @@ BAD: Final = [
         "Parquet in update mode",
         (("      from: enriched\n", "      from: enriched\n      outputMode: update\n"),),
         (
-            "44:19: spec.queries[0].outputMode: a Parquet folder can only be appended to, not written in update mode; use delta [OutputModeNotAllowed]",
+            "44:19: spec.queries[0].outputMode: a folder of parquet files can only be appended to, not written in update mode; use delta [OutputModeNotAllowed]",
         ),
     ),
     Bad(
@@ -1478,10 +1485,10 @@ BAD: Final = [
         ),
     ),
     Bad(
-        "merge in append mode",
-        (("      outputMode: update\n", ""),),
+        "merge in complete mode",
+        (("      outputMode: update\n", "      outputMode: complete\n"),),
         (
-            "52:56: spec.queries[1].to[0].delta.merge: merge upserts the rows that changed: outputMode: update, not append [OutputModeNotAllowed]",
+            "53:56: spec.queries[1].to[0].delta.merge: merge upserts rows that are new or changed, and complete replaces the table; use update [OutputModeNotAllowed]",
         ),
     ),
     Bad(
@@ -1519,13 +1526,13 @@ BAD: Final = [
             ("rowsPerSecond: 5", "rowsPerSecond: 0"),
             ("timeZone: UTC", "timeZone: Mars"),
             ("- name: ticks", "- name: Ticks"),
-            ("topic: dead-letters}", "topics: dead-letters}"),
+            ("{connection: events, topic: dead-letters}", "{connections: events, topic: dead-letters}"),
         ),
         (
             "22:13: spec.sources[2].name: 'Ticks' is not a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters [InvalidName]",
             "23:29: spec.sources[2].rate.rowsPerSecond: 0 is out of range: it must be 1 or more [OutOfRange]",
-            "58:18: spec.queries[2].to[0].kafka.topic: the field 'topic' is required [MissingField]",
-            "58:39: spec.queries[2].to[0].kafka.topics: unknown field 'topics'; did you mean 'topic'? [UnknownField]",
+            "58:18: spec.queries[2].to[0].kafka.connection: the field 'connection' is required [MissingField]",
+            "58:19: spec.queries[2].to[0].kafka.connections: unknown field 'connections'; did you mean 'connection'? [UnknownField]",
             "71:13: spec.timeZone: 'Mars' is no such time zone, use a name like UTC or Europe/Zurich [UnknownTimeZone]",
         ),
     ),

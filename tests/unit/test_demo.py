@@ -159,9 +159,9 @@ def test_samples_are_sound_and_differ_in_their_source_only() -> None:
     assert from_files.sources[0].decode == from_kafka.sources[0].decode
     assert from_files.sources[0].watermark == from_kafka.sources[0].watermark
     lake_folder, from_store = "build/demo/lake/", "s3a://lake/flights/"
-    sinks = [query.sink.model_dump_json() for query in from_files.queries]
+    sinks = [query.to[0].model_dump_json() for query in from_files.queries]
     assert [sink.replace(lake_folder, from_store) for sink in sinks] == [
-        query.sink.model_dump_json() for query in from_kafka.queries
+        query.to[0].model_dump_json() for query in from_kafka.queries
     ]
 
 

@@ -125,7 +125,7 @@ def test_parameters(text: str, filled: str) -> None:
 
 def test_override_wins_over_the_default() -> None:
     (document,) = read_text(BASE, overrides={"lake": "/tmp/lake"})
-    sink = document.pipeline.spec.queries[0].sink
+    sink = document.pipeline.spec.queries[0].to[0]
     assert sink.parquet is not None
     assert sink.parquet.path == "/tmp/lake/archive"
 

@@ -10,7 +10,7 @@ from mainstem.spec.base import seconds
 from mainstem.spec.connections import CREDENTIALS, KafkaConnection, KafkaSecurity, credentials_file
 from mainstem.spec.graph import Graph
 from mainstem.spec.kafkasource import KafkaSource, milliseconds
-from mainstem.spec.queries import KafkaSink
+from mainstem.spec.sinks import KafkaSink
 
 
 # Kafka's own defaults keep a query waiting for minutes before an unreachable broker is an error.
@@ -129,8 +129,9 @@ def _time(given: str | None) -> str | None:
 
 
 def sink_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]:
-    """The options of Spark's Kafka sink."""
-    return _prefixed(connection) | dict(sink.options) | {"topic": sink.topic}
+    """The options of Spark's Kafka sink: its producer repeats no record within one attempt, and keeps their order."""
+    options = {"kafka.enable.idempotence": "true"} | _prefixed(connection) | dict(sink.options)
+    return options | ({"topic": sink.topic} if sink.topic else {})
 
 
 def _prefixed(connection: KafkaConnection) -> dict[str, str]:

@@ -1,16 +1,19 @@
 """One query of the document, built and started."""
 
+import re
+
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import kafka
-from mainstem.build.sinks import writer
+from mainstem.build.batches import writer
 from mainstem.build.views import Builder
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.spec.graph import Graph
 from mainstem.spec.messages import nearest_of
 from mainstem.spec.queries import Query
+from mainstem.spec.yamltext import render_path
 
 
 def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter:
@@ -20,30 +23,29 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
 
     Raises:
         AnalysisException: Spark refuses the SQL or a path.
-        SpecInvalid: a key of a merge is no column of the query.
+        SpecInvalid: a column that a sink names is none of the query.
     """
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     frame = Builder(session, graph).relation(query.from_)
-    if unknown := _unknown_keys(graph, query, frame.columns):
+    if unknown := _unknown_columns(graph, query, frame.columns):
         raise SpecInvalid(unknown)
     return writer(frame, query, checkpoint(graph, query), kafka.connections(graph, session))
 
 
-def _unknown_keys(graph: Graph, query: Query, columns: list[str]) -> list[Problem]:
-    """Keys of a merge that the query does not have: Delta would say so in the first batch, behind a new table."""
-    merge = query.sink.delta.merge if query.sink.delta else None
-    at = f"spec.queries[{graph.spec.queries.index(query)}].to[0].delta.merge.keys"
+def _unknown_columns(graph: Graph, query: Query, columns: list[str]) -> list[Problem]:
+    """Columns that a sink names and the query does not have: some writers would say so in the first batch only."""
     known = {column.lower() for column in columns}
     return [
         Problem(
             0,
             0,
-            f"{at}[{index}]",
-            f"{query.from_!r} has no column {key!r}{nearest_of(key, columns)}",
+            render_path(("spec", "queries", graph.spec.queries.index(query), "to", place, *path)),
+            f"{query.from_!r} has no column {column!r}{nearest_of(column, columns)}",
             "UnknownColumn",
         )
-        for index, key in enumerate(merge.keys if merge else ())
-        if key.lower() not in known
+        for place, sink in enumerate(query.to)
+        for path, column in sink.columns()
+        if column.lower() not in known and not re.search(r"[.`]", column)  # a field within a column
     ]
 
 

@@ -1,56 +1,66 @@
-"""Sinks of the document as started writers."""
+"""Sinks of the document as started writers.
+
+A query with one sink that Spark has a streaming writer for uses that one. Any other query runs batch by batch, see
+`batches`, with the very same sinks of Spark's where there are such: so a table or folder knows the batches that it has,
+however many sinks stand beside it today.
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import kafka
-from mainstem.build.triggers import triggered
+from mainstem.build.records import records
 from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.queries import DeltaSink, KafkaSink, Query
+from mainstem.spec.sinks import DeltaSink, Sink
 
 
-def writer(
-    frame: DataFrame, query: Query, checkpoint: str, connections: dict[str, KafkaConnection]
-) -> DataStreamWriter:
-    """The writer of a query, ready to start.
+Connections = Mapping[str, KafkaConnection]
+"""Kafka connections by name."""
 
-    Args:
-        frame: the query's relation.
-        query: the query.
-        checkpoint: full path of its checkpoint.
-        connections: Kafka connections by name.
+
+@dataclass(frozen=True)
+class Native:
+    """A sink that Spark itself writes streams to.
+
+    Attributes:
+        format: its name.
+        options: what it is told.
+        partition_by: columns that partition it.
     """
-    sink = query.sink
+
+    format: str
+    options: dict[str, str]
+    partition_by: tuple[str, ...] = ()
+
+    def apply(self, writer: DataStreamWriter) -> DataStreamWriter:
+        """The writer, told of this sink."""
+        writer = writer.format(self.format).options(**self.options)
+        return writer.partitionBy(*self.partition_by) if self.partition_by else writer
+
+
+def native(sink: Sink, connections: Connections) -> Native | None:
+    """What Spark's streaming writer is told of a sink; None for one that it has no exact writer for."""
     if sink.kafka:
-        frame = _records(frame, sink.kafka)
-    result = frame.writeStream.queryName(query.name).outputMode(query.output_mode)
-    result = triggered(result, query).option("checkpointLocation", checkpoint)
-    if sink.kafka:
-        options = kafka.sink_options(sink.kafka, connections[sink.kafka.connection])
-        return result.format("kafka").options(**options)
+        return Native("kafka", kafka.sink_options(sink.kafka, connections[sink.kafka.connection]))
     if sink.delta and sink.delta.merge:
-        return result.foreachBatch(merger(sink.delta, f"{query.name}/{sink.name}"))
-    if target := sink.delta or sink.parquet:
-        result = result.format("delta" if sink.delta else "parquet").option("path", target.path)
-        result = result.options(**target.options)
-        return result.partitionBy(*target.partition_by) if target.partition_by else result
-    console = sink.console
-    if console is None:
-        raise ValueError(f"{query.name} has no sink")
-    return result.format("console").option("numRows", console.num_rows).option("truncate", console.truncate)
+        return None
+    if target := sink.folder:
+        return Native(sink.choice(), dict(target.options) | {"path": target.path}, target.partition_by or ())
+    if sink.console:
+        shown = {"numRows": str(sink.console.num_rows), "truncate": str(sink.console.truncate).lower()}
+        return Native("console", shown)
+    return Native("noop", {}) if sink.noop else None
 
 
-def _records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
-    value = F.to_json(F.struct(*(sink.value or frame.columns))).alias("value")
-    if sink.key is None:
-        return frame.select(value)
-    return frame.select(F.to_json(F.struct(*sink.key)).alias("key"), value)
+def shaped(frame: DataFrame, sink: Sink) -> DataFrame:
+    """The rows as the sink takes them: for Kafka records, for all others as they are."""
+    return records(frame, sink.kafka) if sink.kafka else frame
 
 
 def merger(sink: DeltaSink, name: str) -> Callable[[DataFrame, int], None]:

@@ -162,9 +162,10 @@ def _unwritable(folder: Path) -> str | None:
 def _topics(graph: Graph, connection: str) -> tuple[set[str], set[str]]:
     """Topics by name that are read, and those that are written, through a connection."""
     sources = [source.kafka for source in graph.spec.sources if source.kafka]
-    sinks = [query.sink.kafka for query in graph.spec.queries if query.sink.kafka]
+    sinks = [sink.kafka for query in graph.spec.queries for sink in query.to if sink.kafka]
     read = [{*(s.subscribe or ()), *(s.assign or ())} for s in sources if s.connection == connection]
-    return set().union(*read), {sink.topic for sink in sinks if sink.connection == connection}
+    written = {sink.topic for sink in sinks if sink.topic and sink.connection == connection}
+    return set().union(*read), written
 
 
 def _check_topics(
@@ -207,8 +208,9 @@ def _inputs(graph: Graph) -> Iterator[tuple[str, str]]:
 
 def _outputs(graph: Graph) -> Iterator[tuple[str, str]]:
     for query in graph.spec.queries:
-        if target := query.sink.delta or query.sink.parquet:
-            yield f"sink {query.sink.name!r} of query {query.name!r}", target.path
+        for sink in query.to:
+            if sink.folder:
+                yield f"sink {sink.name!r} of query {query.name!r}", sink.folder.path
 
 
 def _probe(location: Folder) -> None:

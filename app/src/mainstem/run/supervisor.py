@@ -205,11 +205,15 @@ class Supervisor:
     def _prepare(self, run: _Run) -> None:
         checkpoint = build.checkpoint(self._graph, run.query)
         sweep.clear_stillborn(run.session, checkpoint)
-        if run.query.sink.parquet:
-            removed = sweep.prepare(run.session, run.query.sink.parquet.path, checkpoint)
-            if removed:
+        for sink in run.query.to:
+            if sink.files is None:
+                continue
+            if removed := sweep.prepare(run.session, sink.files.path, checkpoint, sink.choice()):
                 self._log.info(
-                    "removed files of an unfinished batch", query=run.query.name, files=len(removed)
+                    "removed files of an unfinished batch",
+                    query=run.query.name,
+                    sink=sink.name,
+                    files=len(removed),
                 )
 
     def _take_events(self) -> None:

@@ -1,4 +1,4 @@
-"""What a driver that died has left: files of unfinished batches in a Parquet folder, and a first plan half written.
+"""What a driver that died has left: files of unfinished batches in a sink's folder, and a first plan half written.
 
 Spark's file sink logs a batch's files in `_spark_metadata` once the batch is complete, and Spark's readers go by that
 log. A driver that dies in a batch leaves files that no log names; readers of the bare folder see their rows twice once
@@ -18,15 +18,27 @@ from mainstem.run.hadoop import FileInfo, Folder
 
 
 LOG: Final = "_spark_metadata"
-# ManifestFileCommitProtocol.newTaskTempFile: part-<split>-<uuid>-c<count>.<codec>.parquet
-_DATA_FILE: Final = re.compile(
-    r"/part-\d{5,}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[.-]c\d{3,}[\w.]*\.parquet$"
-)
+# ManifestFileCommitProtocol.newTaskTempFile: part-<split>-<uuid>-c<count> and what the format puts behind it.
+_STEM: Final = r"/part-\d{5,}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[.-]c\d{3,}"
+_CODEC: Final = r"(\.(?!crc$|tmp$)[a-z0-9]+)?$"
+_DATA_FILE: Final = {
+    "parquet": re.compile(rf"{_STEM}[\w.]*\.parquet$"),
+    "orc": re.compile(rf"{_STEM}[\w.]*\.orc$"),
+    "csv": re.compile(rf"{_STEM}\.csv{_CODEC}"),
+    "json": re.compile(rf"{_STEM}\.json{_CODEC}"),
+    "text": re.compile(rf"{_STEM}\.txt{_CODEC}"),
+}
 _SKEW_MS: Final = 2_000  # file systems that keep whole seconds
 
 
-def prepare(session: SparkSession, folder: str, checkpoint: str) -> list[str]:
-    """Make a Parquet folder fit for its query to start, and return the files that were removed.
+def prepare(session: SparkSession, folder: str, checkpoint: str, kind: str = "parquet") -> list[str]:
+    """Make a folder of files fit for its query to start, and return the files that were removed.
+
+    Args:
+        session: the query's session.
+        folder: what the sink writes.
+        checkpoint: the query's.
+        kind: the format of the files.
 
     Raises:
         NotReady: `SinkFolderTaken`: the checkpoint is fresh and the folder holds data, or the folder's log is ahead of
@@ -36,11 +48,11 @@ def prepare(session: SparkSession, folder: str, checkpoint: str) -> list[str]:
     planned = _newest(offsets)
     if not target.exists():
         return []
-    _refuse_foreign(target, folder, planned)
+    _refuse_foreign(target, folder, planned, kind)
     if planned is None or _newest(Folder(session, checkpoint) / "commits") == planned:
         return []
     since = (offsets / str(planned)).modified() - _SKEW_MS
-    leftovers = unlogged(target.files(), _logged(session, target), since, target.qualified())
+    leftovers = unlogged(target.files(), _logged(session, target), since, target.qualified(), kind)
     for path in leftovers:
         Folder(session, path).delete()
     return leftovers
@@ -61,7 +73,9 @@ def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
     return leftovers
 
 
-def unlogged(files: Iterable[FileInfo], logged: Iterable[str], since: int, folder: str) -> list[str]:
+def unlogged(
+    files: Iterable[FileInfo], logged: Iterable[str], since: int, folder: str, kind: str = "parquet"
+) -> list[str]:
     """The data files of a folder that no log entry names and that are not older than `since`; pure.
 
     Args:
@@ -69,6 +83,7 @@ def unlogged(files: Iterable[FileInfo], logged: Iterable[str], since: int, folde
         logged: what the sink's log names, in any spelling of the folder.
         since: milliseconds since 1970.
         folder: the sink's folder, spelled as in `files`. A table of its own below it is another writer's.
+        kind: the format of the files.
     """
     listed = list(files)
     known = {_name(path) for path in logged}
@@ -77,7 +92,7 @@ def unlogged(files: Iterable[FileInfo], logged: Iterable[str], since: int, folde
         file.path
         for file in listed
         if file.modified >= since
-        and _DATA_FILE.search(file.path)
+        and _DATA_FILE[kind].search(file.path)
         and _name(file.path) not in known
         and not file.path.startswith(foreign)
     )
@@ -105,11 +120,11 @@ def _logged(session: SparkSession, target: Folder) -> list[str]:
     return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
 
 
-def _refuse_foreign(target: Folder, folder: str, planned: int | None) -> None:
+def _refuse_foreign(target: Folder, folder: str, planned: int | None, kind: str) -> None:
     """Raise where the folder's data is not of this checkpoint: its log is ahead, or there is no batch yet and data."""
     logged = _newest(target / LOG)
     if planned is None:
-        foreign = logged is not None or any(file.path.endswith(".parquet") for file in target.files())
+        foreign = logged is not None or any(_is_data(file.path, kind) for file in target.files())
     else:
         foreign = logged is not None and logged > planned
     if foreign:
@@ -118,6 +133,12 @@ def _refuse_foreign(target: Folder, folder: str, planned: int | None) -> None:
             reason="SinkFolderTaken",
             remedy="give the sink a new path, or go on from the checkpoint that wrote it",
         )
+
+
+def _is_data(path: str, kind: str) -> bool:
+    """Whoever has written it, with whatever codec."""
+    ending = ".txt" if kind == "text" else f".{kind}"
+    return _name(path).endswith(ending) or f"{ending}." in _name(path)
 
 
 def _newest(log: Folder) -> int | None:

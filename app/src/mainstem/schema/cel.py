@@ -16,6 +16,7 @@ from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, St
 from mainstem.spec.queries import Query
 from mainstem.spec.rules import kafka
 from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
+from mainstem.spec.sinks import FILE_FORMATS
 from mainstem.spec.sources import FilesSource, Source
 from mainstem.spec.static import DeltaTable
 
@@ -47,6 +48,7 @@ _CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
 _SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && q.checkpoint.generation == o.checkpoint.generation"
 _BOUNDED: Final = " || ".join(f"has(self.{key})" for key in kafka.ENDS["ending"])
 _MERGE: Final = "t, has(t.delta) && has(t.delta.merge)"
+_FILES: Final = " || ".join(f"has(t.{kind})" for kind in FILE_FORMATS)
 
 
 RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
@@ -171,18 +173,18 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
     ),
     Query: (
         Rule(
-            "self.outputMode == 'append' || !self.to.exists(t, has(t.parquet))",
-            "a Parquet folder can only be appended to; use delta",
+            f"self.outputMode == 'append' || !self.to.exists(t, {_FILES})",
+            "a folder of files can only be appended to; use delta",
             ".outputMode",
         ),
         Rule(
-            f"self.outputMode != 'update' || self.to.all(t, !has(t.delta)) || self.to.exists({_MERGE})",
+            "self.outputMode != 'update' || self.to.all(t, !has(t.delta) || has(t.delta.merge))",
             "Delta has no update mode; give the sink merge: {keys: [...]} to upsert",
             ".outputMode",
         ),
         Rule(
-            f"self.outputMode == 'update' || !self.to.exists({_MERGE})",
-            "merge upserts the rows that changed: outputMode: update",
+            f"self.outputMode != 'complete' || !self.to.exists({_MERGE})",
+            "merge upserts rows that are new or changed; complete replaces the table",
             ".outputMode",
         ),
         Rule(

@@ -1,83 +1,15 @@
-"""What runs: queries with their sinks, triggers, pools and checkpoints."""
+"""What runs: queries with their triggers, pools and checkpoints."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from mainstem.spec.base import LIST_MAP, Columns, Identifier, Label, Model, Options, Text
+from mainstem.spec.base import LIST_MAP, Identifier, Label, Model
+from mainstem.spec.sinks import Sink
 from mainstem.spec.triggers import AsyncProgressTracking, Trigger
 
 
-class KafkaSink(Model):
-    """Records to a topic, at least once: after a failure the last batch may be written again."""
-
-    connection: Identifier
-    """Name of the Kafka connection."""
-    topic: Text
-    """Topic that every row goes to."""
-    key: Columns | None = None
-    """Columns whose JSON object is the record's key; without it the key is null."""
-    value: Columns | None = None
-    """Columns whose JSON object is the record's value; without it all columns."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's Kafka sink."""
-
-
-class Merge(Model):
-    """Upsert by keys: a row replaces the row of the table that has equal keys."""
-
-    keys: Columns
-    """Columns that identify a row."""
-
-
-class DeltaSink(Model):
-    """A Delta table, exactly once: each batch is at most one version of the table."""
-
-    path: Text
-    """Folder of the table; made by the first batch when it does not exist."""
-    partition_by: Columns | None = None
-    """Columns that partition a table made here."""
-    merge: Merge | None = None
-    """Upsert in place of append; the way to write `outputMode: update`."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Delta's writer; not with `merge`."""
-
-
-class ParquetSink(Model):
-    """Parquet files in a folder of their own, exactly once."""
-
-    path: Text
-    """Folder; it must be empty, or this query's own, when the query first starts."""
-    partition_by: Columns | None = None
-    """Columns that become folders."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's Parquet writer."""
-
-
-class ConsoleSink(Model):
-    """Rows on the standard output, for a first look."""
-
-    num_rows: Annotated[int, Field(ge=1, le=10_000)] = 20
-    """At most so many rows a batch."""
-    truncate: bool = True
-    """Cut long values."""
-
-
-class Sink(Model):
-    """Where rows go: one of `kafka`, `delta`, `parquet`, `console`."""
-
-    one_of: ClassVar = ("kafka", "delta", "parquet", "console")
-
-    name: Identifier
-    """Name of the sink within its query."""
-    kafka: KafkaSink | None = None
-    """A Kafka topic."""
-    delta: DeltaSink | None = None
-    """A Delta table."""
-    parquet: ParquetSink | None = None
-    """A folder of Parquet files."""
-    console: ConsoleSink | None = None
-    """The standard output."""
+MAX_SINKS: Final = 8
 
 
 class Pool(Model):
@@ -106,7 +38,7 @@ class Checkpoint(Model):
 
 
 class Query(Model):
-    """A relation, written to a sink for ever, or until all that is available has been read."""
+    """A relation, written to its sinks for ever, or until all that is available has been read."""
 
     name: Label
     """Name of the query, of its pool and, unless `checkpoint.id` says otherwise, of its checkpoint."""
@@ -114,8 +46,8 @@ class Query(Model):
     """Source or view that is written."""
     output_mode: Literal["append", "update", "complete"] = "append"
     """`append`: each row once, when it is final. `update`: rows that changed. `complete`: the whole result."""
-    to: Annotated[tuple[Sink, ...], Field(min_length=1, max_length=1, json_schema_extra=LIST_MAP)]
-    """The sink; a list, because a query will be able to write several."""
+    to: Annotated[tuple[Sink, ...], Field(min_length=1, max_length=MAX_SINKS, json_schema_extra=LIST_MAP)]
+    """The sinks. Where there are several, each batch is computed once and written to one after the other."""
     trigger: Trigger | None = None
     """When a batch starts."""
     async_progress_tracking: AsyncProgressTracking | None = None
@@ -128,11 +60,6 @@ class Query(Model):
     """State of stateful operators."""
     checkpoint: Checkpoint = Field(default_factory=Checkpoint)
     """Checkpoint to go on from."""
-
-    @property
-    def sink(self) -> Sink:
-        """The sink that the query writes."""
-        return self.to[0]
 
     @property
     def checkpoint_path(self) -> str:

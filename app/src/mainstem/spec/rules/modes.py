@@ -4,30 +4,34 @@ from collections.abc import Iterator
 
 from mainstem.errors import Problem
 from mainstem.spec.rules.context import Context
+from mainstem.spec.sinks import Sink
 from mainstem.spec.sql import orders
 from mainstem.spec.sqltext import order_by
+from mainstem.spec.yamltext import Path
 
 
 def sinks(context: Context) -> Iterator[Problem]:
-    """What a sink can write: Parquet appends; Delta appends, replaces, or merges; Kafka and console take all."""
+    """What a sink can write: files append; Delta appends, replaces, or merges; the others take all."""
     for index, query in enumerate(context.spec.queries):
-        mode, sink, path = query.output_mode, query.sink, ("queries", index, "outputMode")
-        if sink.parquet and mode != "append":
-            message = f"a Parquet folder can only be appended to, not written in {mode} mode; use delta"
-            yield context.problem(path, message, "OutputModeNotAllowed")
-        elif sink.delta and mode == "update" and sink.delta.merge is None:
-            message = "Delta has no update mode; give the sink merge: {keys: [...]} to upsert"
-            yield context.problem(path, message, "MergeNeeded")
-        elif sink.delta and sink.delta.merge and mode != "update":
-            message = f"merge upserts the rows that changed: outputMode: update, not {mode}"
-            yield context.problem(
-                ("queries", index, "to", 0, "delta", "merge"), message, "OutputModeNotAllowed"
-            )
-        elif sink.delta and sink.delta.merge and sink.delta.options:
-            message = "options go to Delta's streaming writer, which a merge does not use"
-            yield context.problem(
-                ("queries", index, "to", 0, "delta", "options"), message, "OptionsNotAllowed"
-            )
+        for place, sink in enumerate(query.to):
+            at: Path = ("queries", index, "to", place)
+            yield from _sink(context, at, query.output_mode, sink)
+
+
+def _sink(context: Context, at: Path, mode: str, sink: Sink) -> Iterator[Problem]:
+    delta, path = sink.delta, (*at[:2], "outputMode")
+    if sink.files and mode != "append":
+        message = f"a folder of {sink.choice()} files can only be appended to, not written in {mode} mode; use delta"
+        yield context.problem(path, message, "OutputModeNotAllowed")
+    elif delta and mode == "update" and delta.merge is None:
+        message = "Delta has no update mode; give the sink merge: {keys: [...]} to upsert"
+        yield context.problem(path, message, "MergeNeeded")
+    elif delta and delta.merge and mode == "complete":
+        message = "merge upserts rows that are new or changed, and complete replaces the table; use update"
+        yield context.problem((*at, "delta", "merge"), message, "OutputModeNotAllowed")
+    elif delta and delta.merge and delta.options:
+        message = "options go to Delta's streaming writer, which a merge does not use"
+        yield context.problem((*at, "delta", "options"), message, "OptionsNotAllowed")
 
 
 def aggregation(context: Context) -> Iterator[Problem]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.spec.queries import Sink
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.places import paths
+from mainstem.spec.sinks import Sink
 from mainstem.spec.sources import Source
 from mainstem.spec.yamltext import Path
 
@@ -234,8 +234,8 @@ def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
         yield (*at, "kafka", "options"), sink.kafka.options, _KAFKA_SINK
     if sink.delta:
         yield (*at, "delta", "options"), sink.delta.options, _WRITER
-    if sink.parquet:
-        yield (*at, "parquet", "options"), sink.parquet.options, _WRITER
+    if sink.files:
+        yield (*at, sink.choice(), "options"), sink.files.options, _WRITER
 
 
 def _urls(context: Context) -> Iterator[tuple[Path, str]]:

@@ -8,6 +8,7 @@ from typing import Final
 from mainstem.errors import Problem
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.context import Context
+from mainstem.spec.sinks import Sink
 from mainstem.spec.yamltext import Path
 
 
@@ -37,18 +38,20 @@ def checkpoints(context: Context) -> Iterator[Problem]:
 
 
 def sinks(context: Context) -> Iterator[Problem]:
-    """A Parquet folder has one writing query, no folder lies in another, and none is what the query reads or its checkpoints."""
+    """A folder of files has one writer, a table one of each query, no folder lies in another, and none is what the query
+    reads or its checkpoints.
+    """
     checkpoints = normal(context.spec.checkpoints.location)
-    earlier: list[tuple[Query, str]] = []
+    earlier: list[tuple[Query, Sink, str]] = []
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
-            target = sink.parquet or sink.delta
+            target = sink.folder
             if target is None:
                 continue
             path: Path = ("queries", index, "to", place, sink.choice(), "path")
             folder = normal(target.path)
-            yield from _apart(context, path, query, folder, earlier)
-            earlier.append((query, folder))
+            yield from _apart(context, path, (query, sink, folder), earlier)
+            earlier.append((query, sink, folder))
             if within(folder, checkpoints):
                 message = "lies within checkpoints.location; keep them apart"
                 yield context.problem(path, message, "FolderInCheckpoints")
@@ -63,18 +66,26 @@ def sinks(context: Context) -> Iterator[Problem]:
 
 
 def _apart(
-    context: Context, path: Path, query: Query, folder: str, earlier: list[tuple[Query, str]]
+    context: Context, path: Path, own: tuple[Query, Sink, str], earlier: list[tuple[Query, Sink, str]]
 ) -> Iterator[Problem]:
-    for other, taken in earlier:
+    query, sink, folder = own
+    for other, written, taken in earlier:
         if folder == taken:
-            if other.name != query.name and (query.sink.parquet or other.sink.parquet):
+            if other.name == query.name:
+                # A table keeps the batches that it has by the query's id: the second sink's would count as written.
                 message = (
-                    f"the query {other.name!r} writes this folder already; a Parquet folder has one writer"
+                    f"the sink {written.name!r} writes this folder already; a query writes a folder once"
+                )
+                yield context.problem(path, message, "FolderShared")
+                return
+            if sink.files or written.files:
+                message = (
+                    f"the query {other.name!r} writes this folder already; a folder of files has one writer"
                 )
                 yield context.problem(path, message, "FolderShared")
                 return
         elif within(folder, taken) or within(taken, folder):
-            # VACUUM of a Delta table, and every reader of a Parquet folder, take what lies below as their own.
+            # VACUUM of a Delta table, and every reader of a folder of files, take what lies below as their own.
             message = f"one of this folder and that of the query {other.name!r} lies within the other; keep them apart"
             yield context.problem(path, message, "FolderShared")
             return
@@ -112,9 +123,8 @@ def paths(context: Context) -> Iterator[tuple[Path, str]]:
             yield ("sources", index, "static", source.static.choice(), "path"), source.static.path
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
-            target = sink.parquet or sink.delta
-            if target:
-                yield ("queries", index, "to", place, sink.choice(), "path"), target.path
+            if sink.folder:
+                yield ("queries", index, "to", place, sink.choice(), "path"), sink.folder.path
 
 
 def normal(path: str) -> str:

@@ -19,6 +19,7 @@ def duplicate_names(context: Context) -> Iterator[Problem]:
         (("views",), spec.views),
         (("queries",), spec.queries),
         (("imagePullSecrets",), spec.image_pull_secrets),
+        *((("queries", index, "to"), query.to) for index, query in enumerate(spec.queries)),
     ]
     for path, items in lists:
         seen: set[str] = set()

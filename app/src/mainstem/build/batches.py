@@ -1,0 +1,123 @@
+"""Queries that run batch by batch: several sinks, or one that Spark has no exact streaming writer for.
+
+A batch is computed once and kept, then written to one sink after the other. A batch that failed, or whose driver died,
+is planned with the same input and runs again: a sink that has it already passes over it. Delta and folders of files do
+so by Spark's own sinks, which keep the batch's number with the rows; Kafka repeats it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mainstem.build.sinks import Connections, Native, merger, native, shaped
+from mainstem.build.triggers import triggered
+from mainstem.spec.queries import Query
+from mainstem.spec.sinks import Sink
+
+
+BatchWriter = Callable[[DataFrame, int], None]
+"""Writes one batch, given with its number; at most once, if the sink can."""
+
+_MOST_PARTITIONS: Final = 1_000_000
+
+
+def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connections) -> DataStreamWriter:
+    """The writer of a query, ready to start.
+
+    Args:
+        frame: the query's relation.
+        query: the query.
+        checkpoint: full path of its checkpoint.
+        connections: connections by name.
+    """
+    alone = query.to[0] if len(query.to) == 1 else None
+    told = native(alone, connections) if alone else None
+    stream = (shaped(frame, alone) if alone and told else frame).writeStream
+    stream = stream.queryName(query.name).outputMode(query.output_mode)
+    stream = triggered(stream, query).option("checkpointLocation", checkpoint)
+    if told:
+        return told.apply(stream)
+    session = frame.sparkSession
+    return stream.foreachBatch(
+        in_turn([batch_writer(session, query, sink, connections) for sink in query.to])
+    )
+
+
+def in_turn(writers: Sequence[BatchWriter]) -> BatchWriter:
+    """Writes a batch with one writer after the other; where there are several, it is computed once."""
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        if len(writers) == 1:
+            writers[0](batch, batch_id)
+            return
+        kept = _kept(batch)
+        try:
+            for each in writers:
+                each(kept, batch_id)
+        finally:
+            kept.unpersist()
+
+    return write
+
+
+def _kept(batch: DataFrame) -> DataFrame:
+    """The batch, computed wholly, so that no sink depends on what another one reads of it.
+
+    Spark 4.2 cannot read a kept plan that comes sorted by a column renamed since, that of `max(text)` say. Coalescing
+    to more partitions than there are moves no row, and forgets the order.
+    """
+    kept = batch.coalesce(_MOST_PARTITIONS).persist()
+    kept.count()
+    return kept
+
+
+def batch_writer(session: SparkSession, query: Query, sink: Sink, connections: Connections) -> BatchWriter:
+    """The writer of one sink's batches."""
+    if sink.delta and sink.delta.merge:
+        return merger(sink.delta, f"{query.name}/{sink.name}")
+    told = native(sink, connections)
+    if told is None:
+        raise ValueError(f"{query.name} has no sink {sink.name}")
+    if sink.folder:
+        return _spark_sink(session, told, query.output_mode)
+    return _plain(sink, told)
+
+
+def _plain(sink: Sink, told: Native) -> BatchWriter:
+    """A writer that keeps no account of batches."""
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        if sink.console:
+            jvm: Any = batch.sparkSession._jvm  # noqa: SLF001
+            jvm.System.out.println(f"Batch: {batch_id}")
+        shaped(batch, sink).write.format(told.format).options(**told.options).mode(
+            "overwrite" if sink.noop else "append"
+        ).save()
+
+    return write
+
+
+def _spark_sink(session: SparkSession, told: Native, mode: str) -> BatchWriter:
+    """Spark's own streaming sink, given batches by hand: it passes over those that its log or table has already."""
+    jvm: Any = session._jvm  # noqa: SLF001
+    kind = jvm.org.apache.spark.sql.execution.datasources.DataSource
+    to_scala = jvm.org.apache.spark.api.python.PythonUtils
+    sink = kind(
+        session._jsparkSession,  # noqa: SLF001
+        told.format,
+        getattr(kind, "$lessinit$greater$default$3")(),
+        getattr(kind, "$lessinit$greater$default$4")(),
+        to_scala.toSeq(list(told.partition_by)),
+        getattr(kind, "$lessinit$greater$default$6")(),
+        to_scala.toScalaMap(told.options),
+        getattr(kind, "$lessinit$greater$default$8")(),
+        getattr(kind, "$lessinit$greater$default$9")(),
+    ).createSink(_mode(jvm, mode))
+    return lambda batch, batch_id: sink.addBatch(batch_id, batch._jdf)  # noqa: SLF001
+
+
+def _mode(jvm: Any, mode: str) -> Any:
+    modes = jvm.org.apache.spark.sql.streaming.OutputMode
+    return {"append": modes.Append, "update": modes.Update, "complete": modes.Complete}[mode]()

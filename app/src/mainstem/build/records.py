@@ -1,0 +1,54 @@
+"""Rows as Kafka's records: value, key, topic and headers."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import BinaryType, MapType
+
+from mainstem.spec.sinks import KafkaSink
+
+
+def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
+    """The columns that Spark's Kafka sink takes: `value`, and as far as the document has them `key`, `topic`, `headers`."""
+    value = _bare(frame, sink.value_column) if sink.value_column else _json(sink.value or ("*",))
+    columns = [value.alias("value")]
+    if sink.key_column:
+        columns.append(_bare(frame, sink.key_column).alias("key"))
+    elif sink.key:
+        columns.append(_json(sink.key).alias("key"))
+    if sink.topic_column:
+        columns.append(F.col(sink.topic_column).cast("string").alias("topic"))
+    if sink.headers:
+        columns.append(_headers(frame, sink.headers).alias("headers"))
+    elif sink.headers_column:
+        columns.append(_listed(frame, sink.headers_column).alias("headers"))
+    return frame.select(*columns)
+
+
+def _json(columns: tuple[str, ...]) -> Column:
+    return F.to_json(F.struct(*columns))
+
+
+def _bare(frame: DataFrame, name: str) -> Column:
+    """A column as Kafka takes it: binary as it is, anything else as a string."""
+    binary = isinstance(frame.select(name).schema[0].dataType, BinaryType)
+    return F.col(name) if binary else F.col(name).cast("string")
+
+
+def _headers(frame: DataFrame, headers: dict[str, str]) -> Column:
+    pairs = [
+        F.struct(F.lit(header).alias("key"), _bare(frame, column).cast("binary").alias("value"))
+        for header, column in headers.items()
+    ]
+    return F.array(*pairs)
+
+
+def _listed(frame: DataFrame, name: str) -> Column:
+    """A column of headers in Spark's form; a map becomes a list."""
+    if not isinstance(frame.select(name).schema[0].dataType, MapType):
+        return F.col(name)
+    return F.transform(
+        F.map_entries(F.col(name)),
+        lambda entry: F.struct(
+            entry["key"].cast("string").alias("key"), entry["value"].cast("binary").alias("value")
+        ),
+    )

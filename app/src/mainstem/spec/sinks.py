@@ -1,0 +1,151 @@
+"""Where a query's rows go: topics, tables, folders of files, databases, and what is for tests."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Final
+
+from pydantic import Field
+
+from mainstem.spec.base import MAX_ITEMS, Column, Columns, Identifier, Model, Options, Text
+
+
+FILE_FORMATS: Final = ("parquet", "orc", "csv", "json", "text")
+"""Sinks that are folders of files, each with the log of Spark's file sink."""
+
+Headers = Annotated[dict[Text, Column], Field(max_length=MAX_ITEMS)]
+
+
+class KafkaSink(Model):
+    """Records to a topic, at least once: after a failure the last batch may be written again."""
+
+    one_of: ClassVar = ("topic", "topicColumn")
+
+    connection: Identifier
+    """Name of the Kafka connection."""
+    topic: Text | None = None
+    """Topic that every row goes to."""
+    topic_column: Column | None = None
+    """Column that names each row's topic."""
+    key: Columns | None = None
+    """Columns whose JSON object is the record's key; without `key` and `keyColumn` the key is null."""
+    key_column: Column | None = None
+    """Column that is the record's key as it is: binary, or anything else as a string."""
+    value: Columns | None = None
+    """Columns whose JSON object is the record's value; without `value` and `valueColumn` all columns."""
+    value_column: Column | None = None
+    """Column that is the record's value as it is: binary, or anything else as a string. Null is a tombstone."""
+    headers: Headers | None = None
+    """Headers of each record by name, each with the column that it is taken from: binary, or anything else as a string;
+    a null leaves the header's value out."""
+    headers_column: Column | None = None
+    """Column that holds the headers: `ARRAY<STRUCT<key: STRING, value: BINARY>>`, as Kafka sources give them, or a
+    map of strings."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's Kafka sink."""
+
+
+class Merge(Model):
+    """Upsert by keys: a row replaces the row of the table that has equal keys."""
+
+    keys: Columns
+    """Columns that identify a row."""
+
+
+class DeltaSink(Model):
+    """A Delta table, exactly once: each batch is at most one version of the table."""
+
+    path: Text
+    """Folder of the table; made by the first batch when it does not exist."""
+    partition_by: Columns | None = None
+    """Columns that partition a table made here."""
+    merge: Merge | None = None
+    """Upsert in place of append; the way to write `outputMode: update`."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Delta's writer; not with `merge`."""
+
+
+class FileSink(Model):
+    """Files in a folder of their own, exactly once."""
+
+    path: Text
+    """Folder; it must be empty, or this query's own, when the query first starts."""
+    partition_by: Columns | None = None
+    """Columns that become folders."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's writer for this format."""
+
+
+class ConsoleSink(Model):
+    """Rows on the standard output, for a first look."""
+
+    num_rows: Annotated[int, Field(ge=1, le=10_000)] = 20
+    """At most so many rows a batch."""
+    truncate: bool = True
+    """Cut long values."""
+
+
+class NoopSink(Model):
+    """Nowhere: every row is computed and none is kept, for measuring."""
+
+
+class Sink(Model):
+    """Where rows go: one of `kafka`, `delta`, `parquet`, `orc`, `csv`, `json`, `text`, `console`, `noop`."""
+
+    one_of: ClassVar = ("kafka", "delta", *FILE_FORMATS, "console", "noop")
+
+    name: Identifier
+    """Name of the sink within its query."""
+    kafka: KafkaSink | None = None
+    """A Kafka topic."""
+    delta: DeltaSink | None = None
+    """A Delta table."""
+    parquet: FileSink | None = None
+    """A folder of Parquet files."""
+    orc: FileSink | None = None
+    """A folder of ORC files."""
+    csv: FileSink | None = None
+    """A folder of CSV files."""
+    json_: Annotated[FileSink | None, Field(alias="json")] = None
+    """A folder of files with a JSON object on each line."""
+    text: FileSink | None = None
+    """A folder of text files: the one column, a string, is the line."""
+    console: ConsoleSink | None = None
+    """The standard output."""
+    noop: NoopSink | None = None
+    """Nowhere."""
+
+    @property
+    def files(self) -> FileSink | None:
+        """The folder of files, where the sink is one; its format is `choice()`."""
+        found: FileSink | None = self.member(self.choice()) if self.choice() in FILE_FORMATS else None
+        return found
+
+    @property
+    def folder(self) -> DeltaSink | FileSink | None:
+        """What is written at a path: a table or a folder of files."""
+        return self.delta or self.files
+
+    def columns(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Every column that the sink names: where it stands below the sink, and its name."""
+        kind = self.choice()
+        for path, value in _named(self):
+            if isinstance(value, str):
+                yield (kind, *path), value
+            else:
+                for index, column in enumerate(value or ()):
+                    yield (kind, *path, index), column
+
+
+def _named(sink: Sink) -> Iterator[tuple[tuple[str, ...], tuple[str, ...] | str | None]]:
+    if kafka := sink.kafka:
+        yield ("topicColumn",), kafka.topic_column
+        yield ("key",), kafka.key
+        yield ("keyColumn",), kafka.key_column
+        yield ("value",), kafka.value
+        yield ("valueColumn",), kafka.value_column
+        yield ("headersColumn",), kafka.headers_column
+        for header, column in (kafka.headers or {}).items():
+            yield ("headers", header), column
+    if folder := sink.folder:
+        yield ("partitionBy",), folder.partition_by
+    if sink.delta and sink.delta.merge:
+        yield ("merge", "keys"), sink.delta.merge.keys
