@@ -8,12 +8,13 @@ import pytest
 from documents.bad import BAD, BASE, Bad
 from documents.bad_cluster import BAD_CLUSTER, CLUSTER
 from documents.bad_delta import BAD_DELTA, DELTA
+from documents.bad_triggers import BAD_TRIGGERS
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.spec.document import read, read_text
 
 
 NO_REASONS = {"StreamingPipeline", "OnFailure", "CSafeLoader", "IfNotPresent"}
-ALL = BAD + BAD_CLUSTER + BAD_DELTA
+ALL = BAD + BAD_CLUSTER + BAD_DELTA + BAD_TRIGGERS
 
 
 def refused(text: str, overrides: dict[str, str] | None = None) -> list[str]:

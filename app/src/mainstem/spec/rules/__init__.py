@@ -17,6 +17,7 @@ from mainstem.spec.rules import (
     relations,
     tables,
     templates,
+    triggers,
 )
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Text
@@ -70,6 +71,11 @@ MEANING: tuple[Rule, ...] = (
     modes.sinks,
     modes.aggregation,
     modes.sorting,
+    triggers.eligible,
+    triggers.async_progress,
+    triggers.deprecated,
+    triggers.drained_in_time,
+    triggers.something_runs,
     places.checkpoints,
     places.sinks,
     places.buckets,

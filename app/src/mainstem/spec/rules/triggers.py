@@ -1,0 +1,54 @@
+"""Triggers against sources, sinks, output modes and plans, by `mainstem.spec.eligibility`."""
+
+from collections.abc import Iterator
+
+from mainstem.errors import Problem
+from mainstem.spec.base import seconds
+from mainstem.spec.eligibility import ASYNC, named, obstacles, of_async_progress
+from mainstem.spec.rules.context import Context
+
+
+def eligible(context: Context) -> Iterator[Problem]:
+    """`continuous` and `realTime` take few sources, sinks and plans; `realTime` wants `outputMode: update` and 5 seconds."""
+    for index, query in enumerate(context.spec.queries):
+        trigger = named(query)
+        for found in obstacles(context.graph, query, trigger):
+            path = ("queries", index, "trigger", trigger)
+            yield context.problem(path, found.message, found.reason)
+
+
+def async_progress(context: Context) -> Iterator[Problem]:
+    """`asyncProgressTracking` is for queries without state that write no table and no files, and do not end by themselves."""
+    for index, query in enumerate(context.spec.queries):
+        if query.async_progress_tracking is not None:
+            for found in of_async_progress(context.graph, query):
+                yield context.problem(("queries", index, ASYNC), found.message, found.reason)
+
+
+def deprecated(context: Context) -> Iterator[Problem]:
+    """A lint: Spark deprecates `once`, which heeds no rate limit; `availableNow` does."""
+    for index, query in enumerate(context.spec.queries):
+        if query.trigger and query.trigger.once:
+            message = "once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow"
+            yield context.problem(("queries", index, "trigger", "once"), message, "Deprecated", warning=True)
+
+
+def drained_in_time(context: Context) -> Iterator[Problem]:
+    """A lint: a drain waits for the end of a real-time batch, so `drain.timeout` is longer than it."""
+    timeout = context.spec.drain.timeout
+    for index, query in enumerate(context.spec.queries):
+        interval = query.trigger.real_time if query.trigger else None
+        if interval is not None and seconds(timeout) <= seconds(interval):
+            message = (
+                f"drain.timeout is {timeout}: each stop would cut the batch of {interval}, and its rows be written "
+                "again at the next start; raise drain.timeout above it, or checkpoint more often"
+            )
+            path = ("queries", index, "trigger", "realTime")
+            yield context.problem(path, message, "DrainTooShort", warning=True)
+
+
+def something_runs(context: Context) -> Iterator[Problem]:
+    """At least one query is not suspended."""
+    if all(query.suspend for query in context.spec.queries):
+        message = "every query is suspended, so nothing would run; on a cluster use spec.suspend: true"
+        yield context.problem(("queries",), message, "NothingRuns")
