@@ -63,6 +63,7 @@ BAD_TRIGGERS: Final = [
         (
             "29:27: spec.queries[0].trigger.realTime: realTime writes in update mode only, not append; use outputMode: update [TriggerNotForOutputMode]",
         ),
+        STREAMS,
     ),
     Bad(
         "real time of a rate",
@@ -73,6 +74,7 @@ BAD_TRIGGERS: Final = [
         (
             "48:27: spec.queries[3].trigger.realTime: realTime reads kafka, and the source 'ticks' is rate; use another trigger [TriggerNotForSource]",
         ),
+        STREAMS,
     ),
     Bad(
         "real time of an aggregation",
@@ -80,6 +82,7 @@ BAD_TRIGGERS: Final = [
         (
             "37:27: spec.queries[1].trigger.realTime: realTime takes plans that keep no state and sort nothing, and 'counted' aggregates; use another trigger [TriggerNotForPlan]",
         ),
+        STREAMS,
     ),
     Bad(
         "real time to files",
@@ -88,6 +91,7 @@ BAD_TRIGGERS: Final = [
             "42:27: spec.queries[2].trigger.realTime: realTime writes in update mode only, not append; use outputMode: update [TriggerNotForOutputMode]",
             "42:27: spec.queries[2].trigger.realTime: realTime writes kafka, console and python, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
         ),
+        STREAMS,
     ),
     Bad(
         "real time with a limit on each batch",
@@ -96,6 +100,7 @@ BAD_TRIGGERS: Final = [
             "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once; leave maxOffsetsPerTrigger of 'orders' out [TriggerNotForSource]",
             "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once; leave minPartitions of 'orders' out [TriggerNotForSource]",
         ),
+        STREAMS,
     ),
     Bad(
         "real time as if it were latency",
@@ -103,6 +108,7 @@ BAD_TRIGGERS: Final = [
         (
             "30:27: spec.queries[0].trigger.realTime: 100 ms is how long a batch lasts, not how late a row may be, and the least is 5 seconds; rows are written as they come [TriggerInterval]",
         ),
+        STREAMS,
     ),
     Bad(
         "continuous behind a watermark",
@@ -110,6 +116,7 @@ BAD_TRIGGERS: Final = [
         (
             "30:29: spec.queries[0].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'orders' has a watermark; leave the watermark out [TriggerNotForPlan]",
         ),
+        STREAMS,
     ),
     Bad(
         "continuous in complete mode, of an aggregation",
@@ -122,6 +129,7 @@ BAD_TRIGGERS: Final = [
             "37:29: spec.queries[1].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'counted' aggregates; use another trigger [TriggerNotForPlan]",
             "37:29: spec.queries[1].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'orders' has a watermark; leave the watermark out [TriggerNotForPlan]",
         ),
+        STREAMS,
     ),
     Bad(
         "continuous join to files",
@@ -132,6 +140,7 @@ BAD_TRIGGERS: Final = [
             "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'shops' does not stream; use another trigger [TriggerNotForPlan]",
             "42:29: spec.queries[2].trigger.continuous: continuous writes kafka, console, memory and noop, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
         ),
+        STREAMS,
     ),
     Bad(
         "async progress with real time",
@@ -144,13 +153,15 @@ BAD_TRIGGERS: Final = [
         (
             "31:30: spec.queries[0].asyncProgressTracking: asyncProgressTracking is for the default trigger and processingTime, not for realTime; leave one of them out [AsyncProgressNotAllowed]",
         ),
+        STREAMS,
     ),
     Bad(
         "async progress of files",
         (("known}\n", "known}\n      asyncProgressTracking: {}\n"),),
         (
-            "42:30: spec.queries[2].asyncProgressTracking: asyncProgressTracking writes batches again after a failure, which a parquet sink cannot have; leave it out [AsyncProgressNotAllowed]",
+            "42:30: spec.queries[2].asyncProgressTracking: asyncProgressTracking is for queries that write a topic, and the sink 'files' is parquet; leave it out [AsyncProgressNotAllowed]",
         ),
+        STREAMS,
     ),
     Bad(
         "async progress of an aggregation",
@@ -158,6 +169,7 @@ BAD_TRIGGERS: Final = [
         (
             "37:30: spec.queries[1].asyncProgressTracking: asyncProgressTracking is for queries without state, and 'counted' aggregates; leave it out [AsyncProgressNotAllowed]",
         ),
+        STREAMS,
     ),
     Bad(
         "lints stand beside refusals",
@@ -169,8 +181,9 @@ BAD_TRIGGERS: Final = [
         (
             "29:27: warning: spec.queries[0].trigger.realTime: drain.timeout is 60 seconds: each stop would cut the batch of 2 minutes, and its rows be written again at the next start; raise drain.timeout above it, or checkpoint more often [DrainTooShort]",
             "29:27: spec.queries[0].trigger.realTime: realTime writes in update mode only, not append; use outputMode: update [TriggerNotForOutputMode]",
-            "46:23: warning: spec.queries[3].trigger.once: once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow [Deprecated]",
+            "46:23: warning: spec.queries[3].trigger.once: once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow [TriggerDeprecated]",
         ),
+        STREAMS,
     ),
     Bad(
         "nothing runs",
@@ -183,5 +196,6 @@ BAD_TRIGGERS: Final = [
         (
             "24:5: spec.queries: every query is suspended, so nothing would run; on a cluster use spec.suspend: true [NothingRuns]",
         ),
+        STREAMS,
     ),
 ]

@@ -25,6 +25,7 @@ PAGES = sorted([README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT 
 CAMEL = re.compile(r"(?!False$|True$)(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]+")
 TAKES_A_REASON = {
     "Failure": slice(0, 1),
+    "Obstacle": slice(0, 1),
     "Problem": slice(1, None),
     "Refusal": slice(1, None),
     "_problem": slice(1, None),

@@ -37,10 +37,14 @@ def test_files_are_written_once(tmp_path: Path) -> None:
     assert written == {path: path.stat().st_mtime_ns for path in written}
 
 
+LINTED = {"low-latency": ["TriggerDeprecated"]}
+"""Documents that a lint speaks of, for want of another way to say what it is about."""
+
+
 @pytest.mark.parametrize("name", VALID)
 def test_valid_documents_are_read(name: str) -> None:
     [read] = read_text(VALID[name])
-    assert not read.warnings
+    assert [warning.reason for warning in read.warnings] == LINTED.get(name, [])
     EDITORS.validate(document(name))
 
 

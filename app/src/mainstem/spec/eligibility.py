@@ -56,8 +56,9 @@ _WAYS_OUT: Final[Mapping[Kind, str]] = {
     Kind.DECODE: "; read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
     Kind.WATERMARK: "; leave the watermark out",
 }
-_OWNED_SINKS: Final = ("parquet", "orc", "csv", "json", "text", "delta", "jdbc")
-"""Sinks of which Spark writes no batch without its progress on the disk."""
+_LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger")
+"""Limits of a batch that Spark's Kafka source refuses in real-time mode."""
+_ASYNC_SINKS: Final = ("kafka", "console", "memory", "noop")
 
 
 def eligibility(graph: Graph, query: Query) -> list[tuple[str, list[Obstacle]]]:
@@ -128,7 +129,7 @@ def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
         message = f"realTime writes in update mode only, not {query.output_mode}; use outputMode: update"
         yield Obstacle("TriggerNotForOutputMode", message)
     for source in graph.sources_of(query.from_, certain=True):
-        for field in ("minPartitions", "maxOffsetsPerTrigger"):
+        for field in _LIMITS:
             if source.kafka and source.kafka.member(field) is not None:
                 message = f"realTime reads all there is of each partition at once; leave {field} of {source.name!r} out"
                 yield Obstacle("TriggerNotForSource", message)
@@ -149,9 +150,12 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
         )
         yield Obstacle("AsyncProgressNotAllowed", message)
     for sink in query.to:
-        if sink.choice() in _OWNED_SINKS:
-            message = f"{ASYNC} writes batches again after a failure, which a {sink.choice()} sink cannot have; leave it out"
+        if sink.choice() not in _ASYNC_SINKS:
+            message = f"{ASYNC} is for queries that write a topic, and the sink {sink.name!r} is {sink.choice()}; leave it out"
             yield Obstacle("AsyncProgressNotAllowed", message)
+    if len(query.to) > 1:
+        message = f"{ASYNC} is for one sink, and there are {len(query.to)}; leave it out, or make it several queries"
+        yield Obstacle("AsyncProgressNotAllowed", message)
     for step in steps(graph, query.from_):
         if step.kind in STATEFUL:
             message = f"{ASYNC} is for queries without state, and {step.relation!r} {step.kind}; leave it out"

@@ -30,7 +30,9 @@ def deprecated(context: Context) -> Iterator[Problem]:
     for index, query in enumerate(context.spec.queries):
         if query.trigger and query.trigger.once:
             message = "once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow"
-            yield context.problem(("queries", index, "trigger", "once"), message, "Deprecated", warning=True)
+            yield context.problem(
+                ("queries", index, "trigger", "once"), message, "TriggerDeprecated", warning=True
+            )
 
 
 def drained_in_time(context: Context) -> Iterator[Problem]:
