@@ -56,7 +56,7 @@ _WAYS_OUT: Final[Mapping[Kind, str]] = {
     Kind.DECODE: "; read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
     Kind.WATERMARK: "; leave the watermark out",
 }
-_LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger")
+_LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
 """Limits of a batch that Spark's Kafka source refuses in real-time mode."""
 _ASYNC_SINKS: Final = ("kafka", "console", "memory", "noop")
 
