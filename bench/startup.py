@@ -84,7 +84,7 @@ def _first_batch(pipeline: Pipeline) -> tuple[float, float] | None:
         if told.get("event") == "query started":
             began = _parsed(told["timestamp"])
         if told.get("event") == "progress" and told.get("batch") is not None:
-            committed = _parsed(told["lastProgress"]) + told["batchMs"] / 1000
+            committed = _parsed(told["lastProgressTime"]) + told["batchDurationMs"] / 1000
             break
     return (began, committed) if began and committed else None
 

@@ -233,7 +233,9 @@ def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: Clust
     first = stored()["status"]["reported"]
 
     def told_again() -> bool:
-        watch.turned([replace(BUSY, last_progress=f"2026-01-01T00:00:{int(time.monotonic()) % 60:02}.000Z")])
+        watch.turned(
+            [replace(BUSY, last_progress_time=f"2026-01-01T00:00:{int(time.monotonic()) % 60:02}.000Z")]
+        )
         time.sleep(0.2)
         return bool(stored()["status"]["reported"] != first)
 

@@ -157,8 +157,8 @@ def with_pools(pipeline: Pipeline, folder: Path) -> list[int]:
         deadline = time.monotonic() + 200
         while len(took) < BATCHES + WARM_UP and time.monotonic() < deadline:
             [light] = [query for query in fetched(f"{http}/status")["queries"] if query["name"] == "light"]
-            if light.get("batchMs") is not None and light.get("batch") is not None:
-                took[light["batch"]] = light["batchMs"]
+            if light.get("batchDurationMs") is not None and light.get("batch") is not None:
+                took[light["batch"]] = light["batchDurationMs"]
             time.sleep(0.3)
     return [took[batch] for batch in sorted(took)][WARM_UP : WARM_UP + BATCHES]
 

@@ -15,7 +15,7 @@ BUSY = QueryStatus(
     batches=8,
     input_rows=120,
     rows_per_second=1234.5,
-    batch_ms=1250,
+    batch_duration_ms=1250,
     watermark="2013-01-01T10:00:00.000Z",
     state_rows=12,
     state_bytes=4096,
@@ -23,5 +23,5 @@ BUSY = QueryStatus(
     sources=(
         SourceStatus("orders", partitions=2, lag=103, max_lag=100, good=119, bad=1, end_offset=OFFSETS),
     ),
-    last_progress="2026-01-01T00:00:00.000Z",
+    last_progress_time="2026-01-01T00:00:00.000Z",
 )

@@ -165,7 +165,7 @@ def test_the_longest_of_all_fit_too() -> None:
             batch=2**62,
             input_rows=2**62,
             rows_per_second=1e15,
-            batch_ms=2**62,
+            batch_duration_ms=2**62,
             state_rows=2**62,
             state_bytes=2**62,
             dropped_by_watermark=2**62,
@@ -190,8 +190,8 @@ def test_the_longest_of_all_fit_too() -> None:
         batch=st.none() | st.integers(0, 2**63 - 1),
         input_rows=st.integers(0, 2**63 - 1),
         rows_per_second=st.floats(0, 1e12),
-        batch_ms=st.none() | st.integers(0, 2**40),
-        last_progress=st.none() | st.just(NOW),
+        batch_duration_ms=st.none() | st.integers(0, 2**40),
+        last_progress_time=st.none() | st.just(NOW),
         reason=st.none() | st.text(max_size=300),
         message=st.none() | st.text(max_size=3000),
         sources=st.lists(
@@ -210,7 +210,7 @@ def test_whatever_is_known_fits_the_resource(status: QueryStatus) -> None:
 
 
 def test_idle_reports_and_the_time_are_no_news() -> None:
-    later = replace(BUSY, last_progress="2026-01-01T00:00:10.000Z")
+    later = replace(BUSY, last_progress_time="2026-01-01T00:00:10.000Z")
     assert meaning(part([BUSY], None, attempt=3, time=NOW)) == meaning(
         part([later], None, attempt=3, time="2026-01-01T00:00:11Z")
     )

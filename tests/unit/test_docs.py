@@ -66,7 +66,7 @@ NO_REASON = {
         "Warning",
     ),
     # States of a query that are none of a pipeline.
-    *("Cut", "Drained", "Idle", "Restarting", "Stopped", "Driver", "Never"),
+    *("Cut", "Drained", "Idle", "Restarting", "Stopped", "Waiting", "Driver", "Never"),
     # Conditions' other status, beside the two that are Python's words too; and a class of PyYAML's.
     *("Unknown", "CSafeDumper"),
 }

@@ -22,7 +22,7 @@ from mainstem_operator.report import DRIVERS_PART
 from unit.operating import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
 
 
-STATES = ["Starting", "Running", "Idle", "Restarting", "Failed", "Completed"]
+STATES = ["Starting", "Waiting", "Running", "Idle", "Restarting", "Failed", "Completed"]
 DOCUMENTS: list[dict[str, Any]] = [
     SPEC,
     {**SPEC, "timeZone": "Europe/Zurich"},

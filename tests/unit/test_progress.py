@@ -56,9 +56,9 @@ IDLE = event(
 def test_a_batch_moves_every_number() -> None:
     status = updated(QueryStatus("copy"), event(), ["orders"])
     assert (status.state, status.batch, status.batches, status.input_rows) == (State.RUNNING, 7, 1, 5)
-    assert (status.rows_per_second, status.batch_ms) == (4.0, 1250)
+    assert (status.rows_per_second, status.batch_duration_ms) == (4.0, 1250)
     assert (status.id, status.run_id) == (event()["id"], event()["runId"])
-    assert status.last_progress == "2024-03-01T05:00:00.000Z"
+    assert status.last_progress_time == "2024-03-01T05:00:00.000Z"
 
 
 def test_lag_is_the_distance_to_the_newest_offset_of_each_partition() -> None:
@@ -124,7 +124,12 @@ def test_records_are_counted_per_occurrence_over_all_batches() -> None:
 
 def test_an_idle_trigger_keeps_the_batch_and_its_time() -> None:
     status = updated(updated(QueryStatus("copy"), event(), ["orders"]), IDLE, ["orders"])
-    assert (status.batch, status.batches, status.batch_ms, status.rows_per_second) == (7, 1, 1250, 0.0)
+    assert (status.batch, status.batches, status.batch_duration_ms, status.rows_per_second) == (
+        7,
+        1,
+        1250,
+        0.0,
+    )
 
 
 def test_a_batch_without_rows_is_the_newest_but_none_with_data() -> None:
@@ -187,12 +192,12 @@ def test_json_has_camel_case_and_no_unknowns() -> None:
         "batches": 1,
         "inputRows": 5,
         "rowsPerSecond": 4.0,
-        "batchMs": 1250,
+        "batchDurationMs": 1250,
         "stateRows": 0,
         "stateBytes": 0,
         "droppedByWatermark": 0,
         "sources": [{"name": "orders", "partitions": 2, "lag": 103, "maxLag": 100, "good": 0, "bad": 0}],
-        "lastProgress": "2024-03-01T05:00:00.000Z",
+        "lastProgressTime": "2024-03-01T05:00:00.000Z",
         "restarts": 0,
         "lag": 103,
     }

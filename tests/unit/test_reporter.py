@@ -19,7 +19,7 @@ RUNNING = replace(
     batch=12,
     input_rows=500,
     rows_per_second=12_345.6,
-    batch_ms=1_460,
+    batch_duration_ms=1_460,
     watermark="2013-01-05T00:00:00.000Z",
     state_rows=1_234_567,
     dropped_by_watermark=3,
@@ -75,7 +75,7 @@ def test_moving_rows_are_told_every_ten_seconds(clock: list[float]) -> None:
     clock[0] += 0.1
     assert [line["inputRows"] for line in run.told(replace(RUNNING, input_rows=700))] == [700]
     clock[0] += 10 * LINE_SECONDS
-    assert run.told(replace(RUNNING, input_rows=700, last_progress="later")) == []
+    assert run.told(replace(RUNNING, input_rows=700, last_progress_time="later")) == []
 
 
 @pytest.mark.usefixtures("clock")

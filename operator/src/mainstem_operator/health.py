@@ -32,9 +32,11 @@ def queries_active(status: Status, attempt: int) -> Condition:
     restarting = [query for query in queries if query["state"] == "Restarting"]
     if restarting:
         return Condition(name, FALSE, "QueryRestarting", _told(restarting))
-    waiting = [query["name"] for query in queries if not _active(query)]
-    if waiting:
-        return Condition(name, FALSE, "QueriesStarting", f"no batch yet: {', '.join(waiting)}")
+    starting = [query["name"] for query in queries if not _active(query) and query["state"] != "Waiting"]
+    if starting:
+        return Condition(name, FALSE, "QueriesStarting", f"no batch yet: {', '.join(starting)}")
+    if waiting := [query for query in queries if query["state"] == "Waiting"]:
+        return Condition(name, FALSE, "QueryWaiting", _told(waiting))
     return Condition(name, TRUE, "AllActive", f"{len(queries)} of {len(queries)} queries")
 
 

@@ -9,18 +9,18 @@ import socket
 import ssl
 import struct
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mainstem.build.kafka import client, connections
-from mainstem.errors import MainstemError, NotReady
-from mainstem.run.failures import classify
+from mainstem.build.kafka import connections
+from mainstem.errors import NotReady
+from mainstem.run.brokers import Brokers
 from mainstem.run.hadoop import Folder
+from mainstem.run.inputs import asked, demanded
 from mainstem.spec.connections import JdbcConnection, KafkaConnection, S3Connection
 from mainstem.spec.graph import Graph
 
@@ -46,7 +46,7 @@ def reachable(graph: Graph) -> None:
             _broker(connection.name, connection.kafka)
         if connection.jdbc:
             _database(connection.name, connection.jdbc)
-    for what, path in _inputs(graph):
+    for what, path in demanded(graph):
         if (local := _local(path)) and not local.exists():
             raise _absent(what, path)
     for what, path in (*_outputs(graph), ("checkpoints.location", graph.spec.checkpoints.location)):
@@ -55,21 +55,20 @@ def reachable(graph: Graph) -> None:
 
 
 def present(session: SparkSession, graph: Graph) -> None:
-    """Look for topics and files, ask for every sink's folder, and try the right to write checkpoints.
+    """Look for what no query waits for, ask for every sink's topic and folder, and try the right to write checkpoints.
 
     Raises:
-        NotReady: `TopicNotFound`, `PathNotFound`, `BucketNotFound`, `StoreAccessDenied`, and the like.
+        NotReady: `PathNotFound`, `TopicNotFound`, `BucketNotFound`, `StoreAccessDenied`, and the like.
     """
     for name, kafka in connections(graph, session).items():
-        read, written = _topics(graph, name)
-        _check_topics(session, name, kafka, read, written)
-    for what, path in _inputs(graph):
-        if not _asked(what, path, lambda path=path: Folder(session, path).matches()):
+        _check_topics(session, name, kafka, _topics(graph, name))
+    for what, path in demanded(graph):
+        if not asked(what, path, partial(_matches, session, path)):
             raise _absent(what, path)
     for what, path in _outputs(graph):
-        _asked(what, path, lambda path=path: Folder(session, path).exists())
+        asked(what, path, partial(_exists, session, path))
     location = graph.spec.checkpoints.location
-    _asked("checkpoints.location", location, lambda: _probe(Folder(session, location)))
+    asked("checkpoints.location", location, lambda: _probe(Folder(session, location)))
 
 
 def _store(name: str, s3: S3Connection, endpoint: str) -> None:
@@ -159,51 +158,17 @@ def _unwritable(folder: Path) -> str | None:
     return None if os.access(there, os.W_OK | os.X_OK) else f"no permission to write in {there}"
 
 
-def _topics(graph: Graph, connection: str) -> tuple[set[str], set[str]]:
-    """Topics by name that are read, and those that are written, through a connection."""
-    sources = [source.kafka for source in graph.spec.sources if source.kafka]
+def _topics(graph: Graph, connection: str) -> set[str]:
+    """Topics by name that are written through a connection."""
     sinks = [sink.kafka for query in graph.spec.queries for sink in query.to if sink.kafka]
-    read = [{*(s.subscribe or ()), *(s.assign or ())} for s in sources if s.connection == connection]
-    written = {sink.topic for sink in sinks if sink.topic and sink.connection == connection}
-    return set().union(*read), written
+    return {sink.topic for sink in sinks if sink.topic and sink.connection == connection}
 
 
-def _check_topics(
-    session: SparkSession, name: str, kafka: KafkaConnection, read: set[str], written: set[str]
-) -> None:
-    jvm: Any = session._jvm  # noqa: SLF001
-    clients = jvm.org.apache.kafka.clients
-    what = f"connection {name!r} ({kafka.bootstrap_servers})"
-    admin = _asked(what, "", lambda: clients.admin.Admin.create(_properties(jvm, kafka)))
-    try:
-        known = _asked(what, "", lambda: set(admin.listTopics().names().get()))
-    finally:
-        admin.close(jvm.java.time.Duration.ofSeconds(1))
-    if missing := sorted(read - known):
-        raise NotReady(f"{what}: no topic {', '.join(map(repr, missing))}", reason="TopicNotFound")
+def _check_topics(session: SparkSession, name: str, kafka: KafkaConnection, written: set[str]) -> None:
+    what, brokers = f"connection {name!r} ({kafka.bootstrap_servers})", Brokers(session, kafka)
+    known = asked(what, "", brokers.topics)
     for topic in sorted(written - known):
-        # Asked as the sink will ask, so that a broker that makes topics on demand makes this one.
-        producer = _asked(what, "", lambda: clients.producer.KafkaProducer(_properties(jvm, kafka)))
-        try:
-            _asked(what, topic, lambda topic=topic, producer=producer: producer.partitionsFor(topic))
-        finally:
-            producer.close(jvm.java.time.Duration.ofSeconds(1))
-
-
-def _properties(jvm: Any, kafka: KafkaConnection) -> Any:
-    bytes_ = "org.apache.kafka.common.serialization.ByteArraySerializer"
-    properties = jvm.java.util.Properties()
-    for key, value in (client(kafka) | {"key.serializer": bytes_, "value.serializer": bytes_}).items():
-        properties.setProperty(key, value)
-    return properties
-
-
-def _inputs(graph: Graph) -> Iterator[tuple[str, str]]:
-    for source in graph.spec.sources:
-        if streamed := source.files or source.delta:
-            yield f"source {source.name!r}", streamed.path
-        if source.static and source.static.path is not None:
-            yield f"source {source.name!r}", source.static.path
+        asked(what, topic, partial(brokers.make, topic))
 
 
 def _outputs(graph: Graph) -> Iterator[tuple[str, str]]:
@@ -213,20 +178,16 @@ def _outputs(graph: Graph) -> Iterator[tuple[str, str]]:
                 yield f"sink {sink.name!r} of query {query.name!r}", sink.folder.path
 
 
+def _matches(session: SparkSession, path: str) -> bool:
+    return Folder(session, path).matches()
+
+
+def _exists(session: SparkSession, path: str) -> bool:
+    return Folder(session, path).exists()
+
+
 def _probe(location: Folder) -> None:
     location.make()
     probe = location / ".mainstem-probe"
     probe.touch()
     probe.delete()
-
-
-def _asked(what: str, path: str, question: Any) -> Any:
-    """The answer, or the failure as `NotReady`."""
-    try:
-        return question()
-    except (MainstemError, Py4JNetworkError):
-        raise
-    except (PySparkException, Py4JError) as error:  # pyspark makes its own of a few of Java's
-        failure = classify(error)
-        at = f" ({path})" if path else ""
-        raise NotReady(f"{what}{at}: {failure.message}", reason=failure.reason) from error

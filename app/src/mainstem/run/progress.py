@@ -19,6 +19,7 @@ class State(StrEnum):
     """What a query is doing."""
 
     STARTING = "Starting"
+    WAITING = "Waiting"
     RUNNING = "Running"
     RESTARTING = "Restarting"
     FAILED = "Failed"
@@ -61,12 +62,12 @@ class QueryStatus:
         batch: the last committed batch; None before the first.
         batches: batches with data, committed since the driver started.
         rows_per_second: input rows per second of the last batch with data.
-        batch_ms: how long it took.
+        batch_duration_ms: how long it took.
         watermark: event time up to which state is final, ISO 8601.
         state_rows: rows in state stores.
         dropped_by_watermark: late rows that stateful operators dropped, as Spark counts them: an aggregation counts
             after its partial aggregation, one for each group and partition.
-        last_progress: when Spark last reported, ISO 8601.
+        last_progress_time: when Spark last reported, ISO 8601.
         idle: it waits for data, as far as is known; the same query with data is busy.
         restarts: restarts in a row.
         reason: why it failed last, None when it has been well since.
@@ -82,13 +83,13 @@ class QueryStatus:
     batches: int = 0
     input_rows: int = 0
     rows_per_second: float = 0.0
-    batch_ms: int | None = None
+    batch_duration_ms: int | None = None
     watermark: str | None = None
     state_rows: int = 0
     state_bytes: int = 0
     dropped_by_watermark: int = 0
     sources: tuple[SourceStatus, ...] = ()
-    last_progress: str | None = None
+    last_progress_time: str | None = None
     idle: bool = False
     restarts: int = 0
     reason: str | None = None
@@ -126,7 +127,7 @@ def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Seque
         batches=status.batches + (1 if ran and rows else 0),
         input_rows=status.input_rows + rows,
         rows_per_second=_number(progress.get("processedRowsPerSecond")) if rows else 0.0,
-        batch_ms=int(progress.get("batchDuration") or 0) if ran else status.batch_ms,
+        batch_duration_ms=int(progress.get("batchDuration") or 0) if ran else status.batch_duration_ms,
         watermark=watermark
         if watermark and not watermark.startswith("1970-01-01T00:00:00")
         else status.watermark,
@@ -139,7 +140,7 @@ def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Seque
         dropped_by_watermark=status.dropped_by_watermark
         + sum(int(op.get("numRowsDroppedByWatermark") or 0) for op in operators),
         sources=_sources(status.sources, progress, occurrences),
-        last_progress=progress.get("timestamp"),
+        last_progress_time=progress.get("timestamp"),
     )
 
 

@@ -129,6 +129,7 @@ _COLOURS: Final = {
     State.RUNNING: "green",
     State.COMPLETED: "green",
     State.DRAINED: "green",
+    State.WAITING: "yellow",
     State.RESTARTING: "yellow",
     State.CUT: "yellow",
     State.FAILED: "red",
@@ -167,7 +168,7 @@ def cells(status: QueryStatus) -> list[str]:
         "-" if status.batch is None else str(status.batch),
         f"{status.rows_per_second:,.0f}",
         "-" if status.lag is None else f"{status.lag:,}",
-        "-" if status.batch_ms is None else f"{status.batch_ms / 1000:.1f} s",
+        "-" if status.batch_duration_ms is None else f"{status.batch_duration_ms / 1000:.1f} s",
         f"{status.state_rows:,}",
         f"{status.dropped_by_watermark:,}",
     ]

@@ -14,7 +14,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
-from mainstem.errors import DrainCut, MainstemError, QueryFailed, SpecInvalid
+from mainstem.errors import DrainCut, MainstemError, NotReady, QueryFailed, SpecInvalid
 from mainstem.run import preflight, session
 from mainstem.run.place import Place, this_machine
 from mainstem.run.progress import QueryStatus, as_json
@@ -121,12 +121,20 @@ def _run(
         raise QueryFailed(
             f"query {failed.name!r} failed: {failed.message}", reason=failed.reason or "QueryFailed"
         )
+    if outcome == "failed" and supervisor.waiting:
+        raise _missed(supervisor.waiting[0])
     if outcome == "cut":
         raise DrainCut(
             "a running batch was cut, by the drain's deadline or a second signal; it runs again at the next start",
             reason="DrainCut",
             remedy="raise drain.timeout above the batch time",
         )
+
+
+def _missed(status: QueryStatus) -> NotReady:
+    """A run that ends by itself has not done what it was asked for where a query still waits for its source."""
+    message = f"query {status.name!r} never started: {status.message}"
+    return NotReady(message, reason=status.reason or "NotReady")
 
 
 def _started(supervisor: Supervisor, stop: Stop) -> str | None:
@@ -169,7 +177,8 @@ def _loop(supervisor: Supervisor, options: Options, stop: Stop) -> str:
         if stop.asked or idle:
             logs.get("mainstem").info("draining", because="idle" if idle else "signal")
             clean = supervisor.drain()
-            return "failed" if supervisor.failures else "drained" if clean else "cut"
+            failed = supervisor.failures or (supervisor.waiting and not stop.asked)
+            return "failed" if failed else "drained" if clean else "cut"
         time.sleep(TURN)
     return "failed" if supervisor.failures else "drained" if stop.asked else "completed"
 

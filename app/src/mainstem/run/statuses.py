@@ -61,7 +61,7 @@ def ready(statuses: Sequence[QueryStatus]) -> bool:
 
 def query(status: QueryStatus) -> dict[str, Any]:
     """One entry of `status.queries`."""
-    seen = status.last_progress is not None
+    seen = status.last_progress_time is not None
     found: dict[str, Any] = {
         "name": status.name,
         "state": state(status),
@@ -72,13 +72,13 @@ def query(status: QueryStatus) -> dict[str, Any]:
         "batch": None if status.batch is None else min(status.batch, _MOST),
         "rowsPerSecond": _count(status.rows_per_second) if seen else None,
         "inputRows": _count(status.input_rows) if seen else None,
-        "batchDurationMs": _count(status.batch_ms),
+        "batchDurationMs": _count(status.batch_duration_ms),
         "lag": _count(status.lag),
         "watermark": status.watermark if moment(status.watermark) else None,
         "stateRows": _count(status.state_rows) if seen else None,
         "stateBytes": _count(status.state_bytes) if seen else None,
         "droppedByWatermark": _count(status.dropped_by_watermark) if seen else None,
-        "lastProgressTime": status.last_progress,
+        "lastProgressTime": status.last_progress_time,
         "restarts": status.restarts,
         "reason": status.reason[:LONGEST_REASON] if status.reason else None,
         "message": _shortened(status.message, LONGEST_MESSAGE) if status.message else None,

@@ -125,6 +125,7 @@ class QueryProgress(Model):
     """Name of the query."""
     state: Literal[
         "Starting",
+        "Waiting",
         "Running",
         "Idle",
         "Restarting",
@@ -135,7 +136,8 @@ class QueryProgress(Model):
         "Suspended",
         "Stopped",
     ]
-    """`Idle` waits for data. `Suspended` is kept down by the document. `Stopped` has no living driver."""
+    """`Idle` waits for data, `Waiting` for a source that is not there. `Suspended` is kept down by the document. `Stopped`
+    has no living driver."""
     pool: Label | None = None
     """Its scheduler pool."""
     checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None

@@ -1,0 +1,49 @@
+"""Spark's events of all queries, taken into their statuses."""
+
+import json
+import queue
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mainstem.run.listener import Listener, Progress
+from mainstem.run.progress import updated
+from mainstem.run.running import Run
+
+
+SETTLE_SECONDS: Final = 3.0
+_PAUSE: Final = 0.02
+
+
+class Events:
+    """The queue between Spark's listener bus and the supervisor."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[Progress] = queue.Queue()
+        self.listener = Listener(self._queue)
+
+    def take(self, runs: Sequence[Run]) -> None:
+        """Bring the statuses up to date; waits for nothing."""
+        while True:
+            try:
+                event = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            progress = json.loads(event.text)
+            run = next(run for run in runs if run.query.name == progress["name"])
+            run.status = updated(run.status, progress, run.occurrences)
+            if progress.get("numInputRows"):
+                run.busy, run.resting = time.monotonic(), False
+
+    def settle(self, runs: Sequence[Run], run: Run) -> None:
+        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread.
+
+        The last progress of an idle query is none that is delivered: only one of a batch is waited for.
+        """
+        last: Any = run.handle._jsq.lastProgress() if run.handle is not None else None  # noqa: SLF001
+        awaited = last.timestamp() if last is not None and last.durationMs().containsKey("addBatch") else None
+        until = time.monotonic() + SETTLE_SECONDS
+        self.take(runs)
+        while awaited and run.status.last_progress_time != awaited and time.monotonic() < until:
+            time.sleep(_PAUSE)
+            self.take(runs)

@@ -1,0 +1,142 @@
+"""What queries read, and whether it is there: a stream that has no end waits for it, a bounded one does not."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem.build.kafka import connections
+from mainstem.errors import MainstemError, NotReady
+from mainstem.run.brokers import Brokers
+from mainstem.run.failures import classify
+from mainstem.run.hadoop import Folder
+from mainstem.spec.graph import Graph
+from mainstem.spec.queries import Query
+from mainstem.spec.rules.places import normal
+from mainstem.spec.sources import Source
+
+
+@dataclass(frozen=True)
+class Absent:
+    """What a query waits for.
+
+    Attributes:
+        reason: why it cannot start, such as `TopicNotFound`.
+        message: what is not there.
+    """
+
+    reason: str
+    message: str
+
+
+def makers(graph: Graph, query: Query) -> set[str]:
+    """Other queries of the document that write what the query reads."""
+    read = {normal(path) for source in graph.sources_of(query.from_) if (path := path_of(source))}
+    return {
+        other.name
+        for other in graph.spec.queries
+        if other.name != query.name and any(normal(path) in read for path in _written(other))
+    }
+
+
+def waits(graph: Graph, query: Query) -> bool:
+    """Whether the query waits for what it reads, where that is not there when the run begins; one that comes to an end
+    fails sooner.
+    """
+    return not graph.ends(query) or bool(makers(graph, query))
+
+
+def path_of(source: Source) -> str | None:
+    """The folder, file or table that the source reads; None for those that have no path."""
+    if streamed := source.files or source.delta:
+        return streamed.path
+    return source.static.path if source.static else None
+
+
+def demanded(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Paths that have to be there when the run begins: no query waits for them; with what reads each."""
+    patient = {
+        source.name
+        for query in graph.spec.queries
+        if waits(graph, query)
+        for source in graph.sources_of(query.from_)
+    }
+    for source in graph.spec.sources:
+        path = path_of(source)
+        if path is not None and source.name not in patient:
+            yield f"source {source.name!r}", path
+
+
+class Inputs:
+    """Asks stores and brokers for what queries read; from any thread, for it takes its time."""
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._session = session
+        self._graph = graph
+        self._connections = connections(graph, session)
+
+    def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
+        """The first thing that the query reads and that is not there; None where all is.
+
+        Args:
+            query: the query.
+            known: what was found of a source already, by its name; takes what is found now.
+
+        Raises:
+            NotReady: a broker or store cannot be asked.
+        """
+        for source in self._graph.sources_of(query.from_):
+            if source.name not in known:
+                known[source.name] = self._missing(source)
+            if found := known[source.name]:
+                return found
+        return None
+
+    def _missing(self, source: Source) -> Absent | None:
+        what = f"source {source.name!r}"
+        if source.kafka:
+            return self._without_topics(
+                source.kafka.connection, {*(source.kafka.subscribe or ()), *(source.kafka.assign or ())}
+            )
+        path = path_of(source)
+        if path is None:
+            return None
+        if not asked(what, path, lambda: Folder(self._session, path).matches()):
+            return Absent("PathNotFound", f"{what}: nothing is at {path}")
+        table = source.delta or (source.static and source.static.delta)
+        if table and not asked(what, path, lambda: self._is_table(path)):
+            return Absent("PathNotFound", f"{what}: no Delta table is at {path}")
+        return None
+
+    def _without_topics(self, connection: str, topics: set[str]) -> Absent | None:
+        kafka = self._connections[connection]
+        what = f"connection {connection!r} ({kafka.bootstrap_servers})"
+        missing = sorted(topics - asked(what, "", Brokers(self._session, kafka).topics)) if topics else []
+        if not missing:
+            return None
+        return Absent("TopicNotFound", f"{what}: no topic {', '.join(map(repr, missing))}")
+
+    def _is_table(self, path: str) -> bool:
+        """Whether a Delta table has its first version: until then its folder may hold anything."""
+        return (Folder(self._session, path) / "_delta_log/[0-9]*").matches()
+
+
+def asked(what: str, path: str, question: Callable[[], Any]) -> Any:
+    """The answer, or the failure as `NotReady`."""
+    try:
+        return question()
+    except (MainstemError, Py4JNetworkError):
+        raise
+    except (PySparkException, Py4JError) as error:  # pyspark makes its own of a few of Java's
+        failure = classify(error)
+        at = f" ({path})" if path else ""
+        raise NotReady(f"{what}{at}: {failure.message}", reason=failure.reason) from error
+
+
+def _written(query: Query) -> Iterator[str]:
+    for sink in query.to:
+        if sink.folder:
+            yield sink.folder.path
