@@ -1316,7 +1316,9 @@ BAD: Final = [
             ("from: weather", "from: ticks_2"),
         ),
         (
+            "40:67: warning: spec.views[2].sql: an inner join of two streams without watermarks and a time range keeps every row of both for ever; give both a watermark, and the condition a time range [StateUnbounded]",
             "65:13: spec.queries[4].from: the query reads 'ticks' more than once, so one occurrence is called 'ticks_2', but a relation of the document has that name; rename it [OccurrenceName]",
+            "66:19: spec.queries[4].outputMode: 'parity' has an inner join of two streams, which is written in append or update mode, not complete [OutputModeNotAllowed]",
         ),
     ),
     Bad(
@@ -1551,6 +1553,140 @@ BAD: Final = [
             "60:13: spec.queries[3].from: no source or view is called 'wether'; did you mean 'weather'? [UnknownRelation]",
             "70:27: spec.checkpoints.location: 's3://checkpoints/flights': unknown scheme s3:; did you mean s3a://? [UnknownScheme]",
             "73:12: spec.spark.conf[spark.master]: spark.master is set by Mainstem; use `mainstem run --cores`, or executors on a cluster [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "update mode with a limit",
+        (
+            (
+                "sql: SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "sql: SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1 LIMIT 2",
+            ),
+            ("outputMode: complete", "outputMode: update"),
+        ),
+        (
+            "66:19: spec.queries[4].outputMode: update mode takes no LIMIT, and 'parity' has one; use append or complete, or leave it out [LimitNotAllowed]",
+        ),
+    ),
+    Bad(
+        "stream sampled",
+        (("FROM departures d\n        LEFT", "FROM departures TABLESAMPLE (10 PERCENT) d\n        LEFT"),),
+        (
+            "32:14: spec.views[0].sql: a stream cannot be sampled; filter by a column, such as hash(id) % 10 = 0 [SampleNotAllowed]",
+        ),
+    ),
+    Bad(
+        "window function over a stream",
+        (("SELECT d.*, a.name", "SELECT d.*, row_number() OVER (ORDER BY d.carrier) AS r, a.name"),),
+        (
+            "31:51: spec.views[0].sql: a function OVER a window sorts a whole stream; group by window(<event time>, '1 hour') instead [WindowFunctionNotAllowed]",
+        ),
+    ),
+    Bad(
+        "subquery over a stream",
+        (
+            (
+                "ON d.dest = a.faa",
+                "ON d.dest = a.faa\n        WHERE d.carrier IN (SELECT origin FROM weather)",
+            ),
+        ),
+        (
+            "34:36: spec.views[0].sql: a subquery within an expression cannot read a stream; write a join, such as LEFT SEMI JOIN for IN and EXISTS [SubqueryNotAllowed]",
+        ),
+    ),
+    Bad(
+        "row ids of a stream",
+        (("SELECT d.*, a.name", "SELECT d.*, monotonically_increasing_id() AS i, a.name"),),
+        (
+            "31:16: spec.views[0].sql: monotonically_increasing_id() begins anew with each batch; use uuid(), or columns that identify a row [FunctionNotAllowed]",
+        ),
+    ),
+    Bad(
+        "distinct aggregate of a stream",
+        (("count(*) AS n FROM ticks", "count(DISTINCT timestamp) AS n FROM ticks"),),
+        (
+            "40:12: spec.views[2].sql: aggregates of DISTINCT values would keep them all; use approx_count_distinct, or collect_set [DistinctNotAllowed]",
+        ),
+    ),
+    Bad(
+        "stream united with a table",
+        (
+            (
+                "sql: SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "sql: SELECT count(*) AS n FROM (SELECT carrier FROM departures UNION ALL SELECT faa FROM airports)",
+            ),
+        ),
+        (
+            "22:13: warning: spec.sources[2].name: no query reads 'ticks' [Unread]",
+            "40:87: spec.views[2].sql: a stream cannot be united with a table; read the table as a stream, or write it by a query of its own [SetOperationNotAllowed]",
+        ),
+    ),
+    Bad(
+        "table that keeps its rows",
+        (("LEFT JOIN airports", "RIGHT JOIN airports"),),
+        (
+            "33:20: spec.views[0].sql: a right outer join of a stream and a table must not keep rows of the table alone: start from the table, or use an inner join [JoinNotAllowed]",
+        ),
+    ),
+    Bad(
+        "two streams without an end",
+        (
+            (
+                "LEFT JOIN airports a ON d.dest = a.faa",
+                "JOIN airports a ON d.dest = a.faa\n        JOIN weather w ON w.origin = d.dest\n        ORDER BY carrier",
+            ),
+        ),
+        (
+            "34:14: warning: spec.views[0].sql: an inner join of two streams without watermarks and a time range keeps every row of both for ever; give both a watermark, and the condition a time range [StateUnbounded]",
+            "35:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
+        ),
+    ),
+    Bad(
+        "outer join of two streams without a range",
+        (
+            (
+                "LEFT JOIN airports a ON d.dest = a.faa",
+                "JOIN airports a ON d.dest = a.faa\n        LEFT JOIN weather w ON w.origin = d.dest",
+            ),
+        ),
+        (
+            "34:19: spec.views[0].sql: a left outer join of two streams must know when a partner can no longer come: give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
+            "51:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which is written in append mode, not update [OutputModeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "watermark twice",
+        (
+            (
+                "LEFT JOIN airports a ON d.dest = a.faa\n",
+                "LEFT JOIN airports a ON d.dest = a.faa\n    - name: late\n      sql: SELECT carrier, time_hour FROM departures\n      watermark: {column: time_hour, delay: 2 days}\n",
+            ),
+            ("      from: weather", "      from: late"),
+        ),
+        (
+            "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+            "36:18: spec.views[1].watermark: event time is declared below already, and Spark takes it once; keep one of the two watermarks [WatermarkTwice]",
+        ),
+    ),
+    Bad(
+        "append of groups without event time",
+        (
+            ("GROUP BY 1, 2", "GROUP BY ALL"),
+            ("window(time_hour, '1 day') AS day", "to_date(time_hour) AS day"),
+            (
+                "      from: carrier_days\n      outputMode: update",
+                "      from: carrier_days\n      outputMode: append",
+            ),
+        ),
+        (
+            "50:19: spec.queries[1].outputMode: no key of the aggregation in 'carrier_days' is event time itself or a window over it, so no group would ever be final; group by window(<event time>, '1 hour') or the like, or use update or complete [WatermarkNeeded]",
+        ),
+    ),
+    Bad(
+        "sessions in update mode",
+        (("window(time_hour, '1 day')", "session_window(time_hour, '1 day')"),),
+        (
+            "50:19: spec.queries[1].outputMode: sessions grow together, so 'carrier_days' cannot be written in update mode; use append or complete [OutputModeNotAllowed]",
         ),
     ),
 ]

@@ -24,6 +24,7 @@ OPERATOR = ROOT / "operator" / "src" / "mainstem_operator"
 PAGES = sorted([README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 CAMEL = re.compile(r"(?!False$|True$)(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]+")
 TAKES_A_REASON = {
+    "Finding": slice(0, 1),
     "Failure": slice(0, 1),
     "Obstacle": slice(0, 1),
     "Problem": slice(1, None),

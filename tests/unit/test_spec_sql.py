@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.spec.sql import aggregates, orders, read
+from mainstem.spec import logical, sqlplan
+from mainstem.spec.sql import read
 from mainstem.spec.sqltext import code, order_by, unended
 
 
@@ -104,13 +105,30 @@ WORDS = [
 ]
 
 
+STREAM = logical.source(streams=True, watermark=None)
+RELATIONS = {
+    "s": STREAM,
+    "t": logical.source(streams=False, watermark=None),
+    "agg": logical.Node(logical.Kind.AGGREGATE, True, frozenset(), (STREAM,)),
+    "plain": logical.Node(logical.Kind.SELECT, True, frozenset(), (STREAM,)),
+    "unknown": logical.unknown(streams=True),
+}
+
+
+def planned(sql: str) -> logical.Node:
+    """The plan of a text over the relations."""
+    facts = read(sql)
+    if facts.tree is None or facts.references is None:
+        return logical.unknown()
+    return sqlplan.plan(facts.tree, "v", RELATIONS.get)
+
+
 @given(st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
 def test_any_row_of_words_is_read(sql: str) -> None:
     facts = read(sql)
     for reference in facts.references or ():
         assert sql[reference.start : reference.end].lower() == reference.name
-    assert aggregates(facts, {"departures": True}, {"departures": False}) in (True, False, None)
-    assert orders(facts) in (True, False, None)
+    assert planned(sql).aggregated in (True, False, None)
 
 
 @pytest.mark.parametrize(
@@ -184,24 +202,22 @@ def test_references_in_the_order_of_the_text(sql: str, names: list[str] | None) 
         ("SELECT * FROM plain", False),
         ("SELECT transform(a, x -> x + 1), aggregate(a, 0, (x, y) -> x + y) FROM s", False),
         ("SELECT row_number() OVER (PARTITION BY k ORDER BY v) FROM t", False),
-        ("SELECT sum(v) OVER (PARTITION BY k) FROM s", None),
-        ("SELECT DISTINCT k FROM s", None),
-        ("SELECT * FROM (SELECT count(*) FROM s)", None),
-        ("WITH s AS (SELECT 1 AS v) SELECT sum(v) FROM s", None),
-        ("SELECT count(*) FROM t", None),
+        ("SELECT sum(v) OVER (PARTITION BY k) FROM s", False),
+        ("SELECT DISTINCT k FROM s", True),
+        ("SELECT * FROM (SELECT count(*) FROM s)", True),
+        ("WITH s AS (SELECT 1 AS v) SELECT sum(v) FROM s", False),
+        ("SELECT count(*) FROM t", False),
         ("SELECT * FROM unknown", None),
         ("SELECT my_function(v) FROM s", None),
-        ("SELECT * FROM s UNION ALL SELECT * FROM s", None),
-        ("SELECT * FROM s WHERE k IN (SELECT max(k) FROM t)", None),
+        ("SELECT * FROM s UNION ALL SELECT * FROM s", False),
+        ("SELECT * FROM s WHERE k IN (SELECT max(k) FROM t)", False),
         ("SELECT * FROM s PIVOT (sum(v) FOR k IN ('a'))", None),
         ("SELECT * FROM STREAM s", None),
         ("not SQL at all", None),
     ],
 )
 def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
-    streaming = {"s": True, "t": False, "agg": True, "plain": True, "unknown": True}
-    aggregated = {"s": False, "t": False, "agg": True, "plain": False, "unknown": None}
-    assert aggregates(read(sql), streaming, aggregated) is answer
+    assert planned(sql).aggregated is answer
 
 
 @pytest.mark.parametrize(
@@ -210,14 +226,14 @@ def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
         ("SELECT * FROM s ORDER BY k", True, 16),
         ("SELECT * FROM (SELECT * FROM s ORDER BY k) ORDER  by k", True, 43),
         ("SELECT * FROM s -- ORDER BY\n ORDER\nBY k", True, 29),
-        ("SELECT * FROM (SELECT * FROM s ORDER BY k)", False, 0),
+        ("SELECT * FROM (SELECT * FROM s ORDER BY k)", True, 0),
         ("SELECT row_number() OVER (ORDER BY k) FROM s", False, 0),
         ("SELECT 'ORDER BY' FROM s", False, 0),
-        ("TABLE s ORDER BY k", None, 8),
+        ("TABLE s ORDER BY k", False, 8),
     ],
 )
-def test_orders(sql: str, answer: bool | None, offset: int) -> None:
-    assert orders(read(sql)) is answer
+def test_orders(sql: str, answer: bool, offset: int) -> None:
+    assert any(node.kind is logical.Kind.SORT for node in planned(sql).all()) is answer
     assert order_by(sql) == offset
 
 

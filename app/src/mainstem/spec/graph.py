@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from mainstem.spec import logical, sqlplan
+from mainstem.spec.logical import Node
 from mainstem.spec.pipeline import PipelineSpec, StreamingPipeline
 from mainstem.spec.queries import Query
 from mainstem.spec.sources import Source
-from mainstem.spec.sql import UNREAD, Facts, aggregates, read
+from mainstem.spec.sql import UNREAD, Facts, read
 from mainstem.spec.sqltext import has_word
 from mainstem.spec.views import View
 
@@ -26,6 +28,7 @@ class Graph:
             source.dead_letters: source for source in self.spec.sources if source.dead_letters
         }
         self.views: dict[str, View] = {view.name: view for view in self.spec.views}
+        self._plans: dict[str, Node] = {}
 
     @cached_property
     def names(self) -> list[str]:
@@ -81,24 +84,36 @@ class Graph:
             if found := self.sources.get(name) or self.dead_letters.get(name):
                 yield found
 
-    def aggregated(self, relation: str, above: tuple[str, ...] = ()) -> bool | None:
-        """Whether the relation aggregates a stream: yes, no, or unknown.
+    def aggregated(self, relation: str) -> bool | None:
+        """Whether the relation aggregates a stream: yes, no, or unknown."""
+        return self.plan(relation).aggregated
 
-        Args:
-            relation: the relation in question.
-            above: views that are being asked already; among guesses there may be a cycle.
-        """
-        if relation in above:
-            return None
-        if relation not in self.views:
-            return False
-        below = {
-            name: self.aggregated(name, (*above, relation)) for name in dict.fromkeys(self.reads(relation))
-        }
-        if self.views[relation].deduplicate:
-            return next(iter(below.values()), False)
-        streaming = {name: self.streams(name, certain=True) for name in below}
-        return aggregates(self.facts[relation], streaming, below)
+    def plan(self, relation: str) -> Node:
+        """What is certain of the relation's logical plan; only for a graph without cycles."""
+        if relation not in self._plans:
+            self._plans[relation] = self._planned(relation)
+        return self._plans[relation]
+
+    def _planned(self, relation: str) -> Node:
+        if relation in self.dead_letters:
+            return logical.source(streams=True, watermark=None)
+        if relation in self.sources:
+            source = self.sources[relation]
+            return logical.source(source.streaming, source.watermark.column if source.watermark else None)
+        view = self.views[relation]
+        node = self._step(view)
+        return logical.watermarked(node, view.watermark.column, view.name) if view.watermark else node
+
+    def _step(self, view: View) -> Node:
+        if view.deduplicate:
+            return logical.deduplicated(self.plan(view.deduplicate.from_), view.deduplicate, view.name)
+        facts = self.facts[view.name]
+        if facts.tree is not None and facts.references is not None:
+            return sqlplan.plan(facts.tree, view.name, self._relation)
+        return logical.unknown(streams=None if self.streams(view.name) else False)
+
+    def _relation(self, name: str) -> Node | None:
+        return self.plan(name) if name in self.names else None
 
     def watermarked(self, relation: str) -> bool:
         """True where a source or a view behind the relation has a watermark, or a text on the way may set one."""

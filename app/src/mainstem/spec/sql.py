@@ -77,55 +77,6 @@ def read(sql: str) -> Facts:
     return Facts(_references(tree), refusals, tree)
 
 
-def aggregates(facts: Facts, streaming: dict[str, bool], aggregated: dict[str, bool | None]) -> bool | None:
-    """Whether the query aggregates a stream: yes, no, or unknown.
-
-    Args:
-        facts: the query.
-        streaming: relation -> whether it streams.
-        aggregated: relation -> the same answer for the views it may read.
-    """
-    if facts.tree is None or facts.references is None:
-        return None
-    below = [aggregated.get(reference.name) for reference in facts.references]
-    if True in below:
-        return True
-    tree = facts.tree
-    if isinstance(tree, exp.Select) and _groups(tree) and _reads_stream_directly(tree, streaming):
-        return True
-    if None in below or tree.find(
-        exp.AggFunc, exp.Any, exp.Group, exp.Distinct, exp.Anonymous, exp.Pivot, exp.SetOperation
-    ):
-        return None
-    return False
-
-
-def orders(facts: Facts) -> bool | None:
-    """Whether the whole result is sorted, which Spark allows in complete mode only."""
-    if facts.tree is None:
-        return None
-    return facts.tree.args.get("order") is not None
-
-
-def _groups(select: exp.Select) -> bool:
-    if select.args.get("group") is not None:
-        return True
-    return any(
-        isinstance(node, exp.AggFunc) and node.find_ancestor(exp.Window, exp.Query) is select
-        for projection in select.expressions
-        for node in projection.walk()
-    )
-
-
-def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bool:
-    clause = select.args.get("from_") or select.args.get("from")
-    ctes = {cte.alias.lower() for cte in select.ctes}
-    table = clause.this if clause is not None else None
-    if not isinstance(table, exp.Table) or table.db or table.name.lower() in ctes:
-        return False
-    return streaming.get(table.name.lower(), False)
-
-
 def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:
     found = []
     for table in tree.find_all(exp.Table):

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from mainstem.errors import Problem
 from mainstem.spec.rules.context import Context
 from mainstem.spec.sinks import Sink
-from mainstem.spec.sql import orders
-from mainstem.spec.sqltext import order_by
 from mainstem.spec.yamltext import Path
 
 
@@ -50,24 +48,3 @@ def aggregation(context: Context) -> Iterator[Problem]:
                 "give the source a watermark, or use update or complete"
             )
             yield context.problem(path, message, "WatermarkNeeded")
-
-
-def sorting(context: Context) -> Iterator[Problem]:
-    """A stream is never sorted as a whole, but for the complete result of an aggregation."""
-    for index, view in enumerate(context.spec.views):
-        if not context.graph.streams(view.name, certain=True) or not _sorts(context, view.name):
-            continue
-        modes = [
-            (query.output_mode, context.graph.aggregated(query.from_))
-            for query in context.spec.queries
-            if view.name in context.graph.closure(query.from_, certain=True)
-        ]
-        if view.sql and any(mode != "complete" or aggregated is False for mode, aggregated in modes):
-            message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
-            yield context.problem(
-                ("views", index, "sql"), message, "SortNotAllowed", offset=order_by(view.sql)
-            )
-
-
-def _sorts(context: Context, view: str) -> bool:
-    return orders(context.graph.facts[view]) is True

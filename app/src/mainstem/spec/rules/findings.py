@@ -1,0 +1,60 @@
+"""Where in the document a node of a plan is told of."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from mainstem.errors import Problem
+from mainstem.spec.logical import Kind, Node
+from mainstem.spec.rules.context import Context
+from mainstem.spec.sqltext import order_by
+from mainstem.spec.yamltext import Path
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with a node; `mode` where another output mode would allow it."""
+
+    reason: str
+    message: str
+    mode: bool = False
+
+
+Check = Callable[[Node, str], Finding | None]
+
+
+def findings(context: Context, *checks: Check, warning: bool = False) -> Iterator[Problem]:
+    """Problems of every query's plan, each told once.
+
+    Args:
+        context: the document.
+        checks: asked of each node, with the query's output mode.
+        warning: they refuse nothing.
+    """
+    said: set[tuple[Path, int, str]] = set()
+    for index, query in enumerate(context.spec.queries):
+        root = context.graph.plan(query.from_)
+        for node in root.all() if root.streams else ():
+            for check in checks:
+                finding = check(node, query.output_mode)
+                if finding is None:
+                    continue
+                path = ("queries", index, "outputMode") if finding.mode else _place(context, node)
+                if (path, node.offset, finding.reason) not in said:
+                    said.add((path, node.offset, finding.reason))
+                    offset = _offset(context, node) if path[-1] == "sql" else None
+                    yield context.problem(
+                        path, finding.message, finding.reason, warning=warning, offset=offset
+                    )
+
+
+def _place(context: Context, node: Node) -> Path:
+    names = [view.name for view in context.spec.views]
+    index = names.index(node.view)
+    if node.kind is Kind.WATERMARK:
+        return ("views", index, "watermark")
+    return ("views", index, "sql" if context.spec.views[index].sql else context.spec.views[index].choice())
+
+
+def _offset(context: Context, node: Node) -> int:
+    sql = context.graph.views[node.view].sql or ""
+    return order_by(sql) if node.kind is Kind.SORT else node.offset

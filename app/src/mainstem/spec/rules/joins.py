@@ -1,0 +1,95 @@
+"""Joins that Spark refuses of streams: by what streams, by type, watermark and output mode."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.spec.logical import Node
+from mainstem.spec.rules.context import Context
+from mainstem.spec.rules.findings import Finding, findings
+
+
+def joins(context: Context) -> Iterator[Problem]:
+    """Joins of streams with tables and with streams must fit type, watermark and output mode."""
+    yield from findings(context, _static_join, _stream_join, _outer_join)
+
+
+def unbounded(context: Context) -> Iterator[Problem]:
+    """A lint: an inner join of two streams that has no watermark keeps every row for ever."""
+    yield from findings(context, _inner_join, warning=True)
+
+
+def _static_join(node: Node, _: str) -> Finding | None:
+    """A row of the table that finds no partner may find one later: it can never be said to have none."""
+    if node.join is None or True not in node.sides or False not in node.sides:
+        return None
+    type_, left = node.join.type, node.sides[0]
+    refused = {"left": not left, "semi": not left, "anti": not left, "right": left, "full": True}
+    if not refused.get(type_):
+        return None
+    way = {
+        "left": "start from the stream, or use an inner join",
+        "semi": "start from the stream",
+        "anti": "start from the stream",
+        "right": "start from the table, or use an inner join",
+        "full": "use an outer join that keeps the rows of the stream",
+    }
+    message = f"{_NAMES[type_]} of a stream and a table must not keep rows of the table alone: {way[type_]}"
+    return Finding("JoinNotAllowed", message)
+
+
+_NAMES: Final = {
+    "inner": "an inner join",
+    "left": "a left outer join",
+    "right": "a right outer join",
+    "full": "a full outer join",
+    "semi": "a left semi join",
+    "anti": "a left anti join",
+}
+
+
+def _stream_join(node: Node, mode: str) -> Finding | None:
+    if node.join is None or node.sides != (True, True):
+        return None
+    type_ = node.join.type
+    if type_ == "anti":
+        message = "a left anti join of two streams does not exist; use LEFT JOIN with a time range, and keep the rows whose right side is null"
+        return Finding("JoinNotAllowed", message)
+    allowed = ("append", "update") if type_ in ("inner", "semi") else ("append",)
+    if mode not in allowed:
+        message = f"{node.view!r} has {_NAMES[type_]} of two streams, which is written in {' or '.join(allowed)} mode, not {mode}"
+        return Finding("OutputModeNotAllowed", message, mode=True)
+    return None
+
+
+def _outer_join(node: Node, _: str) -> Finding | None:
+    """Rows without a partner are written once none can come any more, which only event time can tell."""
+    if node.join is None or node.sides != (True, True) or node.join.timed:
+        return None
+    left, right = node.join.ranged
+    bounded = {"left": right, "semi": right, "right": left, "full": left or right}
+    if bounded.get(node.join.type, True):
+        return None
+    side = {
+        "left": "the right side",
+        "semi": "the right side",
+        "right": "the left side",
+        "full": "both sides",
+    }
+    message = (
+        f"{_NAMES[node.join.type]} of two streams must know when a partner can no longer come: give {side[node.join.type]} "
+        "a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window"
+    )
+    return Finding("WatermarkNeeded", message)
+
+
+def _inner_join(node: Node, _: str) -> Finding | None:
+    if node.join is None or node.sides != (True, True) or node.join.type != "inner" or node.join.timed:
+        return None
+    if all(node.join.ranged):
+        return None
+    message = (
+        "an inner join of two streams without watermarks and a time range keeps every row of both for ever; "
+        "give both a watermark, and the condition a time range"
+    )
+    return Finding("StateUnbounded", message)

@@ -1,0 +1,288 @@
+"""sqlglot's tree of a view as a plan. Names that Spark would resolve otherwise only ever make the answer less certain."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlglot import exp
+
+from mainstem.spec.logical import Events, Joined, Kind, Node, all_events, either, unknown
+
+
+Relations = Callable[[str], Node | None]
+"""The plan of a source or view; None where the document has no such relation."""
+
+_WINDOWS: Final = frozenset({"window", "session_window", "window_time"})
+_ROW_IDS: Final = "monotonically_increasing_id"
+_PLAIN: Final = _WINDOWS | {_ROW_IDS, "uuid"}
+"""Functions that sqlglot has no class for, and that certainly aggregate nothing."""
+_SETS: Final = {exp.Union: Kind.UNION, exp.Intersect: Kind.INTERSECT, exp.Except: Kind.EXCEPT}
+
+
+@dataclass(frozen=True)
+class _Scope:
+    view: str
+    relations: Relations
+    ctes: Mapping[str, Node]
+
+    def node(self, kind: Kind, below: Node, at: exp.Expr) -> Node:
+        """A step over one input."""
+        return Node(kind, below.streams, below.events, (below,), self.view, _offset(at))
+
+
+def plan(tree: exp.Expr, view: str, relations: Relations) -> Node:
+    """The plan of a view's text.
+
+    Args:
+        tree: sqlglot's tree of the text.
+        view: name of the view.
+        relations: plans of what it reads.
+    """
+    try:
+        return _query(tree, _Scope(view, relations, {}))
+    except RecursionError:  # a text of a thousand unions
+        return unknown()
+
+
+def _query(tree: exp.Expr, scope: _Scope) -> Node:
+    clause = tree.args.get("with_")
+    if isinstance(clause, exp.With):
+        scope = _with(clause, scope)
+    if isinstance(tree, exp.Select):
+        node = _select(tree, scope)
+    elif isinstance(tree, exp.SetOperation):
+        node = _set(tree, scope)
+    elif isinstance(tree, exp.Subquery):
+        node = _pivoted(tree, _renamed(tree, _query(tree.this, scope)))
+    elif isinstance(tree, exp.Table):
+        node = _table(tree, scope)
+    elif isinstance(tree, exp.Values):
+        node = Node(Kind.SOURCE, streams=False, events=frozenset())
+    else:
+        return unknown()
+    return _ordered(tree, node, scope)
+
+
+def _with(clause: exp.With, scope: _Scope) -> _Scope:
+    for cte in clause.expressions:
+        node = unknown() if clause.args.get("recursive") else _renamed(cte, _query(cte.this, scope))
+        scope = replace(scope, ctes={**scope.ctes, cte.alias.lower(): node})
+    return scope
+
+
+def _renamed(tree: exp.Expr, node: Node) -> Node:
+    """A relation whose alias may rename its columns."""
+    alias = tree.args.get("alias")
+    return replace(node, events=None) if isinstance(alias, exp.TableAlias) and alias.columns else node
+
+
+def _pivoted(tree: exp.Expr, node: Node) -> Node:
+    return unknown(node, streams=node.streams) if tree.args.get("pivots") else node
+
+
+def _ordered(tree: exp.Expr, node: Node, scope: _Scope) -> Node:
+    """What stands behind a query: its order, then its limit."""
+    for key in ("order", "sort", "cluster"):
+        if clause := tree.args.get(key):
+            node = scope.node(Kind.SORT, node, clause)
+    if clause := tree.args.get("offset"):
+        node = scope.node(Kind.OFFSET, node, clause)
+    if clause := tree.args.get("limit"):
+        node = scope.node(Kind.LIMIT, node, clause)
+    return node
+
+
+def _table(table: exp.Table, scope: _Scope) -> Node:
+    name = table.name.lower()
+    found = None
+    if isinstance(table.this, exp.Identifier) and not table.db:
+        found = scope.ctes.get(name) or scope.relations(name)
+    node = _renamed(table, found or unknown())
+    if sample := table.args.get("sample"):
+        node = scope.node(Kind.LIMIT if sample.args.get("size") else Kind.SAMPLE, node, table)
+    return _joins(table, _pivoted(table, node), scope)
+
+
+def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
+    kind = next((kind for known, kind in _SETS.items() if isinstance(tree, known)), Kind.UNKNOWN)
+    sides = (_query(tree.left, scope), _query(tree.right, scope))
+    # The names are those of the left side, so a name of the right one says nothing.
+    events = sides[0].events if sides[1].events == frozenset() else None
+    node = Node(kind, either(*sides), events, sides, scope.view, _offset(tree.right))
+    if not tree.args.get("distinct"):
+        return node
+    if kind is not Kind.UNION:
+        return node
+    return replace(scope.node(Kind.AGGREGATE, node, tree.right), timed=_any(node.events))
+
+
+def _select(select: exp.Select, scope: _Scope) -> Node:
+    clause = select.args.get("from_") or select.args.get("from")
+    if clause is None:
+        return Node(Kind.SOURCE, streams=False, events=frozenset())
+    node = _joins(select, _query(clause.this, scope), scope)
+    node = _subqueries(select, node, scope)
+    node = _grouped(select, node, scope)
+    if over := next(_own(select, exp.Window), None):
+        node = scope.node(Kind.OVER, node, over)
+    if any(_called(call) == _ROW_IDS for call in _own(select, exp.Func)):
+        node = scope.node(Kind.ROW_IDS, node, select)
+    node = Node(Kind.SELECT, node.streams, _projected(select, node.events), (node,), scope.view)
+    if select.args.get("distinct"):
+        # DISTINCT ON is unknown to Spark; DISTINCT groups by all columns.
+        node = replace(scope.node(Kind.AGGREGATE, node, select), timed=_any(node.events))
+    return node
+
+
+def _subqueries(select: exp.Select, node: Node, scope: _Scope) -> Node:
+    for query in _nested(select):
+        if _query(query, scope).streams:
+            node = scope.node(Kind.SUBQUERY, node, query)
+    return node
+
+
+def _grouped(select: exp.Select, below: Node, scope: _Scope) -> Node:
+    group = select.args.get("group")
+    calls = [call for call in _own(select, exp.Func) if call.find_ancestor(exp.Window) is None]
+    if group is None and not any(isinstance(call, exp.AggFunc) for call in calls):
+        doubtful = any(isinstance(call, exp.Anonymous) and _called(call) not in _PLAIN for call in calls)
+        doubtful = doubtful or select.args.get("having") is not None or any(_own(select, exp.Any))
+        return unknown(below, streams=below.streams, events=below.events) if doubtful else below
+    keys = [] if group is None else list(_keys(select, group))
+    return replace(
+        scope.node(Kind.AGGREGATE, below, group or select),
+        timed=any(_carries(key, below.events) for key in keys),
+        session=any(_called(call) == "session_window" for key in keys for call in key.find_all(exp.Func)),
+        distinct=any(True for call in calls for _ in _distinct_values(call)),
+    )
+
+
+def _distinct_values(call: exp.Expr) -> Iterator[exp.Expr]:
+    return (node for node in (call.this, *call.expressions) if isinstance(node, exp.Distinct))
+
+
+def _keys(select: exp.Select, group: exp.Group) -> Iterator[exp.Expr]:
+    """What a group is told apart by: positions and names of projections stand for these."""
+    projections = {p.alias_or_name.lower(): p for p in select.expressions}
+    if group.args.get("all"):
+        yield from select.expressions
+    for key in group.expressions:
+        if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(select.expressions):
+            yield select.expressions[int(key.name) - 1]
+            continue
+        if isinstance(key, (exp.Rollup, exp.Cube, exp.GroupingSets)):
+            yield from key.find_all(exp.Column, exp.Func)
+        yield key
+        # Behind |> AGGREGATE a key is the bare name of its projection.
+        bare = isinstance(key, exp.Identifier) or (isinstance(key, exp.Column) and not key.table)
+        if bare and key.name.lower() in projections:
+            yield projections[key.name.lower()]
+    for sets in ("rollup", "cube", "grouping_sets"):
+        for clause in group.args.get(sets) or ():
+            yield from clause.find_all(exp.Column, exp.Func)
+
+
+def _projected(select: exp.Select, below: Events) -> Events:
+    if below is None:
+        return None
+    found: set[str] = set()
+    for projection in select.expressions:
+        if projection.is_star:
+            found |= below
+        elif isinstance(projection, exp.Aliases):
+            return None
+        elif _carries(projection, below):
+            found |= {projection.alias_or_name.lower(), _called(projection)} - {""}
+    return frozenset(found)
+
+
+def _carries(expression: exp.Expr, events: Events) -> bool:
+    """Whether the expression may be event time in Spark's eyes: a column that is, by itself, or a window over one."""
+    while isinstance(expression, (exp.Alias, exp.Paren)):
+        expression = expression.this
+    if isinstance(expression, exp.Func) and _called(expression) not in _WINDOWS:
+        return False
+    if isinstance(expression, (exp.Binary, exp.Unary, exp.Literal)) and not isinstance(expression, exp.Dot):
+        return False
+    return _mentions(expression, events)
+
+
+def _any(events: Events) -> bool:
+    return events is None or bool(events)
+
+
+def _mentions(expression: exp.Expr, events: Events) -> bool:
+    names = {identifier.name.lower() for identifier in expression.find_all(exp.Identifier)}
+    return events is None or bool(names & events) or expression.find(exp.Star) is not None
+
+
+def _called(expression: exp.Expr) -> str:
+    """The name of a function, in lower case; empty for anything else."""
+    if isinstance(expression, exp.Anonymous):
+        return str(expression.name).lower()
+    return expression.sql_name().lower() if isinstance(expression, exp.Func) else ""
+
+
+def _joins(tree: exp.Expr, left: Node, scope: _Scope) -> Node:
+    for join in tree.args.get("joins") or ():
+        right = unknown() if isinstance(join.this, exp.Lateral) else _query(join.this, scope)
+        facts = _joined(join, left, right)
+        events = left.events if facts.type in ("semi", "anti") else all_events(left, right)
+        node = Node(
+            Kind.JOIN, either(left, right), events, (left, right), scope.view, _offset(join), join=facts
+        )
+        left = node
+    return left
+
+
+def _joined(join: exp.Join, left: Node, right: Node) -> Joined:
+    kind, side = (join.args.get("kind") or "").lower(), (join.args.get("side") or "").lower()
+    type_ = kind if kind in ("semi", "anti") else side or "inner"
+    if join.args.get("method"):  # NATURAL: which columns are equal, only Spark knows
+        return Joined(type_, equal=True, timed=True, ranged=(True, True))
+    both = all_events(left, right)
+    using = [name.name.lower() for name in join.args.get("using") or ()]
+    parts = (
+        list(join.args["on"].flatten()) if isinstance(join.args.get("on"), exp.And) else [join.args.get("on")]
+    )
+    equal = [part for part in parts if isinstance(part, (exp.EQ, exp.NullSafeEQ))]
+    other = [part for part in parts if part is not None and part not in equal]
+    return Joined(
+        type_,
+        equal=bool(using) or any(part.find(exp.EQ, exp.NullSafeEQ) for part in parts if part is not None),
+        timed=both is None or bool(both & set(using)) or any(_mentions(part, both) for part in equal),
+        ranged=(
+            any(_mentions(part, left.events) for part in other),
+            any(_mentions(part, right.events) for part in other),
+        ),
+    )
+
+
+def _own(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
+    """Expressions of a query's own projections and conditions, not of the queries nested in it."""
+    for key in ("expressions", "having", "qualify"):
+        for part in _listed(select.args.get(key)):
+            for node in part.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+                if isinstance(node, kinds) and not isinstance(node, exp.Query):
+                    yield node
+
+
+def _nested(select: exp.Select) -> Iterator[exp.Expr]:
+    """Queries within a query's expressions."""
+    for key in ("expressions", "where", "having", "qualify"):
+        for part in _listed(select.args.get(key)):
+            for node in part.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+                if isinstance(node, exp.Query):
+                    yield node
+
+
+def _listed(value: object) -> list[exp.Expr]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]  # type: ignore[list-item]
+
+
+def _offset(tree: exp.Expr) -> int:
+    """Where the first name below stands in the text."""
+    names = tree.find_all(exp.Identifier, bfs=False)
+    return next((name.meta["start"] for name in names if "start" in name.meta), 0)
