@@ -244,6 +244,34 @@ CASES = [
         "FileNotFoundException: /data/out/part-00000.parquet (Permission denied)",
     ),
     Case(
+        "a checkpoint of a continuous stream, read by batches",
+        stream(
+            'java.lang.NullPointerException: Cannot invoke "org.apache.spark.sql.execution.streaming.runtime.WatermarkTracker.currentWatermark()" '
+            'because the return value of "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution.watermarkTracker()" is null'
+            f"{FRAMES}"
+        ),
+        "TriggerChanged",
+        "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
+        permanent=True,
+    ),
+    Case(
+        "a checkpoint of batches, read by a continuous stream",
+        stream(
+            "java.lang.ClassCastException: class org.apache.spark.sql.execution.streaming.checkpointing.OffsetMap cannot be cast to "
+            f"class org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeq (both in unnamed module){FRAMES}"
+        ),
+        "TriggerChanged",
+        "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
+        permanent=True,
+    ),
+    Case(
+        "a checkpoint that async progress has left with gaps",
+        stream(f"java.lang.IllegalStateException: batch 7 doesn't exist{FRAMES}"),
+        "AsyncProgressLeft",
+        "asyncProgressTracking left gaps in the checkpoint; set its checkpointInterval to 0 seconds until two batches have run, then leave it out",
+        permanent=True,
+    ),
+    Case(
         "a full disk",
         stream(f"{ABORTED}java.io.IOException: No space left on device{FRAMES}"),
         "DiskFull",

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from mainstem.build.kafka import client
 from mainstem.spec.connections import KafkaConnection
+from mainstem.spec.kafkasource import KafkaSource
 
 
 _BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
@@ -24,6 +25,22 @@ class Brokers:
         """The topics that the credentials may see."""
         with self._admin() as admin:
             return set(admin.listTopics().names().get())
+
+    def partitions(self, source: KafkaSource) -> int:
+        """Partitions that a source reads, of topics that are there."""
+        if source.assign:
+            return sum(len(partitions) for partitions in source.assign.values())
+        with self._admin() as admin:
+            known = admin.listTopics().names().get()
+            topics = self._jvm.java.util.ArrayList()
+            for topic in known:
+                if topic in (source.subscribe or ()) or self._matches(source.subscribe_pattern, topic):
+                    topics.add(topic)
+            described = admin.describeTopics(topics).allTopicNames().get()
+            return sum(described[topic].partitions().size() for topic in topics)
+
+    def _matches(self, pattern: str | None, topic: str) -> bool:
+        return pattern is not None and self._jvm.java.util.regex.Pattern.matches(pattern, topic)
 
     def make(self, topic: str) -> None:
         """Ask for a topic as a sink will, so that a broker that makes topics on demand makes this one."""

@@ -8,6 +8,9 @@ whoever holds the lock between a commit and the next plan has the stream at a bo
    behind it: the lock is fair, so the next turn is ours, before the stream can plan another batch.
 3. At the boundary stop the query, and give the lock back only once Spark has marked it stopped.
 
+A real-time batch writes its plan as it ends, and a continuous stream has epochs in place of batches: there the boundary
+is the first commit that comes. What a continuous stream has written since is written again.
+
 Source: MicroBatchExecution and StreamExecution of Spark 4.2 (constructNextBatch, markMicroBatchEnd, stop).
 """
 
@@ -42,27 +45,37 @@ class Outcome:
     seconds: float
 
 
-def drain(query: StreamingQuery, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+def drain(
+    query: StreamingQuery, deadline: float, hurry: Callable[[], bool], *, resident: bool = False
+) -> Outcome:
     """Stop one query at the end of its running batch, or cut it at the deadline.
 
     Args:
         query: a running query; one that has ended well already is a clean outcome, one that failed is not.
         deadline: `time.monotonic()` at which the batch is cut.
         hurry: true when to cut at once.
+        resident: its tasks never end by themselves, and a batch is planned only as it is committed: the boundary is the
+            next commit.
     """
     begun = time.monotonic()
     stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
     lock = stream.awaitProgressLock()
+    first = _committed(stream)
+
+    def at_end() -> bool:
+        committed = _committed(stream)
+        return _planned(stream) == committed and not (resident and committed == first)
+
     boundary = False
     while query.isActive and not boundary and time.monotonic() < deadline and not hurry():
         if _try(lock, 0.2):
             try:
-                boundary = _planned(stream) == _committed(stream)
+                if not at_end():
+                    _await_batch_end(query, lock, deadline, hurry)
+                boundary = at_end()
                 if boundary:
                     _await_report(query, lock, _committed(stream))
                     _stop_holding_the_lock(query, stream)
-                else:
-                    _await_batch_end(query, lock, deadline, hurry)
             finally:
                 lock.unlock()
     clean = boundary or (not query.isActive and query.exception() is None)

@@ -28,7 +28,7 @@ def drained(
     threads = [
         threading.Thread(
             target=_one,
-            args=(run.query.name, run.handle, deadline, hurry, outcomes),
+            args=(run, run.handle, deadline, hurry, outcomes),
             name=f"drain-{run.query.name}",
         )
         for run in runs
@@ -44,14 +44,15 @@ def drained(
 
 
 def _one(
-    name: str,
+    run: Run,
     handle: StreamingQuery,
     deadline: float,
     hurry: Callable[[], bool],
     outcomes: dict[str, Outcome],
 ) -> None:
+    name = run.query.name
     try:
-        outcomes[name] = drain(handle, deadline, hurry)
+        outcomes[name] = drain(handle, deadline, hurry, resident=run.resident)
     except (PySparkException, Py4JError, ConnectionError) as error:
         logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
         outcomes[name] = Outcome(clean=False, committed=None, pending=None, seconds=0.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mainstem.run.listener import Listener, Progress
-from mainstem.run.progress import updated
+from mainstem.run.progress import updated, waiting
 from mainstem.run.running import Run
 
 
@@ -34,6 +34,8 @@ class Events:
             run.status = updated(run.status, progress, run.occurrences)
             if progress.get("numInputRows"):
                 run.busy, run.resting = time.monotonic(), False
+            elif run.resident:  # a batch without rows; Spark's status says that it runs
+                run.resting, run.status = True, waiting(run.status)
 
     def settle(self, runs: Sequence[Run], run: Run) -> None:
         """Wait for the last progress event of a query that has ended; Spark delivers it from another thread.

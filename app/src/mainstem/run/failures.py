@@ -132,6 +132,18 @@ _SIGNS: Final = (
         "",
         permanent=True,
     ),
+    _sign(
+        r"Offset(Map|Seq) cannot be cast to class \S+Offset(Seq|Map)|watermarkTracker\(\)\" is null",
+        "TriggerChanged",
+        "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
+        permanent=True,
+    ),
+    _sign(
+        r"batch \d+ doesn't exist",
+        "AsyncProgressLeft",
+        "asyncProgressTracking left gaps in the checkpoint; set its checkpointInterval to 0 seconds until two batches have run, then leave it out",
+        permanent=True,
+    ),
     _sign(r"No space left on device", "DiskFull", "no space is left on the device"),
     _sign(
         r"OutOfMemoryError",

@@ -5,6 +5,7 @@ StreamingQueryProgress.json of 4.2.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -149,6 +150,17 @@ def waiting(status: QueryStatus) -> QueryStatus:
     if status.state not in (State.STARTING, State.RESTARTING):
         return replace(status, idle=True)
     return replace(status, state=State.RUNNING, idle=True, reason=None, message=None)
+
+
+def told(status: QueryStatus, message: str) -> QueryStatus:
+    """The status of a query whose tasks never end, from what Spark says of it: a continuous stream sends no progress at
+    all, and a real-time one none before its first batch ends.
+    """
+    epoch = re.fullmatch(r"Committing epoch (\d+)", message)
+    if epoch is None and message not in ("Running", "Processing new data"):
+        return status
+    state = State.RUNNING if status.state in (State.STARTING, State.RESTARTING) else status.state
+    return replace(status, state=state, batch=int(epoch[1]) if epoch else status.batch)
 
 
 def moment(text: str | None) -> datetime | None:

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from mainstem.run.inputs import Absent
-from mainstem.run.progress import QueryStatus, State, waiting
+from mainstem.run.progress import QueryStatus, State, told, waiting
 from mainstem.run.restarts import Restarts
 from mainstem.spec.queries import Query
 
@@ -47,12 +47,19 @@ class Run:
         """True where it neither runs nor ever will."""
         return self.handle is None and self.due is None and self.absent is None
 
+    @property
+    def resident(self) -> bool:
+        """True where its tasks hold their cores and never end by themselves."""
+        return self.query.trigger is not None and self.query.trigger.resident
+
     def look(self) -> None:
         """Whether a running query waits for data; while sources are opened and listed it does not, nor in a batch."""
         if self.handle is None:
             return
         status = self.handle.status
-        if status["isDataAvailable"]:
+        if self.resident:
+            self.status = told(self.status, str(status["message"]))
+        elif status["isDataAvailable"]:
             self.resting = False
             self.status = replace(self.status, idle=False)
         elif str(status["message"]).startswith("Waiting"):

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem import logs
 from mainstem.build import query as build
 from mainstem.errors import NotReady, Problem, SpecInvalid
-from mainstem.run import sweep
+from mainstem.run import slots, sweep
 from mainstem.run.failures import classify
 from mainstem.run.running import Run
 from mainstem.spec.graph import Graph
@@ -29,11 +29,13 @@ class Starter:
         return build.build(run.session, self._graph, run.query)
 
     def prepare(self, run: Run) -> None:
-        """Make checkpoint and folders fit.
+        """Make checkpoint and folders fit, and see that there are cores for tasks that never end.
 
         Raises:
-            NotReady: a sink's folder is another's.
+            NotReady: a sink's folder is another's, or cores are missing.
         """
+        if run.resident:
+            slots.enough(run.session, self._graph)
         checkpoint = build.checkpoint(self._graph, run.query)
         sweep.clear_stillborn(run.session, checkpoint)
         for sink in run.query.to:

@@ -30,6 +30,11 @@ class Trigger(Model):
         """True where the query comes to an end by itself."""
         return bool(self.available_now or self.once)
 
+    @property
+    def resident(self) -> bool:
+        """True where tasks do not end: each holds its core for as long as the query runs."""
+        return bool(self.continuous or self.real_time)
+
 
 class AsyncProgressTracking(Model):
     """Offsets and commits are written beside the batches, not between them: less latency, repeated batches after a failure."""
