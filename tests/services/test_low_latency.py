@@ -69,8 +69,8 @@ class Line:
 
     def latencies(self) -> list[float]:
         """Milliseconds from the producer's stamp to that of the sink's producer."""
-        sent = {int(r.value): r.timestamp for r in self.kafka.consume_all(f"{self.name}-in")}
-        return [r.timestamp - sent[int(r.value[6:-2])] for r in self.kafka.consume_all(f"{self.name}-out")]
+        sent = {int(r.value): r.timestamp_ms for r in self.kafka.consume_all(f"{self.name}-in")}
+        return [r.timestamp_ms - sent[int(r.value[6:-2])] for r in self.kafka.consume_all(f"{self.name}-out")]
 
     def drained(self, driver: Driver) -> dict[str, object]:
         """The query's last status, after SIGTERM."""
