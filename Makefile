@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup lock jars wheels demo check format test test-unit test-spark test-services test-apiserver \
 	test-chart test-cluster test-full generate manifests servers images cluster-up cluster-down cluster-load \
-	bench-overhead bench-operator bench-startup clean clean-cache
+	bench-overhead bench-operator bench-startup bench-streaming clean clean-cache
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -123,6 +123,8 @@ bench-overhead: setup servers ## what Mainstem costs over hand-written PySpark
 	@PYTHONPATH=tests $(BIN)/python bench/overhead.py
 bench-operator: setup servers ## how fast the operator is with a thousand pipelines
 	@PYTHONPATH=tests $(BIN)/python bench/operators.py
+bench-streaming: setup servers ## throughput, latency, the cost of a batch, fairness: beside plain Spark
+	@PYTHONPATH=tests $(BIN)/python bench/streaming.py
 bench-startup: setup images ## from kubectl apply to the first committed batch, on the test cluster
 	@PYTHONPATH=tests $(BIN)/python bench/startup.py
 

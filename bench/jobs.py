@@ -3,9 +3,12 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -85,10 +88,60 @@ def measure(command: Sequence[str], folder: Path, watched: Path) -> Measured:
     """
     result, log = folder / "measured.json", folder / "run.log"
     wrapper = [sys.executable, str(HERE / "measure.py"), str(result), str(log), str(watched)]
-    environment = os.environ | {"JAVA_HOME": java.home(), "SPARK_LOCAL_IP": "127.0.0.1", "TERM": "xterm"}
-    subprocess.run([*wrapper, *command], env=environment, check=True)
+    subprocess.run([*wrapper, *command], env=_environment(), check=True)
     found = json.loads(result.read_text(encoding="utf-8"))
     if found["exit"] != 0:
         end = log.read_text(encoding="utf-8", errors="replace")[-3000:]
         raise RunFailed(f"exit code {found['exit']}; the end of {log}:\n{end}")
     return Measured(found["cpu"], found["driver"], found["wall"], found["first"])
+
+
+@contextmanager
+def running(command: Sequence[str], folder: Path, **environment: str) -> Iterator[None]:
+    """Run the command, with further variables of the environment, for as long as the context is open; its log is run.log."""
+    with (folder / "run.log").open("wb") as log:
+        child = subprocess.Popen(
+            command,
+            env=_environment() | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            yield
+        finally:
+            child.terminate()
+            try:
+                child.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+
+
+def wait(folder: Path, holds: Callable[[], bool], seconds: float) -> None:
+    """Wait until something holds of the command that runs.
+
+    Raises:
+        RunFailed: it does not within so many seconds; with the end of the log.
+    """
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            end = (folder / "run.log").read_text(encoding="utf-8", errors="replace")[-3000:]
+            raise RunFailed(f"not within {seconds:g} s; the end of the log:\n{end}")
+        time.sleep(0.2)
+
+
+def verdict(what: str, found: str, target: str, *, met: bool) -> None:
+    """Print how a figure compares with its target."""
+    print(f"\n{what}: {found}, target {target}: {'met' if met else 'NOT met'}\n")
+
+
+def note(text: str) -> None:
+    """Tell what goes on, beside the tables."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"JAVA_HOME": java.home(), "SPARK_LOCAL_IP": "127.0.0.1", "TERM": "xterm"}

@@ -75,7 +75,7 @@ def overhead(pairs: int, records: int, seed: int) -> Any:
             cpu[variant].append(took.cpu / records * 1e6)
             driver[variant].append(took.driver / records * 1e6)
             wall[variant].append(took.wall)
-            _note(
+            jobs.note(
                 f"round {number + 1}: {variant}: {took.cpu:.1f} CPU-s ({took.driver:.1f} by the driver), {took.wall:.1f} s"
             )
     _print_overhead(cpu, driver, wall)
@@ -96,7 +96,12 @@ def _print_overhead(cpu: _Series, driver: _Series, wall: _Series) -> None:
     ratio = Ratio.of(cpu[throughput.MAINSTEM], cpu[throughput.PLAIN]).of_medians
     again = Ratio.of(cpu[throughput.AGAIN], cpu[throughput.PLAIN])
     allowed = RATIO + again.spread
-    _verdict("CPU ratio", f"{ratio:.3f}", f"{RATIO} + {again.spread:.3f} = {allowed:.3f}", ratio <= allowed)
+    jobs.verdict(
+        "CPU ratio",
+        f"{ratio:.3f}",
+        f"at most {RATIO} + {again.spread:.3f} = {allowed:.3f}",
+        met=ratio <= allowed,
+    )
 
 
 def _ratio(ratio: Ratio) -> str:
@@ -109,14 +114,21 @@ def start_up(count: int, seed: int) -> Any:
     seconds: _Series = defaultdict(list)
     for variant, took in startup.rounds(count, seed):
         seconds[variant].append(took)
-        _note(f"{variant}: {took:.2f} s")
+        jobs.note(f"{variant}: {took:.2f} s")
     print("\n| median (min-max) | s |\n|---|---|")
     for variant in startup.VARIANTS:
         print(f"| {variant} | {span(seconds[variant])} |")
     added = _median(seconds, startup.MAINSTEM) - _median(seconds, startup.SAME)
-    _verdict("Mainstem adds", f"{added:.2f} s", f"{STARTUP_SECONDS:g} s", added <= STARTUP_SECONDS)
+    jobs.verdict(
+        "Mainstem adds", f"{added:.2f} s", f"at most {STARTUP_SECONDS:g} s", met=added <= STARTUP_SECONDS
+    )
     bare = _median(seconds, startup.MAINSTEM) - _median(seconds, startup.BARE)
-    _verdict("... over Spark's defaults", f"{bare:.2f} s", f"{STARTUP_SECONDS:g} s", bare <= STARTUP_SECONDS)
+    jobs.verdict(
+        "... over Spark's defaults",
+        f"{bare:.2f} s",
+        f"at most {STARTUP_SECONDS:g} s",
+        met=bare <= STARTUP_SECONDS,
+    )
     return seconds
 
 
@@ -130,7 +142,9 @@ def validate() -> Any:
     seconds = [_validated() for _ in range(VALIDATE_RUNS + 1)][1:]
     median = statistics.median(seconds)
     print(f"\n| median (min-max) | s |\n|---|---|\n| mainstem validate | {span(seconds)} |")
-    _verdict("validate", f"{median:.2f} s", f"{VALIDATE_SECONDS} s", median <= VALIDATE_SECONDS)
+    jobs.verdict(
+        "validate", f"{median:.2f} s", f"at most {VALIDATE_SECONDS} s", met=median <= VALIDATE_SECONDS
+    )
     return seconds
 
 
@@ -142,14 +156,6 @@ def _validated() -> float:
     if done.returncode:
         raise RunFailed(f"exit code {done.returncode}: {done.stderr}")
     return took
-
-
-def _verdict(what: str, found: str, target: str, met: bool) -> None:
-    print(f"\n{what}: {found}, target at most {target}: {'met' if met else 'NOT met'}\n")
-
-
-def _note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

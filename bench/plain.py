@@ -92,7 +92,7 @@ def started(
 
 
 def flights(spark: SparkSession, brokers: str) -> DataFrame:
-    good = parsed(spark, brokers, "departures").where("is_good")
+    good = parsed(topic(spark, brokers, "departures"), FLIGHT, "departures").where("is_good")
     return good.select(
         *(
             F.col("record").getField("object").getField(name).alias(name)
@@ -117,7 +117,7 @@ def bad_records(spark: SparkSession, brokers: str) -> DataFrame:
         .otherwise("a field does not fit the schema")
     )
     return (
-        parsed(spark, brokers, "departures_dead_letters")
+        parsed(topic(spark, brokers, "departures_dead_letters"), FLIGHT, "departures_dead_letters")
         .where("NOT is_good")
         .select(
             F.col("value").alias("raw"),
@@ -131,12 +131,12 @@ def bad_records(spark: SparkSession, brokers: str) -> DataFrame:
     )
 
 
-def parsed(spark: SparkSession, brokers: str, name: str) -> DataFrame:
+def parsed(raw: DataFrame, ddl: str, name: str) -> DataFrame:
     text = F.col("value").cast("string")
-    schema = StructType().add("object", StructType.fromDDL(FLIGHT)).add("end", BooleanType())
+    schema = StructType().add("object", StructType.fromDDL(ddl)).add("end", BooleanType())
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "corrupt"}
     parser = F.from_json(framed(text), schema.add("corrupt", StringType()), options)
-    records = topic(spark, brokers, name).withColumn("record", parser)
+    records = raw.withColumn("record", parser)
     return records.withColumn("is_good", is_good(text)).observe(
         f"records.{name}",
         F.count_if("is_good").alias("good"),

@@ -1,0 +1,56 @@
+"""Part d of streaming.py: a light query beside a heavy one, with a pool each and without."""
+
+import statistics
+from typing import Any, Final
+
+import jobs
+from checkpointlog import Batch, batches
+from harness.kafka import Broker
+from harness.records import Record
+from stats import span
+
+
+POOLS: Final = "Mainstem, a pool each"
+ALONE: Final = "plain PySpark, one pool"
+WARM_UP: Final = 3
+RECORDS: Final = 20_000
+SECONDS: Final = 300.0
+
+
+def run(count: int) -> dict[str, Any]:
+    """Print the table; the milliseconds of every batch."""
+    print(f"d. A light query beside a heavy one: {count} batches of the light one")
+    found = {}
+    with Broker() as broker:
+        broker.create_topic("busy", 2)
+        broker.produce("busy", (Record(None, b"work", partition=n % 2) for n in range(RECORDS)))
+        for variant in (POOLS, ALONE):
+            found[variant] = _run(broker, variant, count)
+            jobs.note(f"{variant}: {statistics.median(found[variant]):.0f} ms")
+    print("\n| a batch of the light query, ms | median (min-max) | p95 |\n|---|---|---|")
+    for variant, took in found.items():
+        print(f"| {variant} | {span(took, 0)} | {_p95(took):.0f} |")
+    less = _p95(found[ALONE]) / _p95(found[POOLS])
+    jobs.verdict("p95 is shorter by", f"{less:.1f} times", "at least 2 times", met=less >= 2)
+    return found
+
+
+def _run(broker: Broker, variant: str, count: int) -> list[float]:
+    folder = jobs.fresh("run")
+    values = {"brokers": broker.bootstrap_servers, "checkpoints": folder / "checkpoints"}
+    if variant == POOLS:
+        job, checkpoint = jobs.mainstem("mixed.yaml", values), folder / "checkpoints/light/1"
+    else:
+        job, checkpoint = jobs.by_hand("plain_streaming.py", values, "mixed"), folder / "checkpoints/light"
+    enough = WARM_UP + count
+    with jobs.running(job, folder):
+        jobs.wait(folder, lambda: len(batches(checkpoint)) > enough, SECONDS)
+    return [_milliseconds(batch) for batch in batches(checkpoint)][WARM_UP:enough]
+
+
+def _milliseconds(batch: Batch) -> float:
+    return (batch.committed - batch.planned) * 1000
+
+
+def _p95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20, method="inclusive")[-1]

@@ -1,0 +1,68 @@
+"""Part c of streaming.py: the time of a small batch from Kafka to Delta, with Mainstem's defaults and with Spark's."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+import jobs
+from checkpointlog import batches, cycles
+from deltalake import DeltaTable
+from harness.kafka import Broker
+from harness.records import Record
+from jobs import RunFailed
+from stats import orders, span
+
+
+MAINSTEM: Final = "Mainstem"
+SPARK: Final = "Spark's defaults"
+VARIANTS: Final = (SPARK, MAINSTEM)
+BATCH: Final = 500
+WARM_UP: Final = 5
+TIMES: Final = 4.0
+
+
+def run(count: int, rounds: int, seed: int) -> dict[str, Any]:
+    """Print the table; the seconds of every batch."""
+    print(f"c. Kafka to Delta: {count} batches of {BATCH} records, {WARM_UP} to warm up, {rounds} rounds")
+    seconds: dict[str, list[float]] = defaultdict(list)
+    with Broker() as broker:
+        broker.create_topic("numbers", 2)
+        broker.produce("numbers", _numbers(count * BATCH))
+        for number, order in enumerate(orders(VARIANTS, rounds, seed)):
+            for variant in order:
+                took = _run(broker, variant, count)
+                seconds[variant] += took
+                jobs.note(f"round {number + 1}: {variant}: {statistics.median(took):.2f} s")
+    print("\n| seconds from commit to commit | median (min-max) | batches |\n|---|---|---|")
+    for variant in VARIANTS:
+        print(f"| {variant} | {span(seconds[variant])} | {len(seconds[variant])} |")
+    times = statistics.median(seconds[SPARK]) / statistics.median(seconds[MAINSTEM])
+    jobs.verdict(
+        "a batch is shorter by", f"{times:.1f} times", f"at least {TIMES:g} times", met=times >= TIMES
+    )
+    return dict(seconds)
+
+
+def _run(broker: Broker, variant: str, count: int) -> list[float]:
+    folder = jobs.fresh("run")
+    values = {
+        "brokers": broker.bootstrap_servers,
+        "lake": folder / "lake",
+        "checkpoints": folder / "checkpoints",
+    }
+    if variant == MAINSTEM:
+        job, checkpoint = jobs.mainstem("small_batches.yaml", values), folder / "checkpoints/table/1"
+    else:
+        job = jobs.by_hand("plain_streaming.py", values, "small_batches")
+        checkpoint = folder / "checkpoints/table"
+    jobs.measure(job, folder, checkpoint / "commits/0")
+    rows = DeltaTable(folder / "lake/numbers").to_pyarrow_dataset().count_rows()
+    if rows != count * BATCH:
+        raise RunFailed(f"{variant} wrote {rows} rows of {count * BATCH}")
+    return cycles(batches(checkpoint))[WARM_UP:]
+
+
+def _numbers(count: int) -> Iterator[Record]:
+    for number in range(count):
+        yield Record(None, b"%d" % number, partition=number % 2)

@@ -1,0 +1,63 @@
+"""Mainstem as a streaming system: throughput, latency, the cost of a batch, and fairness, beside plain Spark.
+
+Prints a table for each part, each with its target. A missed target is a finding and no failure: machines differ. It
+does fail if a job loses or invents rows.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jobs
+import latency
+import pools
+import small_batches
+import ysb
+from jobs import RunFailed
+
+
+def main() -> None:
+    given = _arguments()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    results: dict[str, Any] = {"machine": {"cores": jobs.CORES, "heap": jobs.HEAP}, "arguments": vars(given)}
+    parts: dict[str, Callable[[], Any]] = {
+        "a": lambda: ysb.run(given.records, given.rounds, given.seed),
+        "b": lambda: latency.run(given.seconds, given.short, given.rate),
+        "c": lambda: small_batches.run(given.batches, given.pairs, given.seed),
+        "d": lambda: pools.run(given.light),
+    }
+    for name, part in parts.items():
+        if name in given.only:
+            results[name] = part()
+    file = jobs.BUILD / "streaming.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    print(f"every run: {file.relative_to(jobs.HERE.parent)}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--only", default="abcd", metavar="PARTS", help="some of the parts abcd (default: all)"
+    )
+    parser.add_argument("--records", type=int, default=3_000_000, help="a: events (default: 3,000,000)")
+    parser.add_argument("--rounds", type=int, default=5, help="a: rounds of three runs (default: 5)")
+    parser.add_argument(
+        "--seconds", type=float, default=245.0, help="b: of the real-time runs (default: 245)"
+    )
+    parser.add_argument("--short", type=float, default=60.0, help="b: of the other runs (default: 60)")
+    parser.add_argument("--rate", type=int, default=1_000, help="b: records a second (default: 1,000)")
+    parser.add_argument("--batches", type=int, default=30, help="c: of a run (default: 30)")
+    parser.add_argument("--pairs", type=int, default=2, help="c: rounds of two runs (default: 2)")
+    parser.add_argument("--light", type=int, default=30, help="d: batches of the light query (default: 30)")
+    parser.add_argument("--seed", type=int, default=1, help="of the records and the order (default: 1)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except RunFailed as failure:
+        sys.exit(f"error: {failure}")
