@@ -1495,7 +1495,7 @@ BAD: Final = [
     ),
     Bad(
         "merge with options",
-        (("keys: [day, carrier]}", "keys: [day, carrier]}, options: {mergeSchema: 'true'}"),),
+        (("keys: [day, carrier]}", "keys: [day, carrier]}, options: {userMetadata: days}"),),
         (
             "53:89: spec.queries[1].to[0].delta.options: options go to Delta's streaming writer, which a merge does not use [OptionsNotAllowed]",
         ),

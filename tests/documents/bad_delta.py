@@ -73,4 +73,78 @@ BAD_DELTA: Final = [
         ),
         DELTA,
     ),
+    Bad(
+        "merge by its sequence as a key",
+        (("path: /lake/silver", "path: /lake/silver, merge: {keys: [id, at], sequenceBy: at}"),),
+        (
+            "14:90: spec.queries[0].to[0].delta.merge.sequenceBy: the sequence orders the changes of one key; as a key itself each change would be a row of its own [FieldsConflict]",
+        ),
+        DELTA,
+    ),
+    Bad(
+        "merge that leaves its keys out",
+        (("path: /lake/silver", "path: /lake/silver, merge: {keys: [id], exceptColumns: [Id]}"),),
+        (
+            "14:90: spec.queries[0].to[0].delta.merge.exceptColumns[0]: 'Id' is a key, the sequence or a partition of the table, which cannot be without it [FieldsConflict]",
+        ),
+        DELTA,
+    ),
+    Bad(
+        "condition that reaches into the JVM",
+        (
+            (
+                "path: /lake/silver",
+                "path: /lake/silver, merge: {keys: [id], deleteWhen: \"op = reflect('a', 'b')\"}",
+            ),
+        ),
+        (
+            "14:92: spec.queries[0].to[0].delta.merge.deleteWhen: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+        DELTA,
+    ),
+    Bad(
+        "schema replaced where rows stay",
+        (("path: /lake/silver", "path: /lake/silver, overwriteSchema: true"),),
+        (
+            "14:71: spec.queries[0].to[0].delta.overwriteSchema: in append mode the table's rows stay, and their columns with them; use mergeSchema to add columns [FieldsConflict]",
+        ),
+        DELTA,
+    ),
+    Bad(
+        "upkeep of nothing",
+        (("path: /lake/silver", "path: /lake/silver, upkeep: {every: 1h}"),),
+        (
+            "14:62: spec.queries[0].to[0].delta.upkeep: at least one of optimize, vacuum must be given [UpkeepEmpty]",
+        ),
+        DELTA,
+    ),
+    Bad(
+        "vacuum of this week",
+        (("path: /lake/silver", "path: /lake/silver, upkeep: {vacuum: {retain: 6 days}}"),),
+        (
+            "14:80: spec.queries[0].to[0].delta.upkeep.vacuum.retain: Delta keeps the files of a week: a reader, or a stream that lags, would find some of them gone [OutOfRange]",
+        ),
+        DELTA,
+    ),
+    Bad(
+        "Z-order by a partition",
+        (
+            (
+                "path: /lake/silver",
+                "path: /lake/silver, partitionBy: [day], upkeep: {optimize: {zOrderBy: [id, Day]}}",
+            ),
+        ),
+        (
+            "14:109: spec.queries[0].to[0].delta.upkeep.optimize.zOrderBy[1]: 'Day' partitions the table, and so is the same in all rows of a file; leave it out [UpkeepNotAllowed]",
+        ),
+        DELTA,
+    ),
+    Bad(
+        "option of a Delta table with a field",
+        (("path: /lake/silver", 'path: /lake/silver, options: {mergeSchema: "true"}'),),
+        (
+            "14:64: spec.queries[0].to[0].delta.options.mergeSchema: mergeSchema is a field of its own, one level up; it does not go under options [OwnedOption]",
+        ),
+        DELTA,
+    ),
 ]

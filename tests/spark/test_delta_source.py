@@ -130,7 +130,7 @@ def test_a_column_more_upstream_is_read_after_the_restart(bench: Bench) -> None:
     bench.spark.sql("SELECT 9L AS id, 'a' AS name").write.format("delta").mode("append").option(
         "mergeSchema", "true"
     ).save(bench.path("t"))
-    query = {"to": [{"name": "out", "delta": {"path": bench.path("out"), "options": {"mergeSchema": "true"}}}], "checkpoint": {"id": "out"}}  # fmt: skip
+    query = {"to": [{"name": "out", "delta": {"path": bench.path("out"), "mergeSchema": True}}], "checkpoint": {"id": "out"}}  # fmt: skip
     bench.run({"delta": {"path": bench.path("t")}}, query)
     assert bench.rows("out", "id", "name")[-1] == (9, "a")
 

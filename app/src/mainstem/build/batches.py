@@ -11,7 +11,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build.sinks import Connections, Native, merger, native, shaped
+from mainstem.build.merge import merger
+from mainstem.build.sinks import Connections, Native, native, shaped
 from mainstem.build.triggers import triggered
 from mainstem.spec.queries import Query
 from mainstem.spec.sinks import Sink

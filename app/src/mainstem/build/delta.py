@@ -1,6 +1,6 @@
-"""What Delta's source is told; pure."""
+"""What Delta's source and sink are told; pure."""
 
-from mainstem.spec.delta import DeltaSource
+from mainstem.spec.delta import DeltaSink, DeltaSource
 
 
 def source_options(source: DeltaSource) -> dict[str, str]:
@@ -21,3 +21,9 @@ def source_options(source: DeltaSource) -> dict[str, str]:
     }
     options = dict(source.options) | {key: str(value) for key, value in given.items() if value is not None}
     return options | {key: str(value).lower() for key, value in switches.items()}
+
+
+def sink_options(sink: DeltaSink) -> dict[str, str]:
+    """The options of Delta's streaming writer, besides those that the document passes through."""
+    switches = {"mergeSchema": sink.merge_schema, "overwriteSchema": sink.overwrite_schema}
+    return {key: "true" for key, on in switches.items() if on}

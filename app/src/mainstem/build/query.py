@@ -2,7 +2,9 @@
 
 import re
 
-from pyspark.sql import SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -23,12 +25,14 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
 
     Raises:
         AnalysisException: Spark refuses the SQL or a path.
-        SpecInvalid: a column that a sink names is none of the query.
+        SpecInvalid: a column that a sink names is none of the query, or a condition is none.
     """
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     frame = Builder(session, graph).relation(query.from_)
     if unknown := _unknown_columns(graph, query, frame.columns):
         raise SpecInvalid(unknown)
+    if wrong := _wrong_conditions(graph, query, frame):
+        raise SpecInvalid(wrong)
     return writer(frame, query, checkpoint(graph, query), kafka.connections(graph, session))
 
 
@@ -47,6 +51,35 @@ def _unknown_columns(graph: Graph, query: Query, columns: list[str]) -> list[Pro
         for path, column in sink.columns()
         if column.lower() not in known and not re.search(r"[.`]", column)  # a field within a column
     ]
+
+
+def _wrong_conditions(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
+    """Conditions of a merge that Spark cannot ask of the query's rows: Delta would say so behind a new table."""
+    problems = []
+    for place, sink in enumerate(query.to):
+        text = sink.delta.merge.delete_when if sink.delta and sink.delta.merge else None
+        if text and (why := _no_condition(frame, text)):
+            at = (
+                "spec",
+                "queries",
+                graph.spec.queries.index(query),
+                "to",
+                place,
+                "delta",
+                "merge",
+                "deleteWhen",
+            )
+            problems.append(Problem(0, 0, render_path(at), why, "InvalidCondition"))
+    return problems
+
+
+def _no_condition(frame: DataFrame, text: str) -> str | None:
+    """Why Spark does not take a text as a condition over these rows; None where it does."""
+    try:
+        _ = frame.where(F.expr(text)).schema
+    except AnalysisException as error:
+        return str(error).partition("\n")[0].partition(" SQLSTATE")[0]
+    return None
 
 
 def start(session: SparkSession, writer: DataStreamWriter, query: Query) -> StreamingQuery:

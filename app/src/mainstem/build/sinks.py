@@ -5,19 +5,16 @@ A query with one sink that Spark has a streaming writer for uses that one. Any o
 however many sinks stand beside it today.
 """
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import kafka
+from mainstem.build import delta, kafka
 from mainstem.build.records import records
 from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.sinks import DeltaSink, Sink
+from mainstem.spec.sinks import Sink
 
 
 Connections = Mapping[str, KafkaConnection]
@@ -51,7 +48,10 @@ def native(sink: Sink, connections: Connections) -> Native | None:
     if sink.delta and sink.delta.merge:
         return None
     if target := sink.folder:
-        return Native(sink.choice(), dict(target.options) | {"path": target.path}, target.partition_by or ())
+        options = dict(target.options) | {"path": target.path}
+        if sink.delta:
+            options |= delta.sink_options(sink.delta)
+        return Native(sink.choice(), options, target.partition_by or ())
     if sink.console:
         shown = {"numRows": str(sink.console.num_rows), "truncate": str(sink.console.truncate).lower()}
         return Native("console", shown)
@@ -61,48 +61,3 @@ def native(sink: Sink, connections: Connections) -> Native | None:
 def shaped(frame: DataFrame, sink: Sink) -> DataFrame:
     """The rows as the sink takes them: for Kafka records, for all others as they are."""
     return records(frame, sink.kafka) if sink.kafka else frame
-
-
-def merger(sink: DeltaSink, name: str) -> Callable[[DataFrame, int], None]:
-    """Upsert of one batch by the sink's keys, at most once per batch.
-
-    Delta skips a transaction whose version it has seen for the same application id. The id is that of the checkpoint
-    (Spark's query id), the query and the sink, so a new checkpoint never has its first batches skipped.
-    """
-
-    def merge(batch: DataFrame, batch_id: int) -> None:
-        session = batch.sparkSession
-        checkpoint = session.sparkContext.getLocalProperty("sql.streaming.queryId")
-        path = located(sink.path)
-        try:
-            _ensure_table(session, sink, path, batch)
-            session.conf.set("spark.databricks.delta.write.txnAppId", f"{checkpoint}/{name}")
-            session.conf.set("spark.databricks.delta.write.txnVersion", str(batch_id))
-            _merge(session, sink, path, batch)
-        finally:
-            session.conf.unset("spark.databricks.delta.write.txnAppId")
-            session.conf.unset("spark.databricks.delta.write.txnVersion")
-
-    return merge
-
-
-def located(path: str) -> str:
-    """The path with a relative one made absolute: Delta's table API takes it for the name of a table."""
-    return path if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:/", path) else str(Path(path).absolute())
-
-
-def _ensure_table(session: SparkSession, sink: DeltaSink, path: str, batch: DataFrame) -> None:
-    from delta.tables import DeltaTable
-
-    if not DeltaTable.isDeltaTable(session, path):
-        table = DeltaTable.createIfNotExists(session).location(path).addColumns(batch.schema)
-        (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
-
-
-def _merge(session: SparkSession, sink: DeltaSink, path: str, batch: DataFrame) -> None:
-    from delta.tables import DeltaTable
-
-    keys: Any = sink.merge.keys if sink.merge else ()
-    same = " AND ".join(f"target.`{key}` <=> source.`{key}`" for key in keys)
-    table = DeltaTable.forPath(session, path).alias("target")
-    table.merge(batch.alias("source"), same).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()

@@ -18,6 +18,7 @@ class Place:
         profiles: folder of the files of credentials; None takes the scratch folder.
         room: what to change where the heap is too small.
         address: where Spark's UI listens; None is every address.
+        namespace: of the pipeline, on a cluster.
     """
 
     cores: int
@@ -27,6 +28,11 @@ class Place:
     profiles: Path | None = None
     room: str = "--heap"
     address: str | None = "127.0.0.1"
+    namespace: str | None = None
+
+    def owner(self, pipeline: str) -> str:
+        """Under what name a pipeline of this place claims what it alone may write."""
+        return f"{self.namespace}/{pipeline}" if self.namespace else pipeline
 
 
 def this_machine(*, cores: int | None = None, heap: str = "2g") -> Place:

@@ -35,6 +35,7 @@ def place(pipeline: StreamingPipeline, pod: Pod) -> Place:
         profiles=Path(names.S3_PROFILES).parent,
         room=_CHANGES,
         address=None,
+        namespace=pod.namespace,
     )
 
 

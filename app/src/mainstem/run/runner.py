@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
 from mainstem.errors import DrainCut, MainstemError, NotReady, QueryFailed, SpecInvalid
-from mainstem.run import preflight, session
+from mainstem.run import claims, preflight, session
 from mainstem.run.place import Place, this_machine
 from mainstem.run.progress import QueryStatus, as_json
 from mainstem.run.reporter import Reporter, for_stream
@@ -108,6 +108,7 @@ def _run(
     try:
         with _interruptible(spark, stop):
             preflight.present(spark, Graph(pipeline))
+            claims.take(spark, Graph(pipeline), options.place.owner(pipeline.name))
             outcome = _started(supervisor, stop) or _loop(supervisor, options, stop)
     except (Py4JNetworkError, ConnectionError):
         raise  # no JVM, nothing to drain

@@ -1,8 +1,24 @@
-"""Delta tables: as a stream that is read."""
+"""Delta tables: as a stream that is read, and as what is written, merged into, and tended."""
 
-from pydantic import Field
+from typing import Annotated
 
-from mainstem.spec.base import ByteSize, Model, Options, PositiveInt, Text, Version
+from pydantic import Field, StringConstraints
+
+from mainstem.spec.base import (
+    ByteSize,
+    Column,
+    Columns,
+    Duration,
+    Model,
+    Options,
+    PositiveInt,
+    Text,
+    Version,
+)
+
+
+Predicate = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+"""A condition in Spark SQL, over the columns of one relation."""
 
 
 class DeltaSource(Model):
@@ -39,3 +55,61 @@ class DeltaSource(Model):
     """Fail where commits that were not read are gone, rather than go on behind the gap."""
     options: Options = Field(default_factory=dict)
     """Further options of Delta's source; those that this document has a field for are refused."""
+
+
+class Merge(Model):
+    """Upsert by keys: a row replaces the row of the table that has equal keys, or removes it."""
+
+    keys: Columns
+    """Columns that identify a row."""
+    sequence_by: Column | None = None
+    """Column that orders the changes of a key. Of a batch the highest counts, and a row below the table's is left out; null
+    is below all. Without it two rows of a batch with equal keys are an error."""
+    delete_when: Predicate | None = None
+    """Condition in SQL over the query's columns, such as `op = 'D'`: the row removes the table's, and is not written."""
+    except_columns: Columns | None = None
+    """Columns that are not written, such as the one that `deleteWhen` asks for."""
+
+
+class Optimize(Model):
+    """Small files become large ones; no row changes, and streams of the table do not read it again."""
+
+    z_order_by: Columns | None = None
+    """Columns whose near values come near each other. Each time the whole table is written anew."""
+
+
+class Vacuum(Model):
+    """Files that no version within `retain` needs are removed."""
+
+    retain: Duration = "7 days"
+    """How far back versions stay readable, and readers may lag; 7 days or more."""
+
+
+class Upkeep(Model):
+    """What is done to a table beside its stream, in the driver, one table at a time. A failure is logged, and ends nothing."""
+
+    every: Duration = "1 day"
+    """Time between two rounds; the first one comes after at most 10 minutes."""
+    optimize: Optimize | None = None
+    """Compact small files."""
+    vacuum: Vacuum | None = None
+    """Remove files of old versions."""
+
+
+class DeltaSink(Model):
+    """A Delta table, exactly once: each batch is at most one version of the table."""
+
+    path: Text
+    """Folder of the table; made by the first batch when it does not exist. On S3 one pipeline writes a table."""
+    partition_by: Columns | None = None
+    """Columns that partition a table made here."""
+    merge: Merge | None = None
+    """Upsert in place of append; the way to write `outputMode: update`."""
+    merge_schema: bool = False
+    """Add columns of the query that the table does not have; without it such a batch is refused."""
+    overwrite_schema: bool = False
+    """Let a batch in `complete` mode change the table's columns, types and partitions."""
+    upkeep: Upkeep | None = None
+    """Compact and clean the table every so often."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Delta's writer; not with `merge`."""

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final
 from pydantic import Field
 
 from mainstem.spec.base import MAX_ITEMS, Column, Columns, Identifier, Model, Options, Text
+from mainstem.spec.delta import DeltaSink
 
 
 FILE_FORMATS: Final = ("parquet", "orc", "csv", "json", "text")
@@ -41,26 +42,6 @@ class KafkaSink(Model):
     map of strings."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's Kafka sink."""
-
-
-class Merge(Model):
-    """Upsert by keys: a row replaces the row of the table that has equal keys."""
-
-    keys: Columns
-    """Columns that identify a row."""
-
-
-class DeltaSink(Model):
-    """A Delta table, exactly once: each batch is at most one version of the table."""
-
-    path: Text
-    """Folder of the table; made by the first batch when it does not exist."""
-    partition_by: Columns | None = None
-    """Columns that partition a table made here."""
-    merge: Merge | None = None
-    """Upsert in place of append; the way to write `outputMode: update`."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Delta's writer; not with `merge`."""
 
 
 class FileSink(Model):
@@ -148,4 +129,10 @@ def _named(sink: Sink) -> Iterator[tuple[tuple[str, ...], tuple[str, ...] | str 
     if folder := sink.folder:
         yield ("partitionBy",), folder.partition_by
     if sink.delta and sink.delta.merge:
-        yield ("merge", "keys"), sink.delta.merge.keys
+        merge = sink.delta.merge
+        yield ("merge", "keys"), merge.keys
+        yield ("merge", "sequenceBy"), merge.sequence_by
+        yield ("merge", "exceptColumns"), merge.except_columns
+    optimize = sink.delta.upkeep.optimize if sink.delta and sink.delta.upkeep else None
+    if optimize:
+        yield ("upkeep", "optimize", "zOrderBy"), optimize.z_order_by

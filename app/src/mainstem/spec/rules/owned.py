@@ -69,6 +69,7 @@ _WRITER: Final = {
     "txnversion": "",
     "partitionby": "partitionBy",
 }
+_DELTA_SINK: Final = {"mergeschema": "mergeSchema", "overwriteschema": "overwriteSchema"}
 _JSON: Final = {"mode": "onBadRecord", "columnnameofcorruptrecord": "onBadRecord"}
 _KAFKA_CLIENT: Final = {"bootstrap.servers": "bootstrapServers", "group.id": "", "key.deserializer": "", "value.deserializer": "", "key.serializer": "", "value.serializer": "", "enable.auto.commit": ""}  # fmt: skip
 
@@ -233,7 +234,7 @@ def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
     if sink.kafka:
         yield (*at, "kafka", "options"), sink.kafka.options, _KAFKA_SINK
     if sink.delta:
-        yield (*at, "delta", "options"), sink.delta.options, _WRITER
+        yield (*at, "delta", "options"), sink.delta.options, _WRITER | _DELTA_SINK
     if sink.files:
         yield (*at, sink.choice(), "options"), sink.files.options, _WRITER
 

@@ -1,0 +1,121 @@
+"""Upsert of batches into a Delta table, by keys.
+
+A batch is at most one MERGE. Delta skips a transaction whose version it has seen for the same application id; the id is
+that of the checkpoint (Spark's query id), the query and the sink, so a new checkpoint never has its first batches skipped.
+"""
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import DataType
+from pyspark.sql.window import Window
+
+from mainstem.spec.delta import DeltaSink, Merge
+
+
+_RANK: Final = "__mainstem_rank"
+_REMOVES: Final = "__mainstem_removes"
+_TRANSACTION: Final = "spark.databricks.delta.write.txn"
+_locks: Final[defaultdict[str, threading.Lock]] = defaultdict(threading.Lock)
+
+
+@contextmanager
+def alone(path: str) -> Iterator[None]:
+    """Within this context nobody else of this driver merges into the table, or compacts it.
+
+    Of two that change the same table at once Delta would fail the one that commits last, and its batch with it.
+    """
+    with _locks[located(path)]:
+        yield
+
+
+def merger(sink: DeltaSink, name: str) -> Callable[[DataFrame, int], None]:
+    """Upserts one batch, at most once for each number.
+
+    Args:
+        sink: the table, with `merge`.
+        name: of query and sink.
+    """
+    merge = sink.merge
+    if merge is None:
+        raise ValueError(f"{name} merges nothing")
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        session = batch.sparkSession
+        checkpoint = session.sparkContext.getLocalProperty("sql.streaming.queryId")
+        path = located(sink.path)
+        with alone(path):
+            try:
+                _ensure_table(session, sink, path, batch.drop(*(merge.except_columns or ())))
+                session.conf.set(f"{_TRANSACTION}AppId", f"{checkpoint}/{name}")
+                session.conf.set(f"{_TRANSACTION}Version", str(batch_id))
+                _merge(session, sink, merge, path, batch)
+            finally:
+                session.conf.unset(f"{_TRANSACTION}AppId")
+                session.conf.unset(f"{_TRANSACTION}Version")
+
+    return write
+
+
+def located(path: str) -> str:
+    """The path with a relative one made absolute: Delta's table API takes it for the name of a table."""
+    return path if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:/", path) else str(Path(path).absolute())
+
+
+def _ensure_table(session: SparkSession, sink: DeltaSink, path: str, rows: DataFrame) -> None:
+    from delta.tables import DeltaTable
+
+    if not DeltaTable.isDeltaTable(session, path):
+        table = DeltaTable.createIfNotExists(session).location(path).addColumns(rows.schema)
+        (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
+
+
+def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batch: DataFrame) -> None:
+    from delta.tables import DeltaTable
+
+    left_out = {name.lower() for name in merge.except_columns or ()}
+    values: Any = {
+        _quoted(name): f"source.{_quoted(name)}" for name in batch.columns if name.lower() not in left_out
+    }
+    rows = newest(batch, merge.keys, merge.sequence_by) if merge.sequence_by else batch
+    rows = rows.withColumn(_REMOVES, F.coalesce(F.expr(merge.delete_when or "false"), F.lit(False)))
+    same = " AND ".join(f"target.{_quoted(key)} <=> source.{_quoted(key)}" for key in merge.keys)
+    into = DeltaTable.forPath(session, path).alias("target").merge(rows.alias("source"), same)
+    if sink.merge_schema:
+        into = into.withSchemaEvolution()
+    not_older = _not_older(merge.sequence_by)
+    if merge.delete_when:
+        into = into.whenMatchedDelete(f"source.{_REMOVES} AND {not_older}")
+    into.whenMatchedUpdate(not_older, values).whenNotMatchedInsert(f"NOT source.{_REMOVES}", values).execute()
+
+
+def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:
+    """For each key the row with the highest sequence, null below all; among equals always the same one."""
+    order = [F.col(_quoted(sequence)).desc_nulls_last()]
+    comparable = [_quoted(field.name) for field in batch.schema if not _has_map(field.dataType)]
+    order.append(F.xxhash64(*comparable))
+    first = Window.partitionBy(*(F.col(_quoted(key)) for key in keys)).orderBy(*order)
+    return batch.withColumn(_RANK, F.row_number().over(first)).where(F.col(_RANK) == 1).drop(_RANK)
+
+
+def _not_older(sequence: str | None) -> str:
+    if sequence is None:
+        return "true"
+    column = _quoted(sequence)
+    return f"(target.{column} IS NULL OR source.{column} >= target.{column})"
+
+
+def _has_map(kind: DataType) -> bool:
+    """True for what Spark takes no hash of."""
+    return any(word in kind.simpleString() for word in ("map<", "variant"))
+
+
+def _quoted(column: str) -> str:
+    return "`" + column.replace("`", "``") + "`"

@@ -1,0 +1,106 @@
+"""Who writes a Delta table on S3: any number of queries of one pipeline, and no second pipeline."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from harness.checkpoints import newest
+from harness.driver import Driver
+from harness.s3 import S3Server
+from mainstem import logs
+from mainstem.run import claims, session
+from mainstem.run.place import this_machine
+from mainstem.spec.document import read_text
+from pyspark.sql import SparkSession
+
+
+WRITERS = 16
+ROWS = 400
+DOCUMENT = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: {name}}}
+spec:
+  connections: [{{name: store, s3: {{buckets: [lake], endpoint: "{endpoint}", pathStyle: true}}}}]
+  sources:
+    - {{name: left, files: {{path: {folder}/left, maxFilesPerTrigger: 1}}}}
+    - {{name: right, files: {{path: {folder}/right, maxFilesPerTrigger: 1}}}}
+  queries:
+    - {{name: left, from: left, to: [{{name: t, delta: {{path: s3a://lake/shared}}}}]}}
+    - {{name: right, from: right, to: [{{name: t, delta: {{path: s3a://lake/shared/}}}}]}}
+  checkpoints: {{location: "s3a://lake/checkpoints/{name}"}}
+  spark: {{conf: {{spark.ui.enabled: "false"}}}}
+"""
+pytestmark = [pytest.mark.S28, pytest.mark.S30]
+
+
+@pytest.fixture
+def document(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    s3.make_bucket("lake")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", s3.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", s3.secret_key)
+    for side, first in (("left", 0), ("right", ROWS)):
+        (tmp_path / side).mkdir()
+        for file in range(8):
+            lines = range(first + file * ROWS // 8, first + (file + 1) * ROWS // 8)
+            (tmp_path / side / f"{file}.txt").write_text("".join(f"{line}\n" for line in lines))
+    for name in ("first", "second"):
+        text = DOCUMENT.format(name=name, endpoint=s3.endpoint, folder=tmp_path)
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return tmp_path / "first.yaml"
+
+
+@pytest.mark.timeout(600)
+def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
+    s3: S3Server, document: Path, tmp_path: Path
+) -> None:
+    """Both queries append to one table; a kill in the middle; then every row is there once."""
+    commits = s3.root / "lake" / "checkpoints" / "first" / "left" / "1" / "commits"
+    with Driver(document, tmp_path / "first") as driver:
+        driver.until(lambda: newest(commits) >= 1, 240)
+        driver.kill()
+    with Driver(tmp_path / "second.yaml", tmp_path / "other") as other:
+        assert other.wait(240) == 5, other.stderr[-3000:]
+        assert "[TableClaimed]" in other.stderr
+        assert "is of the pipeline 'first', since 20" in other.stderr
+        assert f"remove s3a://lake/shared/{claims.CLAIM}" in other.stderr
+    assert not (s3.root / "lake" / "checkpoints" / "second" / "left").exists(), "no query has begun"
+    with Driver(document, tmp_path / "first", arguments=("--stop-when-idle=2s",)) as driver:
+        assert driver.wait(240) == 0, driver.stderr[-3000:]
+    table = DeltaTable(str(s3.root / "lake" / "shared"))
+    assert sorted(map(int, table.to_pyarrow_table()["value"].to_pylist())) == list(range(2 * ROWS))
+    assert len(table.history()) >= 8
+
+
+@pytest.mark.timeout(300)
+def test_of_many_that_claim_at_once_exactly_one_has_it(s3: S3Server, document: Path) -> None:
+    [read] = read_text(document.read_text(encoding="utf-8"))
+    logs.configure("console", verbose=False)
+    with session.opened(
+        read.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
+    ) as spark:
+        for race in range(10):
+            file = f"s3a://lake/race-{race}/{claims.CLAIM}"
+            assert claims.read(spark, file) is None
+            won = racing(spark, file)
+            assert len(won) == 1
+            assert claims.read(spark, file) == claims.Claim(won[0], "now")
+
+
+def racing(spark: SparkSession, file: str) -> list[str]:
+    """Who of many has claimed the file."""
+    won: list[str] = []
+    barrier = threading.Barrier(WRITERS)
+
+    def claim(name: str) -> None:
+        barrier.wait()
+        if claims.create(spark, file, claims.Claim(name, "now")):
+            won.append(name)
+
+    threads = [threading.Thread(target=claim, args=(f"pipeline-{n}",)) for n in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return won

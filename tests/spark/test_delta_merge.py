@@ -1,0 +1,120 @@
+"""Upserts and deletes by keys: the newest row wins, whatever the order and however often a batch runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.deltabench import DeltaBench
+from mainstem.errors import SpecInvalid
+from mainstem.run.failures import classify
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S29
+SCHEMA = "id INT, v STRING, seq INT, op STRING"
+NEWEST = {"keys": ["id"], "sequenceBy": "seq", "deleteWhen": "op = 'D'", "exceptColumns": ["op"]}
+
+
+class Bench(DeltaBench):
+    """Changes as JSON lines, merged into the table `out`."""
+
+    def merge(self, *rows: Any, merge: dict[str, Any] | None = None, **more: Any) -> Any:
+        """One batch with the rows (id, v, seq, op), none or one file of them."""
+        folder = self.folder / "in"
+        folder.mkdir(exist_ok=True)
+        if rows:
+            lines = [json.dumps(dict(zip(("id", "v", "seq", "op"), row, strict=False))) for row in rows]
+            (folder / f"{len(list(folder.iterdir()))}.json").write_text("\n".join(lines), encoding="utf-8")
+        sink = {"path": self.path("out"), "merge": merge or NEWEST, **more.pop("sink", {})}
+        query = {"to": [{"name": "table", "delta": sink}], **more}
+        return self.run({"files": {"path": str(folder), "format": "json", "schema": SCHEMA}}, query)
+
+    def refusals(self, **more: Any) -> list[tuple[str, str]]:
+        """Path and reason of each problem."""
+        with pytest.raises(SpecInvalid) as caught:
+            self.merge(**more)
+        return sorted((problem.path, problem.reason) for problem in caught.value.problems)
+
+
+@pytest.fixture
+def bench(spark: SparkSession, tmp_path: Path) -> Bench:
+    return Bench(spark, tmp_path)
+
+
+def test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table(bench: Bench) -> None:
+    bench.merge(
+        (1, "old", 1), (1, "new", 3), (1, "middle", 2),
+        (2, "gone", 1), (2, None, 2, "D"),
+        (3, "back", 5), (3, None, 4, "D"),
+        (4, "no sequence", None), (None, "a null is a key", 1),
+        (5, "never there", 1, "D"),
+    )  # fmt: skip
+    assert bench.rows("out", "id", "v", "seq") == [
+        (1, "new", 3),
+        (3, "back", 5),
+        (4, "no sequence", None),
+        (None, "a null is a key", 1),
+    ]
+    bench.merge(
+        (1, "late", 2), (1, None, 1, "D"), (1, "without", None),
+        (3, "equal is not older", 5),
+        (4, "any is newer than none", 0),
+        (None, None, 2, "D"),
+    )  # fmt: skip
+    assert bench.rows("out") == [
+        (1, "new", 3),
+        (3, "equal is not older", 5),
+        (4, "any is newer than none", 0),
+    ], "and the column of the operation is not written"
+    bench.merge((1, None, 4, "D"), (1, None, 9, None))
+    assert (1, None, 9) in bench.rows("out"), "a condition that is null deletes nothing"
+    assert bench.history("out") == ["CREATE TABLE", "MERGE", "MERGE", "MERGE"]
+
+
+def test_a_batch_that_runs_again_and_a_checkpoint_that_is_new(bench: Bench) -> None:
+    """A kill between table and checkpoint; and the trap: a new checkpoint counts from 0 again, and is not skipped."""
+    bench.merge((1, "a", 1))
+    bench.merge((1, "b", 2), (2, "b", 1))
+    commits = bench.folder / "checkpoints" / "copy" / "1" / "commits"
+    for name in ("1", ".1.crc"):
+        (commits / name).unlink(missing_ok=True)
+    before = bench.history("out")
+    bench.merge()
+    assert bench.history("out") == before, "Delta knows the batch"
+    assert (commits / "1").exists()
+    bench.sql("DELETE FROM t ", "out")
+    bench.merge(checkpoint={"generation": 2})
+    assert bench.rows("out") == [(1, "b", 2), (2, "b", 1)], "all is read again, and merged"
+
+
+def test_columns_that_come_later(bench: Bench) -> None:
+    bench.spark.sql("SELECT 1 AS id, 'old' AS v, 'x' AS mine").write.format("delta").save(bench.path("out"))
+    keyed = {"keys": ["id"], "exceptColumns": ["op"]}
+    with pytest.raises(StreamingQueryException):
+        bench.merge((1, "new", 2), (2, "more", 3), merge=keyed)
+    bench.merge(merge=keyed, sink={"mergeSchema": True})
+    assert bench.rows("out", "id", "v", "mine", "seq") == [(1, "new", "x", 2), (2, "more", None, 3)]
+
+
+def test_two_rows_of_a_key_need_a_sequence(bench: Bench) -> None:
+    bench.merge((1, "a", 1), merge={"keys": ["id"]})
+    with pytest.raises(StreamingQueryException) as caught:
+        bench.merge((1, "b", 1), (1, "c", 1), merge={"keys": ["id"]})
+    failure = classify(caught.value)
+    assert failure.reason.startswith("DELTA_MULTIPLE_SOURCE_ROW")
+    assert failure.permanent
+
+
+def test_what_the_query_does_not_have_is_refused_before_a_table_is_made(bench: Bench) -> None:
+    at = "spec.queries[0].to[0].delta.merge"
+    assert bench.refusals(merge={"keys": ["idd"], "sequenceBy": "sequence", "exceptColumns": ["ops"]}) == [
+        (f"{at}.exceptColumns[0]", "UnknownColumn"),
+        (f"{at}.keys[0]", "UnknownColumn"),
+        (f"{at}.sequenceBy", "UnknownColumn"),
+    ]
+    for condition in ("operation = 'D'", "op", "op ==== 1", "count(*) > 1"):
+        merge = {"keys": ["id"], "deleteWhen": condition}
+        assert bench.refusals(merge=merge) == [(f"{at}.deleteWhen", "InvalidCondition")], condition
+    assert not (bench.folder / "out").exists()
