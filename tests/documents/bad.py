@@ -636,6 +636,32 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "Avro schema of something else than a record",
+        (
+            (
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}',
+                """avro: {schema: '{"type": "enum", "name": "x", "symbols": []}'}""",
+            ),
+        ),
+        (
+            '16:24: spec.sources[0].decode.avro.schema: not the JSON of a record\'s schema: {"type": "record", "name": "Flight", "fields": [...]} [SchemaInvalid]',
+        ),
+    ),
+    Bad(
+        "decoded column and kept one with the same name, in Avro",
+        (
+            (
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}',
+                """avro: {schema: '{"type": "record", "name": "x", "fields": [{"name": "Offset", "type": "int"}]}'}""",
+            ),
+            ("{column: time_hour, delay: 1 day}", "{column: ofset, delay: 1 day}"),
+        ),
+        (
+            "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; the relation would have two [DuplicateColumn]",
+            "19:27: spec.sources[0].watermark.column: the source has no column 'ofset'; did you mean 'offset'? [UnknownColumn]",
+        ),
+    ),
+    Bad(
         "database that is no address, with a password, and a table through another's connection",
         (
             (

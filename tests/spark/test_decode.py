@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from mainstem.build import decode
+from mainstem.build.decode import Decoded
 from mainstem.run.failures import classify
-from mainstem.spec.sources import Decode, JsonDecode
+from mainstem.spec.decode import Decode
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -138,10 +138,6 @@ FOLLOWED = [
 ]
 
 
-def json(schema: str = SCHEMA, **options: str) -> JsonDecode:
-    return JsonDecode.model_validate({"schema": schema, "options": options})
-
-
 def treated(way: str, schema: str = SCHEMA, **options: str) -> Decode:
     return Decode.model_validate({"json": {"schema": schema, "options": options}, "onBadRecord": way})
 
@@ -157,9 +153,7 @@ def kept(
 ) -> list[dict[str, Any]]:
     """The good rows, without their nulls."""
     how = treated(way, **options)
-    assert how.json_ is not None
-    parsed = decode.parsed(records(spark, raws).orderBy("offset"), how.json_, "src")
-    rows = decode.good(parsed, how).collect()
+    rows = Decoded(records(spark, raws).orderBy("offset"), how, "src").good().collect()
     return [
         {name: plain(value) for name, value in row.asDict(recursive=True).items() if value is not None}
         for row in rows
@@ -185,7 +179,7 @@ def test_good_records_come_out_whole(spark: SparkSession) -> None:
 
 def test_bad_records_come_out_raw_with_their_place_and_reason(spark: SparkSession) -> None:
     raws = [bad.raw for bad in BAD]
-    letters = decode.bad(decode.parsed(records(spark, raws), json(), "src"))
+    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").bad()
     assert letters.schema.simpleString() == (
         "struct<raw:binary,topic:string,partition:int,offset:bigint,file:string,error:string,time:timestamp>"
     )
@@ -199,8 +193,7 @@ def test_bad_records_come_out_raw_with_their_place_and_reason(spark: SparkSessio
 
 def test_good_and_bad_are_all_that_was_read(spark: SparkSession) -> None:
     raws = [*(good.raw for good in GOOD), *(bad.raw for bad in BAD), *FOLLOWED]
-    parsed = decode.parsed(records(spark, raws), json(), "src")
-    letters = decode.bad(parsed).count()
+    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").bad().count()
     assert len(kept(spark, raws)) + letters == len(raws)
     assert letters == len(BAD) + len(FOLLOWED)
 
@@ -228,7 +221,9 @@ def test_the_others_go_on(spark: SparkSession, way: str) -> None:
 
 def test_nothing_may_follow_the_object(spark: SparkSession) -> None:
     assert kept(spark, FOLLOWED) == []
-    letters = decode.bad(decode.parsed(records(spark, FOLLOWED), json(), "src")).orderBy("offset").collect()
+    letters = (
+        Decoded(records(spark, FOLLOWED), treated("deadLetter"), "src").bad().orderBy("offset").collect()
+    )
     assert [letter.error for letter in letters] == ["something follows the JSON object"] * len(FOLLOWED)
 
 
@@ -270,8 +265,7 @@ def test_kept_columns_stand_beside_the_decoded_ones(spark: SparkSession) -> None
     how = Decode.model_validate(
         {"json": {"schema": "i INT"}, "onBadRecord": "drop", "keep": ["topic", "offset"]}
     )
-    assert how.json_ is not None
-    frame = decode.good(decode.parsed(records(spark, [b"{", b'{"i":7}']), how.json_, "src"), how)
+    frame = Decoded(records(spark, [b"{", b'{"i":7}']), how, "src").good()
     assert [row.asDict() for row in frame.collect()] == [{"i": 7, "topic": "t", "offset": 1}]
 
 
@@ -281,7 +275,7 @@ def test_deep_and_long_records_are_told_apart_too(spark: SparkSession) -> None:
     long = b'{"s":"' + b"x" * 3_000_000 + b'"}'
     digits = b'{"n":' + b"9" * 5_000 + b"}"
     raws: list[bytes | None] = [deep, long, digits]
-    letters = decode.bad(decode.parsed(records(spark, raws), json(), "src"))
+    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").bad()
     assert [row.offset for row in letters.orderBy("offset").collect()] == [0, 2]
     assert [len(row["s"]) for row in kept(spark, raws)] == [3_000_000]
 
@@ -291,12 +285,11 @@ def streamed(spark: SparkSession, tmp_path: Path) -> Callable[..., dict[str, Any
     """Runs good or bad records of a folder through a stream, and returns its last progress and its rows."""
 
     def run(lines: list[str], how: Decode, *, bad: bool = False) -> dict[str, Any]:
-        assert how.json_ is not None
         (tmp_path / "in").mkdir()
         (tmp_path / "in" / "a.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         raw = spark.readStream.format("text").name("src").load(str(tmp_path / "in"))
-        parsed = decode.parsed(raw.selectExpr("value", "_metadata.file_path AS file"), how.json_, "src")
-        frame = decode.bad(parsed) if bad else decode.good(parsed, how)
+        decoded = Decoded(raw.selectExpr("value", "_metadata.file_path AS file"), how, "src")
+        frame = decoded.bad() if bad else decoded.good()
         rows: list[Any] = []
         query = (
             frame.writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))

@@ -60,8 +60,8 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
     if source.static:
         return reader.table(session, source)
     frame = _raw(reader, session, source, occurrence)
-    if source.decode and source.decode.json_:
-        frame = decode.good(decode.parsed(frame, source.decode.json_, occurrence), source.decode)
+    if source.decode:
+        frame = decode.Decoded(frame, source.decode, occurrence).good()
     return watermarked(frame, source.watermark)
 
 
@@ -74,11 +74,9 @@ def watermarked(frame: DataFrame, watermark: Watermark | None) -> DataFrame:
 
 def dead_letters(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
     """The records of a source that do not parse."""
-    if source.decode is None or source.decode.json_ is None:
+    if source.decode is None:
         raise ValueError(f"{source.name} decodes nothing")
-    return decode.bad(
-        decode.parsed(_raw(reader, session, source, occurrence), source.decode.json_, occurrence)
-    )
+    return decode.Decoded(_raw(reader, session, source, occurrence), source.decode, occurrence).bad()
 
 
 def _raw(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:

@@ -23,7 +23,10 @@ JAVA_OPTIONS: Final = (
     # A third of a young driver's CPU is the compiler's, on few cores taken from its batches: what is hot is compiled
     # for good five times later than Java does by itself, and no collector runs beside the batches.
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=25000 -XX:Tier4MinInvocationThreshold=3000 "
-    "-XX:Tier4CompileThreshold=75000 -XX:Tier4BackEdgeThreshold=200000"
+    "-XX:Tier4CompileThreshold=75000 -XX:Tier4BackEdgeThreshold=200000 "
+    # A length that a broken record claims is memory that Avro takes at once: without limits it ends the JVM.
+    "-Dorg.apache.avro.limits.string.maxLength=67108864 -Dorg.apache.avro.limits.bytes.maxLength=67108864 "
+    "-Dorg.apache.avro.limits.collectionItems.maxLength=16777216"
 )
 
 

@@ -121,6 +121,11 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "only Kafka records have the columns of decode.keep",
             ".decode.keep",
         ),
+        Rule(
+            "!has(self.decode) || !has(self.files) || !has(self.decode.avro)",
+            "Avro records are bytes, which lines of text are not; they come from Kafka",
+            ".decode.avro",
+        ),
         Rule("!has(self.watermark) || !has(self.static)", "a static source has no watermark", ".watermark"),
     ),
     KafkaSource: (

@@ -6,6 +6,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from mainstem.spec.avro import record_fields
+from mainstem.spec.decode import Decode
 from mainstem.spec.sources import Source
 
 
@@ -14,8 +16,8 @@ _KAFKA: Final = ["key", "value", "topic", "partition", "offset", "timestamp", "t
 
 def column_names(source: Source) -> list[str] | None:
     """The columns of a source's relation, or None where only Spark can tell."""
-    if source.decode and source.decode.json_:
-        columns = ddl_columns(source.decode.json_.schema_)
+    if source.decode:
+        columns = decoded_columns(source.decode)
         return None if columns is None else [*columns, *source.decode.keep]
     if source.kafka:
         return [*_KAFKA, "headers"] if source.kafka.include_headers else list(_KAFKA)
@@ -24,6 +26,16 @@ def column_names(source: Source) -> list[str] | None:
     if source.files:
         return ["value"] if source.files.schema_ is None else ddl_columns(source.files.schema_)
     return None
+
+
+def decoded_columns(decode: Decode) -> list[str] | None:
+    """The columns that the bytes of a record become, or None where only Spark can tell."""
+    if decode.text:
+        return ["value"]
+    if decode.avro:
+        return record_fields(decode.avro.schema_) if decode.avro.schema_ else None
+    structured = decode.json_ or decode.csv
+    return ddl_columns(structured.schema_) if structured and structured.schema_ else None
 
 
 def ddl_columns(ddl: str) -> list[str] | None:

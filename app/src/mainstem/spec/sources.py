@@ -5,8 +5,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from mainstem.spec.base import (
-    LIST_SET,
-    UNIQUE,
     Column,
     Ddl,
     Duration,
@@ -16,13 +14,13 @@ from mainstem.spec.base import (
     PositiveInt,
     Text,
 )
+from mainstem.spec.decode import Decode
 from mainstem.spec.delta import DeltaSource
 from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.static import StaticSource
 
 
 FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
-KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
 class FilesSource(Model):
@@ -49,28 +47,6 @@ class RateSource(Model):
 
     rows_per_second: PositiveInt = 1
     """Rows made each second."""
-
-
-class JsonDecode(Model):
-    """JSON objects, one a record."""
-
-    schema_: Annotated[Ddl, Field(alias="schema")]
-    """Columns as DDL: `carrier STRING, delay INT`. Fields that it does not name are left out."""
-    options: Options = Field(default_factory=dict)
-    """Options of Spark's JSON reader, such as `timestampFormat`."""
-
-
-class Decode(Model):
-    """How the bytes of a record become columns: one of `json`."""
-
-    one_of: ClassVar = ("json",)
-
-    json_: Annotated[JsonDecode | None, Field(alias="json")] = None
-    """JSON objects."""
-    on_bad_record: Literal["fail", "drop", "deadLetter"] = "fail"
-    """What becomes of a record that does not parse. `deadLetter` offers it as relation `<source>_dead_letters`."""
-    keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET), UNIQUE] = ()
-    """Columns of the Kafka record to keep beside the decoded ones."""
 
 
 class Watermark(Model):

@@ -62,6 +62,7 @@ NAMING: tuple[Rule, ...] = (
 
 MEANING: tuple[Rule, ...] = (
     relations.decoding,
+    relations.schemas,
     relations.kept,
     kafka.offsets,
     kafka.bounds,

@@ -70,7 +70,12 @@ _WRITER: Final = {
     "partitionby": "partitionBy",
 }
 _DELTA_SINK: Final = {"mergeschema": "mergeSchema", "overwriteschema": "overwriteSchema"}
-_JSON: Final = {"mode": "onBadRecord", "columnnameofcorruptrecord": "onBadRecord"}
+_PARSED: Final = {"mode": "onBadRecord", "columnnameofcorruptrecord": "onBadRecord"}
+_DECODE: Final = {
+    "json": _PARSED,
+    "csv": _PARSED | {"maxcolumns": ""},
+    "avro": {"mode": "onBadRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
+}
 _KAFKA_CLIENT: Final = {"bootstrap.servers": "bootstrapServers", "group.id": "", "key.deserializer": "", "value.deserializer": "", "key.serializer": "", "value.serializer": "", "enable.auto.commit": ""}  # fmt: skip
 
 OWNED_CONF: Final = {
@@ -222,8 +227,8 @@ def _source_maps(at: Path, source: Source) -> Iterator[Given]:
         yield (*at, "files", "options"), source.files.options, _FILES
     if source.delta:
         yield (*at, "delta", "options"), source.delta.options, _DELTA_SOURCE
-    if source.decode and source.decode.json_:
-        yield (*at, "decode", "json", "options"), source.decode.json_.options, _JSON
+    if source.decode and (kind := source.decode.choice()) in _DECODE:
+        yield (*at, "decode", kind, "options"), source.decode.member(kind).options, _DECODE[kind]
     if source.static:
         kind = source.static.choice()
         owned = {"csv": _CSV_TABLE, "jdbc": _JDBC_TABLE}.get(kind, _TABLE)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
-from mainstem.spec.ddl import column_names, ddl_columns
+from mainstem.spec.avro import record_fields
+from mainstem.spec.ddl import column_names, decoded_columns
 from mainstem.spec.messages import nearest_of
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.rules.context import Context
@@ -26,6 +27,21 @@ def decoding(context: Context) -> Iterator[Problem]:
             yield context.problem(
                 (*path, "keep"), "only Kafka records have these columns", "DecodeNotAllowed"
             )
+        elif source.files and source.decode.avro:
+            message = "Avro records are bytes, which lines of text are not; they come from Kafka"
+            yield context.problem((*path, "avro"), message, "DecodeNotAllowed")
+
+
+def schemas(context: Context) -> Iterator[Problem]:
+    """An Avro schema is JSON and that of a record."""
+    for index, source in enumerate(context.spec.sources):
+        avro = source.decode.avro if source.decode else None
+        if avro and avro.schema_ is not None and record_fields(avro.schema_) is None:
+            path: Path = ("sources", index, "decode", "avro", "schema")
+            message = (
+                'not the JSON of a record\'s schema: {"type": "record", "name": "Flight", "fields": [...]}'
+            )
+            yield context.problem(path, message, "SchemaInvalid")
 
 
 def kept(context: Context) -> Iterator[Problem]:
@@ -33,7 +49,7 @@ def kept(context: Context) -> Iterator[Problem]:
     for index, source in enumerate(context.spec.sources):
         if source.decode is None or source.kafka is None:
             continue
-        decoded = ddl_columns(source.decode.json_.schema_) if source.decode.json_ else None
+        decoded = decoded_columns(source.decode)
         for place, name in enumerate(source.decode.keep):
             path: Path = ("sources", index, "decode", "keep", place)
             if name == "headers" and not source.kafka.include_headers:

@@ -1,0 +1,93 @@
+"""Records to columns, and the records that are none.
+
+Whether a record parses is asked once, counted in the same pass (`observe`), and answered the same way for every
+reader: what is not good is bad, so that good + bad is what was read.
+"""
+
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from mainstem.build import schemas
+from mainstem.build.decode.avroformat import AvroFormat
+from mainstem.build.decode.csvformat import CsvFormat
+from mainstem.build.decode.format import Format
+from mainstem.build.decode.jsonformat import JsonFormat
+from mainstem.build.decode.textformat import TextFormat
+from mainstem.spec.decode import Decode
+
+
+METRIC: Final = "mainstem"
+BAD_RECORD: Final = "mainstem:BadRecord:"
+_RECORD: Final = "__mainstem_record"
+_GOOD: Final = "__mainstem_good"
+_PLACE: Final = ("topic", "partition", "offset", "file")
+
+
+class Decoded:
+    """Records, parsed and counted under `mainstem.<occurrence>`; some of them are good, the others are bad.
+
+    Args:
+        raw: has `value` (BINARY or STRING); further columns are kept.
+        decode: the format, and what becomes of bad records.
+        occurrence: name of the source's occurrence in the query.
+
+    Raises:
+        NotReady: a schema's file cannot be read, or holds none.
+    """
+
+    def __init__(self, raw: DataFrame, decode: Decode, occurrence: str) -> None:
+        self._decode = decode
+        self._format = _format(decode)
+        value = F.col("value")
+        record = raw.withColumn(_RECORD, self._format.parse(value))
+        whole = F.coalesce(self._format.is_whole(F.col(_RECORD), value), F.lit(False))
+        self._records = record.withColumn(_GOOD, whole).observe(
+            f"{METRIC}.{occurrence}",
+            F.count_if(F.col(_GOOD)).alias("good"),
+            F.count_if(~F.col(_GOOD)).alias("bad"),
+        )
+
+    def good(self) -> DataFrame:
+        """The columns of the good records, and those of Kafka that are kept; `fail` raises at the first bad record."""
+        records = self._records
+        if self._decode.on_bad_record == "fail":
+            records = records.where(F.assert_true(F.col(_GOOD), _fail_message(records)).isNull())
+        else:
+            records = records.where(F.col(_GOOD))
+        return records.select(*self._format.columns(F.col(_RECORD)), *self._decode.keep)
+
+    def bad(self) -> DataFrame:
+        """The dead letters: raw BINARY, topic, partition, offset, file, error, time."""
+        place: dict[str, Any] = {"topic": "string", "partition": "int", "offset": "bigint", "file": "string"}
+        columns = [
+            (F.col(name) if name in self._records.columns else F.lit(None)).cast(kind).alias(name)
+            for name, kind in place.items()
+        ]
+        return self._records.where(~F.col(_GOOD)).select(
+            F.col("value").cast("binary").alias("raw"),
+            *columns,
+            self._format.why(F.col("value")).alias("error"),
+            F.current_timestamp().alias("time"),
+        )
+
+
+def _format(decode: Decode) -> Format:
+    if decode.json_:
+        return JsonFormat(
+            schemas.columns(decode.json_.schema_, decode.json_.schema_file), decode.json_.options
+        )
+    if decode.csv:
+        return CsvFormat(schemas.columns(decode.csv.schema_, decode.csv.schema_file), decode.csv.options)
+    if decode.avro:
+        schema = schemas.avro(decode.avro.schema_, decode.avro.schema_file)
+        return AvroFormat(schema, decode.avro.registry_id, decode.avro.options)
+    return TextFormat()
+
+
+def _fail_message(records: DataFrame) -> Column:
+    parts = [
+        F.concat(F.lit(f" {name} "), F.col(name).cast("string")) for name in _PLACE if name in records.columns
+    ]
+    return F.concat(F.lit(BAD_RECORD), F.lit("a record does not parse:"), *parts)

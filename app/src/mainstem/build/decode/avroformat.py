@@ -1,0 +1,72 @@
+"""Avro records in their binary form, one a record of Kafka's."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.avro.functions import from_avro
+
+
+_OBJECT: Final = "__mainstem_object"
+_END: Final = "__mainstem_end"
+# No beginning of it is an ending of it: behind bytes that are left over it cannot stand where it belongs.
+_MARK: Final = bytes(15) + b"\x01"
+_ALL: Final = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class AvroFormat:
+    """Records of one Avro schema.
+
+    Attributes:
+        schema: that of the records.
+        registry_id: the schema's id in Confluent's header, where records have one.
+        options: those of Spark's Avro reader.
+    """
+
+    schema: Mapping[str, Any]
+    registry_id: int | None
+    options: Mapping[str, str]
+
+    def parse(self, value: Column) -> Column:
+        """The record, and a mark behind it.
+
+        Avro's binary form is one field after the other, so a record with the mark appended is a record of both. Spark's
+        from_avro alone would leave out bytes that follow, and give nulls for a record that does not parse.
+        """
+        mark = {"name": _END, "type": {"type": "fixed", "name": "__mainstem_mark", "size": len(_MARK)}}
+        fields = [{"name": _OBJECT, "type": self.schema}, mark]
+        framed = {"type": "record", "name": "__mainstem_record", "fields": fields}
+        options = dict(self.options) | {"mode": "PERMISSIVE"}
+        body = value.cast("binary")
+        if self.registry_id is not None:
+            body = F.when(self._has_header(value), F.substring(body, len(self._header) + 1, _ALL))
+        return from_avro(F.concat(body, F.lit(_MARK)), json.dumps(framed), options)
+
+    def columns(self, record: Column) -> list[Column]:
+        """The fields of the record."""
+        found = record.getField(_OBJECT)
+        return [
+            found.getField(name).alias(name) for name in (field["name"] for field in self.schema["fields"])
+        ]
+
+    def is_whole(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - the mark says it all
+        """A record of the schema that ends where the mark begins."""
+        return record[_END] == F.lit(_MARK)
+
+    def why(self, value: Column) -> Column:
+        """What is wrong, as far as it can be told."""
+        why = F.when(value.isNull(), "the record has no value")
+        if self.registry_id is not None:
+            why = why.when(~self._has_header(value), f"no Confluent header with the id {self.registry_id}")
+        return why.otherwise("not a record of the Avro schema")
+
+    @property
+    def _header(self) -> bytes:
+        return b"\x00" + (self.registry_id or 0).to_bytes(4, "big")
+
+    def _has_header(self, value: Column) -> Column:
+        return F.substring(value.cast("binary"), 1, len(self._header)) == F.lit(self._header)

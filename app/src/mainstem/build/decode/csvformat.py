@@ -1,0 +1,74 @@
+"""Lines of CSV, one a record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StringType, StructType
+
+from mainstem.build.decode.format import no_text, text_of
+
+
+_CORRUPT: Final = "__mainstem_corrupt"
+_END: Final = "__mainstem_end"
+_MAX_COLUMNS: Final = 20480
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """Lines with a field for each column of a schema.
+
+    Attributes:
+        schema: the columns, in the order of the fields.
+        options: those of Spark's CSV reader.
+    """
+
+    schema: StructType
+    options: Mapping[str, str]
+
+    def parse(self, value: Column) -> Column:
+        """The columns, and one more behind them.
+
+        A field of our own ends each line: it stands in its column only where all before it were read, one for each of
+        the others. So what follows an unclosed quote, or a field too many, is no part of a good record.
+        """
+        framed = StructType([*self.schema.fields]).add(_END, StringType()).add(_CORRUPT, StringType())
+        options = dict(self.options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        text = text_of(value)
+        line = F.when(self._parses(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
+        return F.from_csv(line, _ddl(framed), options)
+
+    def columns(self, record: Column) -> list[Column]:
+        """The fields of the line."""
+        return [record.getField(name).alias(name) for name in self.schema.fieldNames()]
+
+    def is_whole(self, record: Column, value: Column) -> Column:
+        """A line of UTF-8 with as many fields as the schema has columns, all of which fit."""
+        return (record[_END] == _END) & record[_CORRUPT].isNull() & F.is_valid_utf8(text_of(value))
+
+    def why(self, value: Column) -> Column:
+        """What is wrong, as far as it can be told."""
+        text = text_of(value)
+        return (
+            no_text(text)
+            .when(text == "", "the record is empty")
+            .otherwise("the fields do not fit the schema, by number or by type")
+        )
+
+    @property
+    def _separator(self) -> str:
+        given = {key.lower(): text for key, text in self.options.items()}
+        return given.get("sep", given.get("delimiter", ","))
+
+    def _parses(self, text: Column) -> Column:
+        """A line with more fields than Spark's parser has room for fails the query, in whatever mode."""
+        separators = F.length(text) - F.length(F.replace(text, F.lit(self._separator), F.lit("")))
+        room = (_MAX_COLUMNS - 2) * len(self._separator)
+        return (text != "") & ((F.length(text) < room) | (separators < room))
+
+
+def _ddl(schema: StructType) -> str:
+    quoted = [(field.name.replace("`", "``"), field.dataType.simpleString()) for field in schema.fields]
+    return ", ".join(f"`{name}` {kind}" for name, kind in quoted)

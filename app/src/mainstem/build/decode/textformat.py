@@ -1,0 +1,29 @@
+"""Plain text, one column."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from mainstem.build.decode.format import no_text, text_of
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """The record as the column `value`; an empty text is one too."""
+
+    def parse(self, value: Column) -> Column:
+        """The text."""
+        return F.struct(text_of(value).alias("value"))
+
+    def columns(self, record: Column) -> list[Column]:
+        """The text."""
+        return [record.getField("value").alias("value")]
+
+    def is_whole(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - nothing is parsed
+        """Text in UTF-8."""
+        return F.is_valid_utf8(text_of(value))
+
+    def why(self, value: Column) -> Column:
+        """What is wrong."""
+        return no_text(text_of(value))

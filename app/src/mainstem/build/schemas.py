@@ -1,0 +1,61 @@
+"""Schemas that stand in the document, or in a file beside it: read whenever a query is built."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import StructType
+
+from mainstem.errors import NotReady
+from mainstem.spec.avro import record_fields
+
+
+def columns(ddl: str | None, file: str | None) -> StructType:
+    """The columns that DDL, or a file with JSON of a StructType, describes.
+
+    Raises:
+        NotReady: `SchemaFileNotReadable`, `SchemaFileInvalid`.
+        ParseException: Spark cannot read the DDL.
+    """
+    if ddl is not None:
+        return StructType.fromDDL(ddl)
+    return _struct(file or "")
+
+
+def avro(schema: str | None, file: str | None) -> dict[str, Any]:
+    """The Avro schema of a record.
+
+    Raises:
+        NotReady: `SchemaFileNotReadable`, `SchemaFileInvalid`.
+    """
+    text = schema if schema is not None else _read(file or "")
+    if record_fields(text) is None:
+        where = "avro.schema" if schema is not None else file
+        raise NotReady(f"{where} is not the Avro schema of a record", reason="SchemaFileInvalid")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _struct(file: str) -> StructType:
+    text = _read(file)
+    try:
+        return StructType.fromJson(json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError, PySparkException) as error:
+        raise NotReady(
+            f"{file} is not the JSON of a Spark StructType: {error or type(error).__name__}",
+            reason="SchemaFileInvalid",
+            remedy="`df.schema.json()` writes one",
+        ) from error
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file.removeprefix("file:")).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise NotReady(
+            f"the schema file {file} cannot be read: {why}",
+            reason="SchemaFileNotReadable",
+            remedy="in a driver's pod it is a file of the image, or of a volume that driver.template mounts",
+        ) from error
