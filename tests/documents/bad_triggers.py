@@ -137,7 +137,6 @@ BAD_TRIGGERS: Final = [
         (
             "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'known' joins; use another trigger [TriggerNotForPlan]",
             "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'orders' has a watermark; leave the watermark out [TriggerNotForPlan]",
-            "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'shops' does not stream; use another trigger [TriggerNotForPlan]",
             "42:29: spec.queries[2].trigger.continuous: continuous writes kafka, console, memory and noop, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
         ),
         STREAMS,

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
-from mainstem.spec.plan import STATEFUL, Kind, Step, steps
 from mainstem.spec.queries import Query
+from mainstem.spec.steps import STATEFUL, Doing, Step, steps
 from mainstem.spec.triggers import LEAST_CHECKPOINT_INTERVAL
 
 
@@ -38,23 +38,23 @@ class _Limits(NamedTuple):
 
     sources: tuple[str, ...]
     sinks: tuple[str, ...]
-    steps: tuple[Kind, ...]
+    steps: tuple[Doing, ...]
 
 
 _CONTINUOUS: Final = _Limits(
     ("kafka", "rate", "socket"),
     ("kafka", "console", "memory", "noop"),
-    tuple(kind for kind in Kind if kind is not Kind.UNKNOWN),
+    tuple(doing for doing in Doing if doing not in (Doing.STATIC, Doing.UNKNOWN)),
 )
 _REAL_TIME: Final = _Limits(
     ("kafka",),
     ("kafka", "console", "python"),
-    (*STATEFUL, Kind.WINDOW, Kind.SORT, Kind.LIMIT),
+    (*STATEFUL, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
 )
-_WAYS_OUT: Final[Mapping[Kind, str]] = {
-    Kind.CTE: "; make it a view of its own",
-    Kind.DECODE: "; read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
-    Kind.WATERMARK: "; leave the watermark out",
+_WAYS_OUT: Final[Mapping[Doing, str]] = {
+    Doing.CTE: "; make it a view of its own",
+    Doing.DECODE: "; read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
+    Doing.WATERMARK: "; leave the watermark out",
 }
 _LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
 """Limits of a batch that Spark's Kafka source refuses in real-time mode."""
@@ -101,7 +101,7 @@ def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterat
         message = f"{trigger} writes one sink, and there are {len(query.to)}; make it several queries"
         yield Obstacle("TriggerNotForSink", message)
     for step in steps(graph, query.from_):
-        if step.kind in limits.steps:
+        if step.doing in limits.steps:
             yield Obstacle("TriggerNotForPlan", _misfit(trigger, step))
 
 
@@ -111,11 +111,11 @@ def _misfit(trigger: str, step: Step) -> str:
         "realTime": "plans that keep no state and sort nothing",
     }
     way_out = (
-        _WAYS_OUT.get(step.kind, "; use another trigger")
+        _WAYS_OUT.get(step.doing, "; use another trigger")
         if trigger == "continuous"
         else "; use another trigger"
     )
-    return f"{trigger} takes {takes[trigger]}, and {step.relation!r} {step.kind}{way_out}"
+    return f"{trigger} takes {takes[trigger]}, and {step.relation!r} {step.doing}{way_out}"
 
 
 def _continuous(query: Query) -> Iterator[Obstacle]:
@@ -157,8 +157,10 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
         message = f"{ASYNC} is for one sink, and there are {len(query.to)}; leave it out, or make it several queries"
         yield Obstacle("AsyncProgressNotAllowed", message)
     for step in steps(graph, query.from_):
-        if step.kind in STATEFUL:
-            message = f"{ASYNC} is for queries without state, and {step.relation!r} {step.kind}; leave it out"
+        if step.doing in STATEFUL:
+            message = (
+                f"{ASYNC} is for queries without state, and {step.relation!r} {step.doing}; leave it out"
+            )
             yield Obstacle("AsyncProgressNotAllowed", message)
 
 

@@ -85,7 +85,7 @@ def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:
             continue
         if table.db.lower() == "session":  # how Spark qualifies temporary views; the build gives plain names
             return None
-        if table.db or is_cte(table):
+        if table.db or _is_cte(table):
             continue
         if "start" not in name.meta:
             return None
@@ -95,7 +95,7 @@ def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:
     return tuple(sorted(found, key=lambda reference: reference.start))
 
 
-def is_cte(table: exp.Table) -> bool:
+def _is_cte(table: exp.Table) -> bool:
     """True where the name is that of a common table expression in sight, not of a relation."""
     name = table.name.lower()
     own: exp.Expr | None = None  # the CTE of the WITH clause above in which the table stands

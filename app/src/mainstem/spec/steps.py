@@ -1,0 +1,117 @@
+"""What a query does on the way from its sources to its sinks, as far as triggers ask for it; of the certain plan."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from sqlglot import exp
+
+from mainstem.spec.graph import Graph
+from mainstem.spec.logical import Kind, Node
+
+
+class Doing(StrEnum):
+    """What a relation does, in words that follow its name."""
+
+    AGGREGATE = "aggregates"
+    CLOCK = "asks for the current time"
+    CTE = "has a WITH clause"
+    DECODE = "is decoded, and its records counted"
+    DEDUPLICATE = "drops duplicates"
+    GENERATE = "makes several rows of one"
+    JOIN = "joins"
+    LIMIT = "has a LIMIT"
+    SORT = "sorts"
+    STATE = "keeps state of its own"
+    STATIC = "does not stream"
+    STREAM_JOIN = "joins two streams"
+    UNION = "combines several relations"
+    UNKNOWN = "is known to Spark alone"
+    WATERMARK = "has a watermark"
+    WINDOW = "has a window function"
+
+
+STATEFUL: Final = (Doing.AGGREGATE, Doing.DEDUPLICATE, Doing.STATE, Doing.STREAM_JOIN)
+"""What keeps state between batches."""
+
+_NODES: Final = {
+    Kind.AGGREGATE: Doing.AGGREGATE,
+    Kind.DEDUPLICATE: Doing.DEDUPLICATE,
+    Kind.STATE: Doing.STATE,
+    Kind.JOIN: Doing.JOIN,
+    Kind.UNION: Doing.UNION,
+    Kind.INTERSECT: Doing.UNION,
+    Kind.EXCEPT: Doing.UNION,
+    Kind.SORT: Doing.SORT,
+    Kind.LIMIT: Doing.LIMIT,
+    Kind.OVER: Doing.WINDOW,
+}
+_CLOCKS: Final = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.Localtimestamp)
+_GENERATORS: Final = (exp.Explode, exp.Posexplode, exp.Inline)
+
+
+class Step(NamedTuple):
+    """One thing that is done, and the source or view that does it."""
+
+    doing: Doing
+    relation: str
+
+
+def steps(graph: Graph, relation: str) -> list[Step]:
+    """What a relation and all that it reads do, each once, from the outermost inward.
+
+    A view that cannot be read without Spark is `UNKNOWN`, and what it reads may be missing.
+    """
+    found: dict[Step, None] = {}
+    for node in graph.plan(relation).all():
+        if doing := _of_node(node):
+            found[Step(doing, node.view or relation)] = None
+    for name in graph.closure(relation, certain=True):
+        found |= dict.fromkeys(Step(doing, name) for doing in _of_relation(graph, name))
+    return list(found)
+
+
+def _of_node(node: Node) -> Doing | None:
+    if node.kind is Kind.UNKNOWN:
+        return Doing.UNKNOWN
+    if not node.streams:
+        return None
+    if node.kind is Kind.JOIN and all(node.sides):
+        return Doing.STREAM_JOIN
+    return _NODES.get(node.kind)
+
+
+def _of_relation(graph: Graph, name: str) -> Iterator[Doing]:
+    view = graph.views.get(name)
+    if view is not None:
+        tree = graph.facts[name].tree
+        if isinstance(tree, exp.Select):
+            yield from _of_select(tree)
+        if view.watermark is not None:
+            yield Doing.WATERMARK
+        return
+    source = graph.sources.get(name) or graph.dead_letters.get(name)
+    if source is None:
+        return
+    if not source.streaming:
+        yield Doing.STATIC
+    if source.decode is not None:
+        yield Doing.DECODE
+    if source.watermark is not None and name in graph.sources:
+        yield Doing.WATERMARK
+
+
+def _of_select(select: exp.Select) -> Iterator[Doing]:
+    if select.ctes:
+        yield Doing.CTE
+    if select.args.get("laterals") or _has(select, *_GENERATORS):
+        yield Doing.GENERATE
+    if _has(select, *_CLOCKS):
+        yield Doing.CLOCK
+
+
+def _has(select: exp.Select, *kinds: type[exp.Expr]) -> bool:
+    """Whether a projection or the condition of this very SELECT has such an expression."""
+    parts = [*select.expressions, select.args.get("where")]
+    nodes = (node for part in parts if part is not None for node in part.walk())
+    return any(isinstance(node, kinds) and node.find_ancestor(exp.Query) is select for node in nodes)
