@@ -61,7 +61,7 @@ BAD_TRIGGERS: Final = [
         "real time in append mode",
         (("      from: texts\n      outputMode: update\n", "      from: texts\n"),),
         (
-            "29:27: spec.queries[0].trigger.realTime: realTime writes in update mode only, not append; use outputMode: update [TriggerNotForOutputMode]",
+            "29:27: spec.queries[0].trigger.realTime: realTime writes in update mode only, and the mode is append; use outputMode: update [TriggerNotForOutputMode]",
         ),
         STREAMS,
     ),
@@ -88,7 +88,7 @@ BAD_TRIGGERS: Final = [
         "real time to files",
         (("known}\n", "known}\n      trigger: {realTime: 9 seconds}\n"),),
         (
-            "42:27: spec.queries[2].trigger.realTime: realTime writes in update mode only, not append; use outputMode: update [TriggerNotForOutputMode]",
+            "42:27: spec.queries[2].trigger.realTime: realTime writes in update mode only, and the mode is append; use outputMode: update [TriggerNotForOutputMode]",
             "42:27: spec.queries[2].trigger.realTime: realTime writes kafka, console and python, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
         ),
         STREAMS,
@@ -97,8 +97,8 @@ BAD_TRIGGERS: Final = [
         "real time with a limit on each batch",
         (("subscribe: [orders]}", "subscribe: [orders], maxOffsetsPerTrigger: 5, minPartitions: 2}"),),
         (
-            "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once; leave maxOffsetsPerTrigger of 'orders' out [TriggerNotForSource]",
-            "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once; leave minPartitions of 'orders' out [TriggerNotForSource]",
+            "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once, and the source 'orders' has maxOffsetsPerTrigger; leave it out [TriggerNotForSource]",
+            "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once, and the source 'orders' has minPartitions; leave it out [TriggerNotForSource]",
         ),
         STREAMS,
     ),
@@ -106,7 +106,7 @@ BAD_TRIGGERS: Final = [
         "real time as if it were latency",
         (("realTime: 10 seconds", "realTime: 100 ms"),),
         (
-            "30:27: spec.queries[0].trigger.realTime: 100 ms is how long a batch lasts, not how late a row may be, and the least is 5 seconds; rows are written as they come [TriggerInterval]",
+            "30:27: spec.queries[0].trigger.realTime: realTime says how long a batch lasts, at least 5 seconds, and 100 ms is less; rows do not wait for its end [TriggerInterval]",
         ),
         STREAMS,
     ),
@@ -125,7 +125,7 @@ BAD_TRIGGERS: Final = [
             ("console: {}\n", "console: {}\n      trigger: {continuous: 2 seconds}\n"),
         ),
         (
-            "37:29: spec.queries[1].trigger.continuous: continuous aggregates nothing, so there is no complete result; use outputMode: append [TriggerNotForOutputMode]",
+            "37:29: spec.queries[1].trigger.continuous: continuous aggregates nothing, and there is no complete result; use outputMode: append [TriggerNotForOutputMode]",
             "37:29: spec.queries[1].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'counted' aggregates; use another trigger [TriggerNotForPlan]",
             "37:29: spec.queries[1].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'orders' has a watermark; leave the watermark out [TriggerNotForPlan]",
         ),
@@ -150,7 +150,7 @@ BAD_TRIGGERS: Final = [
             ),
         ),
         (
-            "31:30: spec.queries[0].asyncProgressTracking: asyncProgressTracking is for the default trigger and processingTime, not for realTime; leave one of them out [AsyncProgressNotAllowed]",
+            "31:30: spec.queries[0].asyncProgressTracking: asyncProgressTracking is for the default trigger and processingTime, and the trigger is realTime; leave one of them out [AsyncProgressNotAllowed]",
         ),
         STREAMS,
     ),
@@ -179,7 +179,7 @@ BAD_TRIGGERS: Final = [
         ),
         (
             "29:27: warning: spec.queries[0].trigger.realTime: drain.timeout is 60 seconds: each stop would cut the batch of 2 minutes, and its rows be written again at the next start; raise drain.timeout above it, or checkpoint more often [DrainTooShort]",
-            "29:27: spec.queries[0].trigger.realTime: realTime writes in update mode only, not append; use outputMode: update [TriggerNotForOutputMode]",
+            "29:27: spec.queries[0].trigger.realTime: realTime writes in update mode only, and the mode is append; use outputMode: update [TriggerNotForOutputMode]",
             "46:23: warning: spec.queries[3].trigger.once: once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow [TriggerDeprecated]",
         ),
         STREAMS,

@@ -1,6 +1,7 @@
 """The command line, as far as it needs no Spark."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -218,3 +219,24 @@ def test_run_without_spark_says_what_to_install(document: Path, tmp_path: Path) 
         r"error: py\w+ is missing: install mainstem with its extra spark, see Installing in the README \[SparkNotInstalled\]\n",
         done.stderr,
     )
+
+
+def test_explain_says_what_a_document_means(document: Path) -> None:
+    result = call("explain", document)
+    assert result.exit_code == Exit.OK
+    assert result.stdout.startswith("smallest: 1 query, time zone UTC\n")
+    as_json = call("explain", document, "--output", "json")
+    assert json.loads(as_json.stdout)["pipeline"] == "smallest"
+
+
+def test_explain_refuses_what_validate_refuses(refused: Path) -> None:
+    result = call("explain", refused)
+    assert result.exit_code == Exit.SPEC_INVALID
+    assert "[UnknownField]" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["explain", "run"])
+def test_a_query_that_is_not_there_is_wrong_usage(command: str, document: Path) -> None:
+    result = call(command, document, "--query", "nothing")
+    assert result.exit_code == Exit.USAGE
+    assert "no query is called 'nothing'; there are" in result.stderr

@@ -5,6 +5,7 @@ Imports are late: `validate` must not wait for Spark, nor any command for anothe
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,12 +51,16 @@ _set = click.option(
     callback=_parameters,
     help="Value of a parameter.",
 )
+_query = click.option(
+    "--query", "queries", multiple=True, metavar="NAME", help="Only this query; may be repeated."
+)
 _verbose = click.option("--verbose", "-v", is_flag=True, help="Spark's INFO lines, and stack traces.")
 
 
 @main.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 @_set
+@_query
 @click.option("--cores", type=click.IntRange(min=1), help="Threads for tasks. Default: the machine's cores.")
 @click.option("--heap", default="2g", show_default=True, metavar="SIZE", help="Java heap of the driver.")
 @click.option(
@@ -72,8 +77,10 @@ _verbose = click.option("--verbose", "-v", is_flag=True, help="Spark's INFO line
 )
 @_verbose
 def run(
+    *,
     file: str,
     overrides: dict[str, str],
+    queries: tuple[str, ...],
     cores: int | None,
     heap: str,
     stop_when_idle: float | None,
@@ -94,6 +101,8 @@ def run(
         document = read(file, overrides)
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
+        if queries:
+            document = replace(document, pipeline=_chosen(document.pipeline, queries))
         from mainstem.run import runner
 
         options = runner.on_this_machine(
@@ -182,11 +191,56 @@ def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None,
 
 
 @main.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@_set
+@_query
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--plan", is_flag=True, help="Spark's own plans too; needs Java and what the sources read.")
+def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], output: str, plan: bool) -> None:
+    """Say what FILE means: what is read, kept and promised, which triggers are possible, which defaults hold."""
+    try:
+        from mainstem.explain import meaning, text
+        from mainstem.spec.document import read
+
+        document = read(file, overrides)
+        _known(document.pipeline, queries)
+        found = meaning(document.pipeline, *queries)
+        if plan:
+            from mainstem.run.plans import plans
+
+            found["plans"] = plans(document, [query["name"] for query in found["queries"]])
+    except MainstemError as error:
+        _fail(error, file, verbose=False)
+    if output == "json":
+        import json
+
+        click.echo(json.dumps(found, indent=2))
+    else:
+        click.echo(text(found))
+
+
+@main.command()
 def crd() -> None:
     """Print the CustomResourceDefinition of StreamingPipeline, for `kubectl apply -f -`."""
     from mainstem.schema import crd_yaml
 
     click.echo(crd_yaml(), nl=False)
+
+
+def _chosen(pipeline: Any, names: Sequence[str]) -> Any:
+    """The pipeline with the named queries alone."""
+    _known(pipeline, names)
+    return pipeline.running_only(names)
+
+
+def _known(pipeline: Any, names: Sequence[str]) -> None:
+    """Only queries of the document can be named."""
+    there = [query.name for query in pipeline.spec.queries]
+    for name in names:
+        if name not in there:
+            raise click.BadParameter(
+                f"no query is called {name!r}; there are {', '.join(there)}", param_hint="--query"
+            )
 
 
 def _counted(items: Sequence[object], name: str) -> str:

@@ -15,6 +15,7 @@ from mainstem.run import slots, sweep
 from mainstem.run.failures import classify
 from mainstem.run.running import Run
 from mainstem.spec.graph import Graph
+from mainstem.spec.queries import Query
 
 
 class Starter:
@@ -53,7 +54,7 @@ class Starter:
         """The query, running."""
         return build.start(run.session, writer, run.query)
 
-    def first(self, run: Run, act: Callable[[], Any]) -> Any:
+    def first(self, query: Query, act: Callable[[], Any]) -> Any:
         """What a step of the first start gives; what goes wrong there ends the run, in the document's terms.
 
         Raises:
@@ -67,8 +68,8 @@ class Starter:
         except (PySparkException, Py4JError) as error:
             failure = classify(error)
             if not isinstance(error, (AnalysisException, ParseException)):
-                message = f"the query {run.query.name!r} cannot start: {failure.message}"
+                message = f"the query {query.name!r} cannot start: {failure.message}"
                 raise NotReady(message, reason=failure.reason) from error
-            path = f"spec.queries[{self._graph.spec.queries.index(run.query)}]"
-            message = f"Spark refuses the query {run.query.name!r}: {failure.message}"
+            path = f"spec.queries[{self._graph.spec.queries.index(query)}]"
+            message = f"Spark refuses the query {query.name!r}: {failure.message}"
             raise SpecInvalid([Problem(0, 0, path, message, failure.reason)]) from error

@@ -108,13 +108,13 @@ class Supervisor:
         self._look_for_sources()
         first = self._starter.first
         runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
-        writers = [first(run, partial(self._starter.built, run)) for run in runs]
+        writers = [first(run.query, partial(self._starter.built, run)) for run in runs]
         for run in runs:
-            first(run, partial(self._starter.prepare, run))
+            first(run.query, partial(self._starter.prepare, run))
         for run, writer in zip(runs, writers, strict=True):
             if self._stop.asked:
                 return
-            self._started(run, first(run, partial(self._starter.started, run, writer)))
+            self._started(run, first(run.query, partial(self._starter.started, run, writer)))
 
     def turn(self) -> bool:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""

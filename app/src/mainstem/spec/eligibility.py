@@ -21,10 +21,24 @@ ASYNC: Final = "asyncProgressTracking"
 
 
 class Obstacle(NamedTuple):
-    """What stands in the way of a trigger: a stable reason, and in words what it is and what to do."""
+    """What stands in the way of a trigger.
+
+    Attributes:
+        reason: a stable name.
+        what: what it is of the query.
+        limit: what of the trigger it is against.
+        way_out: what to do.
+    """
 
     reason: str
-    message: str
+    what: str
+    limit: str
+    way_out: str
+
+    @property
+    def message(self) -> str:
+        """All of it."""
+        return f"{self.limit}, and {self.what}; {self.way_out}"
 
 
 class _Limits(NamedTuple):
@@ -52,10 +66,15 @@ _REAL_TIME: Final = _Limits(
     (*STATEFUL, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
 )
 _WAYS_OUT: Final[Mapping[Doing, str]] = {
-    Doing.CTE: "; make it a view of its own",
-    Doing.DECODE: "; read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
-    Doing.WATERMARK: "; leave the watermark out",
+    Doing.CTE: "make it a view of its own",
+    Doing.DECODE: "read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
+    Doing.WATERMARK: "leave the watermark out",
 }
+_PLANS: Final = {
+    "continuous": "continuous takes columns, expressions and WHERE over one relation",
+    "realTime": "realTime takes plans that keep no state and sort nothing",
+}
+_ANOTHER: Final = "use another trigger"
 _LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
 """Limits of a batch that Spark's Kafka source refuses in real-time mode."""
 _ASYNC_SINKS: Final = ("kafka", "console", "memory", "noop")
@@ -86,82 +105,71 @@ def named(query: Query) -> str:
 
 
 def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterator[Obstacle]:
+    reads, writes = f"{trigger} reads {_listed(limits.sources)}", f"{trigger} writes {_listed(limits.sinks)}"
     for name, kind in _streams(graph, query):
         if kind not in limits.sources:
-            message = f"{trigger} reads {_listed(limits.sources)}, and the source {name!r} is {kind}; use another trigger"
-            yield Obstacle("TriggerNotForSource", message)
+            yield Obstacle("TriggerNotForSource", f"the source {name!r} is {kind}", reads, _ANOTHER)
     for sink in query.to:
         if sink.choice() not in limits.sinks:
-            message = (
-                f"{trigger} writes {_listed(limits.sinks)}, and the sink {sink.name!r} is {sink.choice()}; "
-                "use another trigger, or write to Kafka and from there on in a second query"
-            )
-            yield Obstacle("TriggerNotForSink", message)
+            way_out = f"{_ANOTHER}, or write to Kafka and from there on in a second query"
+            yield Obstacle("TriggerNotForSink", f"the sink {sink.name!r} is {sink.choice()}", writes, way_out)
     if len(query.to) > 1:
-        message = f"{trigger} writes one sink, and there are {len(query.to)}; make it several queries"
-        yield Obstacle("TriggerNotForSink", message)
+        yield Obstacle("TriggerNotForSink", *_several(trigger, query))
     for step in steps(graph, query.from_):
         if step.doing in limits.steps:
-            yield Obstacle("TriggerNotForPlan", _misfit(trigger, step))
-
-
-def _misfit(trigger: str, step: Step) -> str:
-    takes = {
-        "continuous": "columns, expressions and WHERE over one relation",
-        "realTime": "plans that keep no state and sort nothing",
-    }
-    way_out = (
-        _WAYS_OUT.get(step.doing, "; use another trigger")
-        if trigger == "continuous"
-        else "; use another trigger"
-    )
-    return f"{trigger} takes {takes[trigger]}, and {step.relation!r} {step.doing}{way_out}"
+            way_out = _WAYS_OUT.get(step.doing, _ANOTHER) if trigger == "continuous" else _ANOTHER
+            yield Obstacle("TriggerNotForPlan", _done(step), _PLANS[trigger], way_out)
 
 
 def _continuous(query: Query) -> Iterator[Obstacle]:
     if query.output_mode == "complete":
-        message = "continuous aggregates nothing, so there is no complete result; use outputMode: append"
-        yield Obstacle("TriggerNotForOutputMode", message)
+        limit, what = "continuous aggregates nothing", "there is no complete result"
+        yield Obstacle("TriggerNotForOutputMode", what, limit, "use outputMode: append")
 
 
 def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
     if query.output_mode != "update":
-        message = f"realTime writes in update mode only, not {query.output_mode}; use outputMode: update"
-        yield Obstacle("TriggerNotForOutputMode", message)
+        limit, what = "realTime writes in update mode only", f"the mode is {query.output_mode}"
+        yield Obstacle("TriggerNotForOutputMode", what, limit, "use outputMode: update")
     for source in graph.sources_of(query.from_, certain=True):
         for field in _LIMITS:
             if source.kafka and source.kafka.member(field) is not None:
-                message = f"realTime reads all there is of each partition at once; leave {field} of {source.name!r} out"
-                yield Obstacle("TriggerNotForSource", message)
+                limit = "realTime reads all there is of each partition at once"
+                what = f"the source {source.name!r} has {field}"
+                yield Obstacle("TriggerNotForSource", what, limit, "leave it out")
     interval = query.trigger.real_time if query.trigger else None
     if interval is not None and seconds(interval) < LEAST_CHECKPOINT_INTERVAL:
-        message = (
-            f"{interval} is how long a batch lasts, not how late a row may be, and the least is 5 seconds; "
-            "rows are written as they come"
-        )
-        yield Obstacle("TriggerInterval", message)
+        limit = "realTime says how long a batch lasts, at least 5 seconds"
+        yield Obstacle("TriggerInterval", f"{interval} is less", limit, "rows do not wait for its end")
 
 
 def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
-    trigger = named(query)
+    trigger, leave = named(query), "leave it out"
     if trigger not in (DEFAULT, "processingTime"):
-        message = (
-            f"{ASYNC} is for the default trigger and processingTime, not for {trigger}; leave one of them out"
-        )
-        yield Obstacle("AsyncProgressNotAllowed", message)
+        limit = f"{ASYNC} is for the default trigger and processingTime"
+        yield Obstacle("AsyncProgressNotAllowed", f"the trigger is {trigger}", limit, "leave one of them out")
     for sink in query.to:
         if sink.choice() not in _ASYNC_SINKS:
-            message = f"{ASYNC} is for queries that write a topic, and the sink {sink.name!r} is {sink.choice()}; leave it out"
-            yield Obstacle("AsyncProgressNotAllowed", message)
+            limit, what = (
+                f"{ASYNC} is for queries that write a topic",
+                f"the sink {sink.name!r} is {sink.choice()}",
+            )
+            yield Obstacle("AsyncProgressNotAllowed", what, limit, leave)
     if len(query.to) > 1:
-        message = f"{ASYNC} is for one sink, and there are {len(query.to)}; leave it out, or make it several queries"
-        yield Obstacle("AsyncProgressNotAllowed", message)
+        yield Obstacle("AsyncProgressNotAllowed", *_several(ASYNC, query))
     for step in steps(graph, query.from_):
         if step.doing in STATEFUL:
-            message = (
-                f"{ASYNC} is for queries without state, and {step.relation!r} {step.doing}; leave it out"
+            yield Obstacle(
+                "AsyncProgressNotAllowed", _done(step), f"{ASYNC} is for queries without state", leave
             )
-            yield Obstacle("AsyncProgressNotAllowed", message)
+
+
+def _several(what: str, query: Query) -> tuple[str, str, str]:
+    return f"there are {len(query.to)}", f"{what} is for one sink", "make it several queries"
+
+
+def _done(step: Step) -> str:
+    return f"{step.relation!r} {step.doing}"
 
 
 def _streams(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:

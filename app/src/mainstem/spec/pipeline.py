@@ -1,5 +1,6 @@
 """The document itself."""
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
@@ -134,3 +135,10 @@ class StreamingPipeline(Model):
     def name(self) -> str:
         """`metadata.name`."""
         return self.metadata.name
+
+    def running_only(self, names: Collection[str]) -> "StreamingPipeline":
+        """The same document with these queries running, suspended or not, and all others suspended."""
+        queries = tuple(
+            query.model_copy(update={"suspend": query.name not in names}) for query in self.spec.queries
+        )
+        return self.model_copy(update={"spec": self.spec.model_copy(update={"queries": queries})})

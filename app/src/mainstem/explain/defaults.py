@@ -1,0 +1,139 @@
+"""What a pipeline gets that Spark would not give it by itself, and why; the measurements are in docs/architecture.md."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from mainstem.spec.graph import Graph
+from mainstem.spec.steps import STATEFUL, steps
+
+
+class Default(NamedTuple):
+    """One setting of ours.
+
+    Attributes:
+        setting: Spark's, Delta's or Kafka's name of it.
+        value: what it is here.
+        spark: what it would be without Mainstem.
+        why: what that is good for.
+        change: what of the document changes it; empty where nothing does.
+        when: whether a document is touched by it.
+    """
+
+    setting: str
+    value: str
+    spark: str
+    why: str
+    change: str
+    when: Callable[[Graph], bool]
+
+
+def _always(_graph: Graph) -> bool:
+    return True
+
+
+def _keeps_state(graph: Graph) -> bool:
+    return any(step.doing in STATEFUL for query in graph.spec.queries for step in steps(graph, query.from_))
+
+
+def _has_delta(graph: Graph) -> bool:
+    sinks = any(sink.delta for query in graph.spec.queries for sink in query.to)
+    return sinks or any(
+        source.delta or (source.static and source.static.delta) for source in graph.spec.sources
+    )
+
+
+def _has_kafka(graph: Graph) -> bool:
+    return any(connection.kafka for connection in graph.spec.connections)
+
+
+def _on_s3(graph: Graph) -> bool:
+    return graph.spec.checkpoints.location.startswith("s3a://")
+
+
+DEFAULTS: Final = (
+    Default(
+        "spark.sql.shuffle.partitions",
+        "8",
+        "200",
+        "a windowed count took 6,504 ms a batch with 200, and 440 ms with 2",
+        "queries[].state.partitions",
+        _keeps_state,
+    ),
+    Default(
+        "spark.sql.streaming.stateStore.providerClass",
+        "RocksDB",
+        "a map on the heap",
+        "state does not fill the Java heap",
+        "",
+        _keeps_state,
+    ),
+    Default(
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
+        "true",
+        "false",
+        "a batch writes what changed, not the whole store: 370 to 470 ms in place of 526",
+        "spark.conf",
+        _keeps_state,
+    ),
+    Default(
+        "spark.databricks.delta.snapshotPartitions",
+        "the cores, at most 8",
+        "50",
+        "Delta rebuilds its snapshot in every batch: 1,590 ms with 1, 6,300 ms with 50",
+        "spark.conf",
+        _has_delta,
+    ),
+    Default(
+        "spark.databricks.delta.properties.defaults.enableDeletionVectors",
+        "false",
+        "true",
+        "tables stay readable for readers that do not know deletion vectors",
+        "spark.conf",
+        _has_delta,
+    ),
+    Default(
+        "spark.scheduler.mode",
+        "FAIR",
+        "FIFO",
+        "a heavy query's tasks do not go before a light one's: each query has a pool",
+        "queries[].pool",
+        _always,
+    ),
+    Default(
+        "spark.sql.session.timeZone",
+        "UTC",
+        "the machine's",
+        "the same document means the same on every machine",
+        "timeZone",
+        _always,
+    ),
+    Default(
+        "spark.sql.streaming.queryEvolution.enableSourceEvolution",
+        "true",
+        "false",
+        "sources can be added, dropped and reordered on the same checkpoint",
+        "",
+        _always,
+    ),
+    Default(
+        "spark.sql.streaming.checkpointFileManagerClass",
+        "the abortable one",
+        "write and rename",
+        "S3 has no rename: one PUT a file",
+        "spark.conf",
+        _on_s3,
+    ),
+    Default(
+        "request.timeout.ms",
+        "15 s",
+        "30 s",
+        "an unreachable broker is an error within seconds, not minutes",
+        "connections[].kafka.properties",
+        _has_kafka,
+    ),
+)
+
+
+def defaults(graph: Graph) -> Iterator[Default]:
+    """The settings that touch a document."""
+    return (default for default in DEFAULTS if default.when(graph))

@@ -1,0 +1,160 @@
+"""The meaning of a document as plain data: lists, mappings and strings, which `--output json` prints as they are."""
+
+from typing import Any, Final
+
+from mainstem.explain.defaults import defaults
+from mainstem.explain.promises import promise
+from mainstem.spec.base import Model
+from mainstem.spec.eligibility import eligibility, named
+from mainstem.spec.graph import Graph
+from mainstem.spec.occurrences import occurrence_names
+from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.queries import Query
+from mainstem.spec.steps import STATEFUL, Doing, Step, steps
+
+
+Meaning = dict[str, Any]
+_LONG: Final = {"schema", "schemaFile", "options"}
+"""Fields that are left to the document."""
+
+
+def meaning(pipeline: StreamingPipeline, *names: str) -> Meaning:
+    """What the document means.
+
+    Args:
+        pipeline: the checked document, parameters filled in.
+        names: queries to explain; all, where none is named.
+    """
+    graph = Graph(pipeline)
+    queries = [query for query in graph.spec.queries if not names or query.name in names]
+    return {
+        "pipeline": pipeline.name,
+        "checkpoints": graph.spec.checkpoints.location,
+        "timeZone": graph.spec.time_zone,
+        "queries": [_query(graph, query) for query in queries],
+        "defaults": [
+            {key: value for key, value in default._asdict().items() if key != "when"}
+            for default in defaults(graph)
+        ],
+    }
+
+
+def _query(graph: Graph, query: Query) -> Meaning:
+    found = steps(graph, query.from_)
+    return {
+        "name": query.name,
+        "from": query.from_,
+        "outputMode": query.output_mode,
+        "suspended": query.suspend,
+        "reads": _reads(graph, query),
+        "plan": {
+            "kind": _kind(graph, query, found),
+            "steps": [f"{step.relation} {step.doing}" for step in found],
+        },
+        "state": _state(graph, query, found),
+        "sinks": [
+            {"name": sink.name, "kind": sink.choice(), **_told(sink), "promise": promise(query, sink)}
+            for sink in query.to
+        ],
+        "trigger": named(query),
+        "interval": _interval(query),
+        "triggers": [
+            {
+                "trigger": trigger,
+                "eligible": not obstacles,
+                "obstacles": [
+                    {"what": found.what, "limit": found.limit, "wayOut": found.way_out} for found in obstacles
+                ],
+            }
+            for trigger, obstacles in eligibility(graph, query)
+        ],
+        "checkpoint": _checkpoint(graph, query),
+        "pool": {"name": query.name, "weight": query.pool.weight, "minShare": query.pool.min_share},
+    }
+
+
+def _reads(graph: Graph, query: Query) -> list[Meaning]:
+    streams = [
+        {"occurrence": occurrence, "relation": name, **_source(graph, name)}
+        for occurrence, name in occurrence_names(graph, query.from_)
+    ]
+    bounded = [
+        {"occurrence": source.name, "relation": source.name, **_source(graph, source.name)}
+        for source in graph.sources_of(query.from_)
+        if not source.streaming
+    ]
+    return streams + bounded
+
+
+def _source(graph: Graph, name: str) -> Meaning:
+    source = graph.sources.get(name) or graph.dead_letters[name]
+    kind = source.choice()
+    found: Model = source.member(kind)
+    if found.one_of and kind == "static":
+        kind, found = f"{kind} {found.choice()}", found.member(found.choice())
+    return {"kind": kind, **_plain(found)}
+
+
+def _told(sink: Model) -> Meaning:
+    return _plain(sink.member(sink.choice()))
+
+
+def _plain(model: Model) -> Meaning:
+    """What the document says of it beyond defaults, without what is long."""
+    said = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    return {"settings": {key: value for key, value in said.items() if key not in _LONG}}
+
+
+def _kind(graph: Graph, query: Query, found: list[Step]) -> str:
+    if graph.streams(query.from_, certain=True) is False and not graph.streams(query.from_):
+        return "batch"
+    if any(step.doing in STATEFUL for step in found):
+        return "stateful"
+    return "unknown" if any(step.doing is Doing.UNKNOWN for step in found) else "stateless"
+
+
+def _state(graph: Graph, query: Query, found: list[Step]) -> Meaning | None:
+    operators = [f"{step.relation} {step.doing}" for step in found if step.doing in STATEFUL]
+    if not operators:
+        return None
+    watermarks = _watermarks(graph, query)
+    warnings = []
+    if query.output_mode == "complete":
+        warnings.append("complete mode keeps the whole result, for ever")
+    elif not graph.watermarked(query.from_):
+        warnings.append("nothing has a watermark, so the state grows for ever")
+    return {
+        "operators": operators,
+        "partitions": query.state.partitions,
+        "store": "RocksDB, with a changelog in the checkpoint",
+        "watermarks": watermarks,
+        "warnings": warnings,
+    }
+
+
+def _watermarks(graph: Graph, query: Query) -> list[str]:
+    named_ = [graph.sources.get(name) or graph.views.get(name) for name in graph.closure(query.from_)]
+    return [
+        f"{relation.name}.{relation.watermark.column}, {relation.watermark.delay}"
+        for relation in named_
+        if relation is not None and relation.watermark is not None
+    ]
+
+
+def _checkpoint(graph: Graph, query: Query) -> Meaning:
+    location = graph.spec.checkpoints.location.rstrip("/")
+    return {
+        "path": f"{location}/{query.checkpoint_path}",
+        "id": query.checkpoint.id or query.name,
+        "generation": query.checkpoint.generation,
+        "pinned": [
+            f"{query.state.partitions} partitions of every shuffle and store",
+            "offsets under the names " + ", ".join(name for name, _ in occurrence_names(graph, query.from_)),
+            f"the time zone {graph.spec.time_zone}",
+        ],
+    }
+
+
+def _interval(query: Query) -> str | None:
+    value = query.trigger.member(query.trigger.choice()) if query.trigger else None
+    return value if isinstance(value, str) else None

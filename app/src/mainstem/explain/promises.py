@@ -1,0 +1,29 @@
+"""What each sink promises, in one line; the whole story is docs/exactly-once.md."""
+
+from typing import Final
+
+from mainstem.spec.queries import Query
+from mainstem.spec.sinks import FILE_FORMATS, Sink
+
+
+_AT_LEAST_ONCE: Final = "at least once: after a failure the last batch may be written again"
+_PROMISES: Final = {
+    "kafka": _AT_LEAST_ONCE,
+    "delta": "exactly once: each batch is at most one version of the table",
+    "jdbc": "exactly once: a batch and the mark that it was written are one transaction",
+    "python": "as its code has it: a batch may come again, under the same number",
+    "console": "for looking; a batch may be shown again",
+    "memory": "for tests; gone with the driver",
+    "noop": "nothing is kept",
+    **dict.fromkeys(FILE_FORMATS, "exactly once, for readers of the bare folder after the next batch"),
+}
+
+
+def promise(query: Query, sink: Sink) -> str:
+    """What becomes of a row, whatever fails."""
+    if query.trigger and query.trigger.resident:
+        return "at least once: after a failure all since the last checkpoint may be written again"
+    if query.async_progress_tracking:
+        interval = query.async_progress_tracking.checkpoint_interval
+        return f"at least once: after a stop or failure about {interval} of rows may be written again"
+    return _PROMISES[sink.choice()]

@@ -1,0 +1,124 @@
+"""The meaning of a document, laid out for a reader at a terminal."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+
+WIDTH: Final = 110
+_LABEL: Final = 13
+"""Columns of the words on the left."""
+
+
+def text(found: Mapping[str, Any]) -> str:
+    """What `mainstem explain` prints of `meaning`."""
+    count = len(found["queries"])
+    title = (
+        f"{found['pipeline']}: {count} {'query' if count == 1 else 'queries'}, time zone {found['timeZone']}"
+    )
+    parts = [
+        title,
+        *("\n".join(_query(query)) for query in found["queries"]),
+        "\n".join(_defaults(found["defaults"])),
+        *(f"{name}: Spark's plans\n{plan}" for name, plan in found.get("plans", {}).items()),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _query(query: Mapping[str, Any]) -> Iterator[str]:
+    suspended = ", suspended" if query["suspended"] else ""
+    yield f"{query['name']}: {query['from']}, {query['outputMode']} mode{suspended}"
+    yield from _rows("reads", (_read(source) for source in query["reads"]))
+    yield from _rows("plan", [query["plan"]["kind"], *query["plan"]["steps"]])
+    yield from _rows("state", _state(query["state"]))
+    yield from _rows("writes", (line for sink in query["sinks"] for line in _sink(sink)))
+    yield from _rows("trigger", _triggers(query))
+    yield from _rows(
+        "checkpoint",
+        [query["checkpoint"]["path"], *(f"pins {what}" for what in query["checkpoint"]["pinned"])],
+    )
+    pool = query["pool"]
+    yield from _rows("pool", [f"{pool['name']}, weight {pool['weight']}, at least {pool['minShare']} cores"])
+
+
+def _read(source: Mapping[str, Any]) -> str:
+    name, relation = source["occurrence"], source["relation"]
+    of = f" (of {relation})" if name != relation else ""
+    return f"{name}{of}: {source['kind']}{_settings(source['settings'])}"
+
+
+def _sink(sink: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{sink['name']}: {sink['kind']}{_settings(sink['settings'])}"
+    yield f"  {sink['promise']}"
+
+
+def _state(state: Mapping[str, Any] | None) -> Iterator[str]:
+    if state is None:
+        yield "none"
+        return
+    yield f"{'; '.join(state['operators'])}"
+    yield f"{state['partitions']} partitions; {state['store']}"
+    for watermark in state["watermarks"]:
+        yield f"watermark {watermark}"
+    for warning in state["warnings"]:
+        yield f"! {warning}"
+
+
+def _triggers(query: Mapping[str, Any]) -> Iterator[str]:
+    interval = f" ({query['interval']})" if query["interval"] else ""
+    others = [
+        found["trigger"]
+        for found in query["triggers"]
+        if found["eligible"] and found["trigger"] != query["trigger"]
+    ]
+    yield f"{query['trigger']}{interval}; it may have {_listed(others)}"
+    for found in query["triggers"]:
+        if found["obstacles"]:
+            yield f"not {found['trigger']}: {'; '.join(obstacle['what'] for obstacle in found['obstacles'])}"
+
+
+def _defaults(defaults: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    yield "What differs from Spark's own defaults"
+    for default in defaults:
+        change = f" [{default['change']}]" if default["change"] else ""
+        yield f"  {default['setting']}"
+        yield from _wrapped(f"{default['value']}, not {default['spark']}: {default['why']}{change}", " " * 4)
+
+
+def _rows(label: str, lines: Iterable[str]) -> Iterator[str]:
+    first = f"  {label}".ljust(_LABEL)
+    for line in lines:
+        yield from _wrapped(line, first)
+        first = " " * _LABEL
+
+
+def _wrapped(line: str, first: str) -> list[str]:
+    below = " " * (len(first) + 2)
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=below,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return "".join(f", {key} {_value(value)}" for key, value in settings.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_value(item)}" for key, item in value.items()) + "}"
+    return (
+        ", ".join(map(_value, value))
+        if isinstance(value, list)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(words) if words else "no other"

@@ -1,0 +1,39 @@
+"""Spark's own plans of a document's queries, built and not started."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from mainstem.build.views import Builder
+from mainstem.run import session
+from mainstem.run.place import this_machine
+from mainstem.run.starting import Starter
+from mainstem.spec.document import Document
+from mainstem.spec.graph import Graph
+from mainstem.spec.queries import Query
+
+
+def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
+    """Query -> its plans as Spark explains them: parsed, analysed, optimised, physical.
+
+    Raises:
+        NotReady: Spark does not start, or what a query reads cannot be opened.
+        SpecInvalid: Spark refuses a query.
+    """
+    graph = Graph(document.pipeline)
+    first = Starter(graph).first
+    queries = [query for query in graph.spec.queries if query.name in names]
+    with session.opened(
+        document.pipeline, this_machine(cores=1, heap="1g"), output=print, verbose=False
+    ) as spark:
+        return {query.name: first(query, partial(_plan, spark, graph, query)) for query in queries}
+
+
+def _plan(spark: SparkSession, graph: Graph, query: Query) -> str:
+    own = spark.newSession()
+    own.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
+    frame: Any = Builder(own, graph).relation(query.from_)
+    utils: Any = spark._jvm.org.apache.spark.sql.api.python.PythonSQLUtils  # noqa: SLF001
+    return str(utils.explainString(frame._jdf.queryExecution(), "extended"))  # noqa: SLF001

@@ -1,0 +1,148 @@
+"""What `mainstem explain` says of a document."""
+
+from pathlib import Path
+
+import pytest
+from documents import VALID
+from mainstem.explain import meaning, text
+from mainstem.explain.defaults import DEFAULTS
+from mainstem.explain.promises import promise
+from mainstem.spec.document import read_text
+from mainstem.spec.eligibility import TRIGGERS, eligibility, obstacles
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.sinks import Sink
+from mainstem.spec.triggers import Trigger
+
+
+ROOT = Path(__file__).resolve().parents[2]
+FLIGHTS = ROOT / "k8s" / "samples" / "flights.yaml"
+
+
+def pipeline(written: str) -> StreamingPipeline:
+    [document] = read_text(written)
+    return document.pipeline
+
+
+def flights() -> StreamingPipeline:
+    return pipeline(FLIGHTS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_every_valid_document_can_be_explained(name: str) -> None:
+    told = text(meaning(pipeline(VALID[name])))
+    assert "None" not in told
+    assert all(len(line) <= 110 or " " not in line.strip() for line in told.splitlines())
+
+
+def test_a_query_with_state() -> None:
+    [query] = meaning(flights(), "carrier-days")["queries"]
+    assert query["plan"]["kind"] == "stateful"
+    assert query["state"]["operators"] == ["carrier_days aggregates"]
+    assert query["state"]["watermarks"] == ["departures.time_hour, 1 day"]
+    assert query["state"]["warnings"] == []
+    assert query["checkpoint"]["path"] == "s3a://checkpoints/flights/carrier-days/1"
+    assert [sink["promise"] for sink in query["sinks"]] == [
+        "exactly once: each batch is at most one version of the table"
+    ]
+
+
+def test_state_without_a_watermark_is_warned_of() -> None:
+    written = FLIGHTS.read_text(encoding="utf-8").replace(
+        "      watermark: {column: time_hour, delay: 1 day}\n", ""
+    )
+    [query] = meaning(pipeline(written), "carrier-days")["queries"]
+    assert query["state"]["warnings"] == ["nothing has a watermark, so the state grows for ever"]
+    query = meaning(pipeline(VALID["complete"]))["queries"][-1]
+    assert query["state"]["warnings"] == ["complete mode keeps the whole result, for ever"]
+
+
+@pytest.mark.S34
+def test_triggers_are_told_with_what_stands_in_their_way() -> None:
+    [query] = meaning(flights(), "archive")["queries"]
+    told = {found["trigger"]: [what["what"] for what in found["obstacles"]] for found in query["triggers"]}
+    assert list(told) == list(TRIGGERS)
+    assert told["availableNow"] == []
+    assert told["continuous"] == [
+        "the sink 'files' is parquet",
+        "'enriched' joins",
+        "'departures' is decoded, and its records counted",
+        "'departures' has a watermark",
+    ]
+    assert told["realTime"] == [
+        "the sink 'files' is parquet",
+        "the mode is append",
+        "the source 'departures' has maxOffsetsPerTrigger",
+    ]
+
+
+@pytest.mark.S34
+def test_what_is_eligible_is_not_refused() -> None:
+    for written in VALID.values():
+        graph = Graph(pipeline(written))
+        for query in graph.spec.queries:
+            chosen = query.trigger.choice() if query.trigger else "default"
+            assert dict(eligibility(graph, query))[chosen] == []
+
+
+@pytest.mark.S34
+@pytest.mark.parametrize(
+    ("sql", "stands"),
+    [
+        ("SELECT CAST(value AS STRING) AS v FROM orders WHERE value IS NOT NULL", []),
+        ("SELECT upper(v) AS v FROM (SELECT CAST(value AS STRING) AS v FROM orders)", []),
+        ("SELECT value, (SELECT max(id) FROM shops) AS m FROM orders", []),
+        ("SELECT explode(split(CAST(value AS STRING), ' ')) AS w FROM orders", ["makes several rows of one"]),
+        ("SELECT value, current_timestamp() AS t FROM orders", ["asks for the current time"]),
+        ("SELECT value FROM orders UNION ALL SELECT value FROM orders", ["combines several relations"]),
+        ("WITH a AS (SELECT value FROM orders) SELECT value FROM a", ["has a WITH clause"]),
+        ("SELECT o.value FROM orders o JOIN shops s ON o.offset = s.id", ["joins"]),
+        ("SELECT value, count(*) AS n FROM orders GROUP BY value", ["aggregates"]),
+    ],
+)
+def test_plans_that_continuous_takes_and_does_not(sql: str, stands: list[str]) -> None:
+    found = pipeline(
+        f"""
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: plans}}
+spec:
+  connections: [{{name: events, kafka: {{bootstrapServers: "kafka:9092"}}}}]
+  sources:
+    - {{name: orders, kafka: {{connection: events, subscribe: [orders]}}}}
+    - {{name: shops, static: {{parquet: {{path: /lake/shops}}}}}}
+  views: [{{name: v, sql: "{sql}"}}]
+  queries: [{{name: q, from: v, outputMode: update, to: [{{name: out, console: {{}}}}]}}]
+  checkpoints: {{location: /ckpt}}
+"""
+    )
+    graph = Graph(found)
+    told = [obstacle.what for obstacle in obstacles(graph, graph.spec.queries[0], "continuous")]
+    assert told == [f"'v' {what}" for what in stands]
+
+
+def test_every_sink_has_a_promise_and_a_weaker_one_without_batches() -> None:
+    [query] = pipeline(VALID["smallest"]).spec.queries
+    sinks = {"kafka": {"connection": "a", "topic": "b"}, "console": {}, "noop": {}, "delta": {"path": "/t"}}
+    for kind, settings in sinks.items():
+        sink = Sink.model_validate({"name": "out", kind: settings})
+        assert promise(query, sink)
+        continuous = query.model_copy(update={"trigger": Trigger.model_validate({"continuous": "1 second"})})
+        assert promise(continuous, sink).startswith("at least once")
+    for kind in Sink.one_of:
+        assert kind in promise.__globals__["_PROMISES"]
+
+
+@pytest.mark.S39
+def test_defaults_are_those_of_the_architecture_page() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for default in DEFAULTS:
+        last = default.setting.rpartition("spark.")[2].rpartition(".")[2]
+        assert last in page, default.setting
+        assert default.value != default.spark
+
+
+def test_only_what_touches_a_document_is_told() -> None:
+    told = {default["setting"] for default in meaning(pipeline(VALID["smallest"]))["defaults"]}
+    assert "spark.scheduler.mode" in told
+    assert not any("delta" in setting or "stateStore" in setting for setting in told)
