@@ -53,7 +53,7 @@ def test_state_without_a_watermark_is_warned_of() -> None:
     )
     [query] = meaning(pipeline(written), "carrier-days")["queries"]
     assert query["state"]["warnings"] == ["nothing has a watermark, so the state grows for ever"]
-    query = meaning(pipeline(VALID["complete"]))["queries"][-1]
+    [query] = meaning(pipeline(VALID["complete"]), "all")["queries"]
     assert query["state"]["warnings"] == ["complete mode keeps the whole result, for ever"]
 
 
