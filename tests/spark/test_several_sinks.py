@@ -1,39 +1,20 @@
-"""One query, several sinks: computed once for each batch, and each sink at most once written with it."""
+"""One query, several sinks: computed once for each batch, and each sink that can is written at most once with it."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
-from mainstem.build import query as build
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from harness import sparks
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 
-DOCUMENT = """
-apiVersion: mainstem.dev/v1alpha1
-kind: StreamingPipeline
-metadata: {{name: several}}
-spec:
-  sources:
-    - name: lines
-      files: {{path: {folder}/in, format: json, schema: "k STRING, v STRING, n INT"}}
-  views:
-    - name: best
-      sql: {sql}
-  queries:
-    - name: several
-      from: best
-      outputMode: {mode}
-      to: {sinks}
-      trigger: {{availableNow: true}}
-      state: {{partitions: 1}}
-  checkpoints: {{location: {folder}/checkpoints}}
-"""
-
+pytestmark = pytest.mark.S31
+Rows = list[dict[str, Any]]
 Run = Callable[..., SparkSession]
 
 
@@ -43,44 +24,129 @@ def run(spark: SparkSession, tmp_path: Path) -> Run:
     (tmp_path / "in").mkdir()
     count = 0
 
-    def once(
-        rows: list[dict[str, Any]],
-        sinks: list[dict[str, Any]],
-        sql: str = "SELECT * FROM lines",
-        mode: str = "append",
-    ) -> SparkSession:
+    def once(rows: Rows, sinks: Rows, sql: str = "SELECT * FROM lines", mode: str = "append") -> SparkSession:
         nonlocal count
         count += 1
         if rows:
             (tmp_path / "in" / f"{count}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        text = DOCUMENT.format(folder=tmp_path, sinks=json.dumps(sinks), sql=json.dumps(sql), mode=mode)
-        [document] = read_text(text)
-        graph = Graph(document.pipeline)
-        [query] = document.pipeline.spec.queries
-        session = spark.newSession()
-        handle = build.start(session, build.build(session, graph, query), query)
-        handle.processAllAvailable()
-        handle.stop()
-        return session
+        files = {"path": f"{tmp_path}/in", "format": "json", "schema": "k STRING, v STRING, n INT"}
+        query = {"name": "q", "from": "v", "outputMode": mode, "to": sinks, "state": {"partitions": 1}}
+        spec = {
+            "sources": [{"name": "lines", "files": files}],
+            "views": [{"name": "v", "sql": sql}],
+            "queries": [query],
+            "checkpoints": {"location": f"{tmp_path}/checkpoints"},
+        }
+        return sparks.run(spark, spec)
 
     return once
 
 
-def delta(path: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table().to_pylist()
-    return sorted(found, key=lambda row: json.dumps(row, default=str))
+def delta(path: Path) -> Rows:
+    found: Rows = DeltaTable(path).to_pyarrow_table().to_pylist()
+    return ordered(found)
 
 
-@pytest.mark.S31
+def files(path: Path) -> Rows:
+    """What a reader sees that knows nothing of Spark's log."""
+    return ordered(
+        pyarrow.dataset.dataset(path, format="parquet", exclude_invalid_files=True).to_table().to_pylist()
+    )
+
+
+def ordered(rows: Rows) -> Rows:
+    return sorted(rows, key=json.dumps)
+
+
+def forget_commit(tmp_path: Path, batch: int) -> None:
+    """As a driver leaves it that dies when all sinks have the batch, and the checkpoint does not know it yet."""
+    for name in (f"{batch}", f".{batch}.crc"):
+        (tmp_path / "checkpoints" / "q" / "1" / "commits" / name).unlink()
+
+
+def sinks(tmp_path: Path, *more: dict[str, Any]) -> Rows:
+    return [
+        {"name": "table", "delta": {"path": f"{tmp_path}/table"}},
+        {"name": "merged", "delta": {"path": f"{tmp_path}/merged", "merge": {"keys": ["k"]}}},
+        {"name": "files", "parquet": {"path": f"{tmp_path}/files"}},
+        *more,
+    ]
+
+
+A: Rows = [{"k": "a", "v": "1", "n": 1}, {"k": None, "v": None, "n": None}]
+B: Rows = [{"k": "b", "v": "2", "n": 2}]
+C: Rows = [{"k": "a", "v": "3", "n": 3}]
+
+
+def test_a_batch_that_runs_again_is_written_to_no_table_twice(run: Run, tmp_path: Path) -> None:
+    run(A, sinks(tmp_path))
+    forget_commit(tmp_path, 0)
+    run(B, sinks(tmp_path))
+    forget_commit(tmp_path, 1)
+    run(C, sinks(tmp_path))
+    assert delta(tmp_path / "table") == files(tmp_path / "files") == ordered([*A, *B, *C])
+    assert delta(tmp_path / "merged") == ordered([A[1], *B, *C])
+
+
+def test_a_failure_between_two_sinks_repeats_and_loses_nothing(run: Run, tmp_path: Path) -> None:
+    """The sinks before it have the batch, those behind it do not; what a failed task left in the folder is swept."""
+    flag = tmp_path / "flag"
+    failing = {"foreachBatch": "harness.usersinks:fail_once", "arguments": {"flag": str(flag)}}
+    to = sinks(tmp_path)
+    to = [to[0], {"name": "failing", "python": failing}, *to[1:]]
+    run(A, to)
+    flag.touch()
+    with pytest.raises(StreamingQueryException, match="as asked"):
+        run(B, to)
+    assert delta(tmp_path / "table") == ordered([*A, *B])
+    assert delta(tmp_path / "merged") == files(tmp_path / "files") == ordered(A)
+    run(C, to)
+    assert delta(tmp_path / "table") == files(tmp_path / "files") == ordered([*A, *B, *C])
+    assert delta(tmp_path / "merged") == ordered([A[1], *B, *C])
+
+
+def test_a_sink_that_comes_beside_another_later_gets_what_comes_later(run: Run, tmp_path: Path) -> None:
+    """A table and a folder know their batches by the same account alone and in company, in both directions."""
+    table, _, folder = sinks(tmp_path)
+    run(A, [folder])
+    forget_commit(tmp_path, 0)
+    run(B, [table, folder])
+    forget_commit(tmp_path, 1)
+    run(C, [table])
+    assert files(tmp_path / "files") == ordered([*A, *B])
+    assert delta(tmp_path / "table") == ordered([*A, *B, *C])
+
+
 def test_a_batch_sorted_by_a_renamed_column_is_kept_and_read_by_every_sink(run: Run, tmp_path: Path) -> None:
     """Spark 4.2 plans max(text) as a sorted aggregation, and its kept plan cannot be read once the column is renamed."""
-    sinks: list[dict[str, Any]] = [
-        {"name": "a", "delta": {"path": str(tmp_path / "a"), "merge": {"keys": ["kk"]}}},
-        {"name": "b", "delta": {"path": str(tmp_path / "b"), "merge": {"keys": ["kk"]}}},
+    merges: Rows = [
+        {"name": name, "delta": {"path": f"{tmp_path}/{name}", "merge": {"keys": ["kk"]}}} for name in "ab"
     ]
     sql = "SELECT k AS kk, max(v) AS v FROM lines GROUP BY k"
-    run([{"k": "x", "v": "1"}, {"k": "x", "v": "3"}, {"k": None, "v": "2"}], sinks, sql, "update")
-    run([{"k": "x", "v": "2"}, {"k": "y"}], sinks, sql, "update")
-    rows = [{"kk": "x", "v": "3"}, {"kk": "y", "v": None}, {"kk": None, "v": "2"}]
-    assert delta(tmp_path / "a") == sorted(rows, key=json.dumps)
-    assert delta(tmp_path / "b") == sorted(rows, key=json.dumps)
+    run([{"k": "x", "v": "1"}, {"k": "x", "v": "3"}, {"k": None, "v": "2"}], merges, sql, "update")
+    forget_commit(tmp_path, 0)
+    run([{"k": "x", "v": "2"}, {"k": "y"}], merges, sql, "update")
+    rows: Rows = [{"kk": "x", "v": "3"}, {"kk": "y", "v": None}, {"kk": None, "v": "2"}]
+    assert delta(tmp_path / "a") == delta(tmp_path / "b") == ordered(rows)
+
+
+def test_a_batch_is_computed_once(run: Run, tmp_path: Path) -> None:
+    """Each sink has the same random numbers."""
+    tables: Rows = [{"name": name, "delta": {"path": f"{tmp_path}/{name}"}} for name in "abc"]
+    run(A, tables, "SELECT k, rand() AS r FROM lines")
+    assert delta(tmp_path / "a") == delta(tmp_path / "b") == delta(tmp_path / "c")
+
+
+def test_complete_replaces_the_table_and_the_view_in_memory(run: Run, tmp_path: Path) -> None:
+    to: Rows = [
+        {"name": "table", "delta": {"path": f"{tmp_path}/table"}},
+        {"name": "kept", "memory": {}},
+        {"name": "screen", "console": {"numRows": 1}},
+        {"name": "nowhere", "noop": {}},
+    ]
+    sql = "SELECT k, count(*) AS n FROM lines GROUP BY k"
+    run(A, to, sql, "complete")
+    session = run(C, to, sql, "complete")
+    rows: Rows = [{"k": "a", "n": 2}, {"k": None, "n": 1}]
+    assert delta(tmp_path / "table") == ordered(rows)
+    assert ordered([row.asDict() for row in session.table("kept").collect()]) == ordered(rows)

@@ -5,21 +5,19 @@ is planned with the same input and runs again: a sink that has it already passes
 so by Spark's own sinks, which keep the batch's number with the rows; Kafka repeats it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from mainstem.build import database, python
 from mainstem.build.merge import merger
-from mainstem.build.sinks import Connections, Native, native, shaped
+from mainstem.build.sinks import BatchWriter, Connections, Native, native, shaped
 from mainstem.build.triggers import triggered
 from mainstem.spec.queries import Query
 from mainstem.spec.sinks import Sink
 
-
-BatchWriter = Callable[[DataFrame, int], None]
-"""Writes one batch, given with its number; at most once, if the sink can."""
 
 _MOST_PARTITIONS: Final = 1_000_000
 
@@ -40,21 +38,24 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
     stream = triggered(stream, query).option("checkpointLocation", checkpoint)
     if told:
         return told.apply(stream)
-    session = frame.sparkSession
-    return stream.foreachBatch(
-        in_turn([batch_writer(session, query, sink, connections) for sink in query.to])
-    )
+    if alone and alone.python and alone.python.foreach:
+        return stream.foreach(python.row_writer(alone.python))
+    return stream.foreachBatch(in_turn([batch_writer(frame, query, sink, connections) for sink in query.to]))
 
 
 def in_turn(writers: Sequence[BatchWriter]) -> BatchWriter:
-    """Writes a batch with one writer after the other; where there are several, it is computed once."""
+    """Computes a batch once, wholly, and writes it with one writer after the other.
+
+    Wholly even where a sink has the batch already and reads nothing of it: the state of the batch's aggregations is
+    made by computing it, and Spark refuses to commit a batch without.
+    """
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        if len(writers) == 1:
-            writers[0](batch, batch_id)
-            return
-        kept = _kept(batch)
+        # Spark 4.2 cannot read a kept plan that comes sorted by a column renamed since, that of max(text) say.
+        # Coalescing to more partitions than there are moves no row, and forgets the order.
+        kept = batch.coalesce(_MOST_PARTITIONS).persist()
         try:
+            kept.count()
             for each in writers:
                 each(kept, batch_id)
         finally:
@@ -63,27 +64,28 @@ def in_turn(writers: Sequence[BatchWriter]) -> BatchWriter:
     return write
 
 
-def _kept(batch: DataFrame) -> DataFrame:
-    """The batch, computed wholly, so that no sink depends on what another one reads of it.
+def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connections) -> BatchWriter:
+    """The writer of one sink's batches.
 
-    Spark 4.2 cannot read a kept plan that comes sorted by a column renamed since, that of `max(text)` say. Coalescing
-    to more partitions than there are moves no row, and forgets the order.
+    Raises:
+        NotReady: `PythonNotFound`, `SecretNotFound`.
+        Py4JJavaError: a database refuses.
     """
-    kept = batch.coalesce(_MOST_PARTITIONS).persist()
-    kept.count()
-    return kept
-
-
-def batch_writer(session: SparkSession, query: Query, sink: Sink, connections: Connections) -> BatchWriter:
-    """The writer of one sink's batches."""
+    session, mode = frame.sparkSession, query.output_mode
     if sink.delta and sink.delta.merge:
         return merger(sink.delta, f"{query.name}/{sink.name}")
+    if sink.jdbc:
+        return database.writer(
+            session, sink.jdbc, connections.jdbc[sink.jdbc.connection], mode, frame.columns
+        )
+    if sink.python:
+        return python.batch_writer(sink.python)
+    if sink.memory:
+        return python.keeper(session, sink.name, mode)
     told = native(sink, connections)
     if told is None:
         raise ValueError(f"{query.name} has no sink {sink.name}")
-    if sink.folder:
-        return _spark_sink(session, told, query.output_mode)
-    return _plain(sink, told)
+    return _spark_sink(session, told, mode) if sink.folder else _plain(sink, told)
 
 
 def _plain(sink: Sink, told: Native) -> BatchWriter:

@@ -7,7 +7,7 @@ that of the checkpoint (Spark's query id), the query and the sink, so a new chec
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 from pyspark.sql.window import Window
 
+from mainstem.build.sinks import BatchWriter
 from mainstem.spec.delta import DeltaSink, Merge
 
 
@@ -36,7 +37,7 @@ def alone(path: str) -> Iterator[None]:
         yield
 
 
-def merger(sink: DeltaSink, name: str) -> Callable[[DataFrame, int], None]:
+def merger(sink: DeltaSink, name: str) -> BatchWriter:
     """Upserts one batch, at most once for each number.
 
     Args:

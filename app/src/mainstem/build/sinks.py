@@ -5,7 +5,7 @@ A query with one sink that Spark has a streaming writer for uses that one. Any o
 however many sinks stand beside it today.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -13,12 +13,25 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import delta, kafka
 from mainstem.build.records import records
-from mainstem.spec.connections import KafkaConnection
+from mainstem.spec.connections import JdbcConnection, KafkaConnection
 from mainstem.spec.sinks import Sink
 
 
-Connections = Mapping[str, KafkaConnection]
-"""Kafka connections by name."""
+BatchWriter = Callable[[DataFrame, int], None]
+"""Writes one batch, given with its number; at most once, if the sink can."""
+
+
+@dataclass(frozen=True)
+class Connections:
+    """How sinks reach what is elsewhere.
+
+    Attributes:
+        kafka: Kafka connections by name.
+        jdbc: databases by name.
+    """
+
+    kafka: Mapping[str, KafkaConnection]
+    jdbc: Mapping[str, JdbcConnection]
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Native:
 def native(sink: Sink, connections: Connections) -> Native | None:
     """What Spark's streaming writer is told of a sink; None for one that it has no exact writer for."""
     if sink.kafka:
-        return Native("kafka", kafka.sink_options(sink.kafka, connections[sink.kafka.connection]))
+        return Native("kafka", kafka.sink_options(sink.kafka, connections.kafka[sink.kafka.connection]))
     if sink.delta and sink.delta.merge:
         return None
     if target := sink.folder:

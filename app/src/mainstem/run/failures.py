@@ -116,6 +116,16 @@ _SIGNS: Final = (
         permanent=True,
     ),
     _sign(
+        r"PSQLException: ERROR: (?P<found>relation [^\n]* does not exist)",
+        "TableNotFound",
+        "{found}",
+    ),
+    _sign(
+        r"(PSQL|BatchUpdate)Exception: (?:[^\n]*aborted: )?ERROR: (?P<found>[^\n]*)",
+        "DatabaseRefused",
+        "the database refuses: {found}",
+    ),
+    _sign(
         r"PSQLException: (Connection to \S+ refused|The connection attempt failed)",
         "DatabaseUnreachable",
         "the database does not answer: {root}",

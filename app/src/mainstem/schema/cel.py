@@ -16,7 +16,7 @@ from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, St
 from mainstem.spec.queries import Query
 from mainstem.spec.rules import kafka
 from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
-from mainstem.spec.sinks import FILE_FORMATS
+from mainstem.spec.sinks import FILE_FORMATS, KafkaSink
 from mainstem.spec.sources import FilesSource, Source
 from mainstem.spec.static import DeltaTable
 
@@ -76,6 +76,12 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "self.connections.exists(c, c.name == s.static.jdbc.connection && has(c.jdbc)))",
             "each JDBC table names a JDBC connection",
             ".sources",
+        ),
+        Rule(
+            "self.queries.all(q, q.to.all(t, !has(t.jdbc) || "
+            "self.connections.exists(c, c.name == t.jdbc.connection && has(c.jdbc))))",
+            "each JDBC sink names a JDBC connection",
+            ".queries",
         ),
         Rule(
             "self.queries.all(q, q.to.all(t, !has(t.kafka) || "
@@ -176,7 +182,24 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             ".timestamp",
         ),
     ),
+    KafkaSink: (
+        Rule(
+            "!(has(self.key) && has(self.keyColumn)) && !(has(self.value) && has(self.valueColumn)) && "
+            "!(has(self.headers) && has(self.headersColumn))",
+            "key, value and headers each come from one field",
+        ),
+    ),
     Query: (
+        Rule(
+            "self.outputMode != 'update' || self.to.all(t, !has(t.jdbc) || has(t.jdbc.upsert))",
+            "rows that changed replace those of their keys; give the JDBC sink upsert: {keys: [...]}",
+            ".outputMode",
+        ),
+        Rule(
+            "self.outputMode != 'complete' || !self.to.exists(t, has(t.jdbc) && has(t.jdbc.upsert))",
+            "upsert writes rows that are new or changed; complete replaces all rows",
+            ".outputMode",
+        ),
         Rule(
             f"self.outputMode == 'append' || !self.to.exists(t, {_FILES})",
             "a folder of files can only be appended to; use delta",

@@ -171,6 +171,15 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 
 Sql = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Ddl = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
+PythonObject = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$",
+        max_length=255,
+    ),
+]
+"""An object of a Python module, `package.module:object`."""
+
 Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 Columns = Annotated[
     tuple[Column, ...],

@@ -18,6 +18,7 @@ from mainstem.spec.base import (
     Label,
     Model,
     ParameterName,
+    PythonObject,
     Version,
     pattern,
 )
@@ -59,6 +60,7 @@ _PATTERNS = {
         "a name: letters, digits and underscores, at most 63 characters",
         "InvalidName",
     ),
+    pattern(PythonObject): ("an object of a Python module, such as package.module:function", "InvalidName"),
     pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
     pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
     pattern(ByteSize): ("a size in Spark's words such as 512m or 10g", "InvalidQuantity"),

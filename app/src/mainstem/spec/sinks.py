@@ -5,7 +5,17 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
-from mainstem.spec.base import MAX_ITEMS, Column, Columns, Identifier, Model, Options, Text
+from mainstem.spec.base import (
+    MAX_ITEMS,
+    Column,
+    Columns,
+    Identifier,
+    Model,
+    Options,
+    OptionText,
+    PythonObject,
+    Text,
+)
 from mainstem.spec.delta import DeltaSink
 
 
@@ -55,6 +65,26 @@ class FileSink(Model):
     """Further options of Spark's writer for this format."""
 
 
+class Upsert(Model):
+    """Upsert by keys: a row replaces the row of the table that has equal keys."""
+
+    keys: Columns
+    """Columns that identify a row; the table has a unique index of just these, and none of them is null."""
+
+
+class JdbcSink(Model):
+    """A table of PostgreSQL, exactly once: each batch is one transaction, which notes its number in `mainstem_batches`."""
+
+    connection: Identifier
+    """Name of the JDBC connection."""
+    table: Text
+    """Table, `name` or `schema.name`, taken literally. It must be there, with a column for each of the query's."""
+    upsert: Upsert | None = None
+    """Upsert in place of insert; the way to write `outputMode: update`."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's JDBC writer, such as `batchsize`."""
+
+
 class ConsoleSink(Model):
     """Rows on the standard output, for a first look."""
 
@@ -64,14 +94,38 @@ class ConsoleSink(Model):
     """Cut long values."""
 
 
+Arguments = Annotated[dict[Text, OptionText], Field(max_length=MAX_ITEMS)]
+
+
+class PythonSink(Model):
+    """Rows or batches to Python code from the image, at least once: after a failure the last batch comes again."""
+
+    one_of: ClassVar = ("foreach", "foreachBatch")
+
+    foreach: PythonObject | None = None
+    """Class with `process(row)` and, if wanted, `open(partition, batch)`, which may refuse a partition it has, and
+    `close(error)`: `module:Class`. It is made in the driver, with the arguments, and sent to where the rows are."""
+    foreach_batch: PythonObject | None = None
+    """Function that is called in the driver with each batch, a DataFrame, its number, and the arguments by name:
+    `module:function`. A batch that comes again has the same number."""
+    arguments: Arguments = Field(default_factory=dict)
+    """Keyword arguments of the class or function, all strings."""
+
+
+class MemorySink(Model):
+    """The driver's memory, for tests: a temporary view of the query's session, called like the sink. It goes with the driver."""
+
+
 class NoopSink(Model):
     """Nowhere: every row is computed and none is kept, for measuring."""
 
 
 class Sink(Model):
-    """Where rows go: one of `kafka`, `delta`, `parquet`, `orc`, `csv`, `json`, `text`, `console`, `noop`."""
+    """Where rows go: one of `kafka`, `delta`, `parquet`, `orc`, `csv`, `json`, `text`, `jdbc`, `python`, `console`, `memory`,
+    `noop`.
+    """
 
-    one_of: ClassVar = ("kafka", "delta", *FILE_FORMATS, "console", "noop")
+    one_of: ClassVar = ("kafka", "delta", *FILE_FORMATS, "jdbc", "python", "console", "memory", "noop")
 
     name: Identifier
     """Name of the sink within its query."""
@@ -89,8 +143,14 @@ class Sink(Model):
     """A folder of files with a JSON object on each line."""
     text: FileSink | None = None
     """A folder of text files: the one column, a string, is the line."""
+    jdbc: JdbcSink | None = None
+    """A table of a database."""
+    python: PythonSink | None = None
+    """Python code of one's own."""
     console: ConsoleSink | None = None
     """The standard output."""
+    memory: MemorySink | None = None
+    """The driver's memory."""
     noop: NoopSink | None = None
     """Nowhere."""
 
@@ -136,3 +196,5 @@ def _named(sink: Sink) -> Iterator[tuple[tuple[str, ...], tuple[str, ...] | str 
     optimize = sink.delta.upkeep.optimize if sink.delta and sink.delta.upkeep else None
     if optimize:
         yield ("upkeep", "optimize", "zOrderBy"), optimize.z_order_by
+    if sink.jdbc and sink.jdbc.upsert:
+        yield ("upsert", "keys"), sink.jdbc.upsert.keys

@@ -9,7 +9,9 @@ from mainstem.spec.yamltext import Path
 
 
 def sinks(context: Context) -> Iterator[Problem]:
-    """What a sink can write: files append; Delta appends, replaces, or merges; the others take all."""
+    """What a sink can write: files append; Delta appends, replaces, or merges, a database inserts, replaces, or upserts;
+    the others take all.
+    """
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
             at: Path = ("queries", index, "to", place)
@@ -27,6 +29,12 @@ def _sink(context: Context, at: Path, mode: str, sink: Sink) -> Iterator[Problem
     elif delta and delta.merge and mode == "complete":
         message = "merge upserts rows that are new or changed, and complete replaces the table; use update"
         yield context.problem((*at, "delta", "merge"), message, "OutputModeNotAllowed")
+    elif sink.jdbc and mode == "update" and sink.jdbc.upsert is None:
+        message = "rows that changed replace those of their keys; give the sink upsert: {keys: [...]}"
+        yield context.problem(path, message, "UpsertNeeded")
+    elif sink.jdbc and sink.jdbc.upsert and mode == "complete":
+        message = "upsert writes rows that are new or changed, and complete replaces all rows; use update"
+        yield context.problem((*at, "jdbc", "upsert"), message, "OutputModeNotAllowed")
     elif delta and delta.merge and delta.options:
         message = "options go to Delta's streaming writer, which a merge does not use"
         yield context.problem((*at, "delta", "options"), message, "OptionsNotAllowed")

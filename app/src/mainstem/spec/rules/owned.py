@@ -76,6 +76,18 @@ _DECODE: Final = {
     "csv": _PARSED | {"maxcolumns": ""},
     "avro": {"mode": "onBadRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
 }
+# The sweep knows files by their endings.
+_FILE_WRITER: Final = _WRITER | {"extension": ""}
+_JDBC_WRITER: Final = {
+    "url": "the connection's url",
+    "dbtable": "table",
+    "user": "the connection's secretRef",
+    "driver": "",
+    "truncate": "",
+    "isolationlevel": "",
+    "createtableoptions": "",
+    "createtablecolumntypes": "",
+}
 _KAFKA_CLIENT: Final = {"bootstrap.servers": "bootstrapServers", "group.id": "", "key.deserializer": "", "value.deserializer": "", "key.serializer": "", "value.serializer": "", "enable.auto.commit": ""}  # fmt: skip
 
 OWNED_CONF: Final = {
@@ -241,7 +253,11 @@ def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
     if sink.delta:
         yield (*at, "delta", "options"), sink.delta.options, _WRITER | _DELTA_SINK
     if sink.files:
-        yield (*at, sink.choice(), "options"), sink.files.options, _WRITER
+        yield (*at, sink.choice(), "options"), sink.files.options, _FILE_WRITER
+    if sink.jdbc:
+        yield (*at, "jdbc", "options"), sink.jdbc.options, _JDBC_WRITER
+    if sink.python:
+        yield (*at, "python", "arguments"), sink.python.arguments, {}
 
 
 def _urls(context: Context) -> Iterator[tuple[Path, str]]:

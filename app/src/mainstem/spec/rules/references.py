@@ -66,6 +66,8 @@ def _uses(context: Context) -> Iterator[tuple[Path, str, str]]:
         for at, sink in enumerate(query.to):
             if sink.kafka:
                 yield ("queries", index, "to", at, "kafka", "connection"), "kafka", sink.kafka.connection
+            if sink.jdbc:
+                yield ("queries", index, "to", at, "jdbc", "connection"), "jdbc", sink.jdbc.connection
 
 
 def query_relations(context: Context) -> Iterator[Problem]:

@@ -1,0 +1,112 @@
+"""Rows to a table of PostgreSQL, exactly once.
+
+Spark's JDBC writer commits each partition by itself, so a batch that fails half-way would stay half-written, and a task
+that runs twice would write twice. So executors write a staging table, and one transaction moves its rows to the table
+and notes the batch in `mainstem_batches`, beside the table. A batch that is noted already is passed over.
+"""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from mainstem.build import jdbc
+from mainstem.build.sinks import BatchWriter
+from mainstem.build.staging import PARTITION, Target
+from mainstem.spec.connections import JdbcConnection
+from mainstem.spec.sinks import JdbcSink
+
+
+_LOCK_TIMEOUT: Final = "60s"
+# A string goes into columns of uuid, json and enumerations too; and no row stands in the message of a failure.
+_DEFAULTS: Final = {"stringtype": "unspecified", "logServerErrorDetail": "false"}
+
+
+def writer(
+    session: SparkSession, sink: JdbcSink, connection: JdbcConnection, mode: str, columns: Sequence[str]
+) -> BatchWriter:
+    """The writer of a table's batches, each written at most once.
+
+    Raises:
+        Py4JJavaError: the database refuses the table, a column, or the keys.
+    """
+    target = Target(sink, mode, columns)
+    options = _DEFAULTS | jdbc.options(connection)
+    with _connected(session, options) as database:
+        database.run([target.probe()])
+        database.run(target.note())
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        checkpoint = str(batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
+        with _connected(session, options) as database:
+            if database.newest(target, checkpoint) >= batch_id:
+                return
+            database.clear(target, checkpoint)
+            staging = target.staging(checkpoint, uuid.uuid4().hex[:8])
+            database.run(target.stage(staging))
+            rows = batch.withColumn(PARTITION, F.spark_partition_id())
+            told = dict(sink.options) | options | {"dbtable": staging}
+            rows.write.format("jdbc").options(**told).mode("append").save()
+            database.commit(target, checkpoint, batch_id, target.move(staging))
+
+    return write
+
+
+class _Database:
+    """One connection of the driver's own."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def run(self, statements: Sequence[str]) -> None:
+        """Run statements in one transaction."""
+        statement = self._connection.createStatement()
+        for sql in statements:
+            statement.execute(sql)
+        self._connection.commit()
+
+    def newest(self, target: Target, checkpoint: str) -> int:
+        """The newest batch that was written, -1 where there is none."""
+        [(batch,)] = self._rows(target.newest(), checkpoint, target.table)
+        return -1 if batch is None else int(batch)
+
+    def clear(self, target: Target, checkpoint: str) -> None:
+        """Remove the staging tables of drivers that died."""
+        sql = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE starts_with(tablename::text, ?)"
+        self.run([f"DROP TABLE IF EXISTS {table}" for (table,) in self._rows(sql, target.prefix(checkpoint))])
+
+    def commit(self, target: Target, checkpoint: str, batch: int, statements: Sequence[str]) -> None:
+        """Run statements and note the batch, in one transaction; neither where it is noted already."""
+        if self._rows(target.noted(), checkpoint, target.table, str(batch)):
+            self.run(statements)
+
+    def _rows(self, sql: str, *values: str) -> list[tuple[str | None, ...]]:
+        statement = self._connection.prepareStatement(sql)
+        for index, value in enumerate(values, 1):
+            statement.setString(index, value)
+        found = statement.executeQuery()
+        width = found.getMetaData().getColumnCount()
+        rows = []
+        while found.next():
+            rows.append(tuple(found.getString(index + 1) for index in range(width)))
+        return rows
+
+
+@contextmanager
+def _connected(session: SparkSession, options: dict[str, str]) -> Iterator[_Database]:
+    """A connection without autocommit; what is not committed is rolled back when it closes."""
+    jvm: Any = session._jvm  # noqa: SLF001
+    properties = jvm.java.util.Properties()
+    for key, value in options.items():
+        properties.setProperty(key, value)
+    connection = jvm.org.postgresql.Driver().connect(options["url"], properties)
+    try:
+        connection.setAutoCommit(False)
+        database = _Database(connection)
+        database.run([f"SET lock_timeout = '{_LOCK_TIMEOUT}'"])
+        yield database
+    finally:
+        connection.close()

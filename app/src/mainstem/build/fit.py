@@ -1,0 +1,59 @@
+"""What a sink asks of the query's rows, once Spark has analysed them; some writers would say so in the first batch only."""
+
+import re
+from collections.abc import Iterator
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StringType
+
+from mainstem.errors import Problem
+from mainstem.spec.graph import Graph
+from mainstem.spec.messages import nearest_of
+from mainstem.spec.queries import Query
+from mainstem.spec.sinks import Sink
+from mainstem.spec.yamltext import Path, render_path
+
+
+_Misfit = tuple[Path, str, str]
+"""A path below the sink, what is wrong, and its reason."""
+
+
+def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
+    """What the sinks of a query name or need and its rows are not."""
+    at: Path = ("spec", "queries", graph.spec.queries.index(query), "to")
+    return [
+        Problem(0, 0, render_path((*at, place, *path)), f"{query.from_!r} {message}", reason)
+        for place, sink in enumerate(query.to)
+        for asked in (_columns, _condition, _line)
+        for path, message, reason in asked(sink, frame)
+    ]
+
+
+def _columns(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+    known = {column.lower() for column in frame.columns}
+    for path, column in sink.columns():
+        if column.lower() not in known and not re.search(r"[.`]", column):  # a field within a column
+            yield path, f"has no column {column!r}{nearest_of(column, frame.columns)}", "UnknownColumn"
+
+
+def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+    """Delta would find a wrong condition behind a new table."""
+    text = sink.delta.merge.delete_when if sink.delta and sink.delta.merge else None
+    try:
+        _ = frame.where(F.expr(text)).schema if text else None
+    except AnalysisException as error:
+        why = str(error).partition("\n")[0].partition(" SQLSTATE")[0]
+        yield ("delta", "merge", "deleteWhen"), f"cannot be asked this: {why}", "InvalidCondition"
+
+
+def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+    if sink.text is None:
+        return
+    folders = {column.lower() for column in sink.text.partition_by or ()}
+    fields = [field for field in frame.schema if field.name.lower() not in folders]
+    if [type(field.dataType) for field in fields] != [StringType]:
+        columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields) or "none"
+        message = f"has not one string column for a line of text, but {columns}; choose in a view"
+        yield ("text",), message, "TextNeedsOneColumn"

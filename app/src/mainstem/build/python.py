@@ -1,0 +1,54 @@
+"""Sinks that are Python code of the user's own, or of the driver's memory."""
+
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mainstem.build.code import load
+from mainstem.build.sinks import BatchWriter
+from mainstem.spec.sinks import PythonSink
+
+
+def row_writer(sink: PythonSink) -> Any:
+    """A writer of rows as `DataStreamWriter.foreach` takes it, made with the document's arguments.
+
+    Raises:
+        NotReady: `PythonNotFound`.
+    """
+    return load(sink.foreach or "")(**sink.arguments)
+
+
+def batch_writer(sink: PythonSink) -> BatchWriter:
+    """The writer of a sink's batches.
+
+    Raises:
+        NotReady: `PythonNotFound`.
+    """
+    if sink.foreach_batch is None:
+        return _row_by_row(row_writer(sink))
+    function = load(sink.foreach_batch)
+    return lambda batch, batch_id: function(batch, batch_id, **sink.arguments)
+
+
+def _row_by_row(writer: Any) -> BatchWriter:
+    """Calls a writer of rows as Spark's own `foreach` does: the number of the batch comes from Spark's task."""
+    function = DataStreamWriter._construct_foreach_function(writer)  # noqa: SLF001
+
+    def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
+        batch.rdd.mapPartitionsWithIndex(function).count()
+
+    return write
+
+
+def keeper(session: SparkSession, view: str, mode: str) -> BatchWriter:
+    """Keeps rows in the driver's memory, as a temporary view of the session."""
+    rows: list[Row] = []
+
+    def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
+        if mode == "complete":
+            rows.clear()
+        rows.extend(batch.collect())
+        session.createDataFrame(rows, batch.schema).createOrReplaceTempView(view)
+
+    return write

@@ -1,0 +1,102 @@
+"""The statements that write a table of PostgreSQL exactly once; pure. `database` runs them."""
+# ruff: noqa: S608 - every name is quoted
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from mainstem.spec.sinks import JdbcSink
+
+
+BATCHES: Final = "mainstem_batches"
+"""Table beside the sink's, with the newest batch of each checkpoint."""
+PARTITION: Final = "mainstem_partition"
+"""Column of a staging table."""
+_ATTEMPT: Final = "mainstem_attempt"
+_LOCK: Final = 0x6D61696E  # "main": one at a time makes the table of batches
+
+
+class Target:
+    """A table and the statements that write it; pure.
+
+    Args:
+        sink: what the document says.
+        mode: the query's output mode.
+        columns: the query's columns, all of them written.
+    """
+
+    def __init__(self, sink: JdbcSink, mode: str, columns: Sequence[str]) -> None:
+        *schema, self._name = sink.table.split(".")
+        self._schema = "".join(f"{quoted(part)}." for part in schema)
+        self._columns = ", ".join(map(quoted, columns))
+        self._replaces = mode == "complete"
+        self._on_conflict = _upsert(sink.upsert.keys, columns) if sink.upsert else ""
+        self.table = f"{self._schema}{quoted(self._name)}"
+        self.batches = f"{self._schema}{quoted(BATCHES)}"
+
+    def insert(self, rows: str) -> str:
+        """Rows of a query into the table; those with keys that are there replace theirs."""
+        return f"INSERT INTO {self.table} ({self._columns}) {rows}{self._on_conflict}"
+
+    def probe(self) -> str:
+        """Fails where the table, a column, a right, or the unique index of the keys is missing; writes nothing."""
+        return f"EXPLAIN {self.insert(f'SELECT {self._columns} FROM {self.table} WHERE false')}"
+
+    def note(self) -> list[str]:
+        """Make the table of batches where there is none."""
+        columns = (
+            "checkpoint text, target text, batch bigint NOT NULL, written timestamptz NOT NULL DEFAULT now(), "
+            "PRIMARY KEY (checkpoint, target)"
+        )
+        return [
+            f"SELECT pg_advisory_xact_lock({_LOCK})",
+            f"CREATE TABLE IF NOT EXISTS {self.batches} ({columns})",
+        ]
+
+    def newest(self) -> str:
+        """The newest batch of a checkpoint, given with the table's name."""
+        return f"SELECT max(batch) FROM {self.batches} WHERE checkpoint = ? AND target = ?"
+
+    def noted(self) -> str:
+        """Note a batch, given behind checkpoint and table; returns a row where it was not noted yet."""
+        return (
+            f"INSERT INTO {self.batches} AS noted (checkpoint, target, batch) VALUES (?, ?, ?::bigint) "
+            "ON CONFLICT (checkpoint, target) DO UPDATE SET batch = EXCLUDED.batch, written = now() "
+            "WHERE noted.batch < EXCLUDED.batch RETURNING batch"
+        )
+
+    def staging(self, checkpoint: str, nonce: str) -> str:
+        """Name of a staging table, quoted with its schema."""
+        return f"{self._schema}{quoted(self.prefix(checkpoint) + nonce)}"
+
+    def prefix(self, checkpoint: str) -> str:
+        """What the names of this sink's staging tables begin with."""
+        digest = hashlib.sha256(f"{checkpoint}/{self.table}".encode()).hexdigest()
+        return f"mainstem_staging_{digest[:16]}_"
+
+    def stage(self, staging: str) -> list[str]:
+        """Make a staging table: the table's types, the partition of each row, and the transaction that wrote it."""
+        return [
+            f"CREATE UNLOGGED TABLE {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA",
+            f"ALTER TABLE {staging} ADD COLUMN {PARTITION} int",
+            f"ALTER TABLE {staging} ADD COLUMN {_ATTEMPT} bigint DEFAULT txid_current()",
+        ]
+
+    def move(self, staging: str) -> list[str]:
+        """The staged rows into the table: of each partition those of one attempt, for a task may have run twice."""
+        attempts = f"SELECT {PARTITION}, min({_ATTEMPT}) FROM {staging} GROUP BY 1"
+        rows = f"SELECT {self._columns} FROM {staging} WHERE ({PARTITION}, {_ATTEMPT}) IN ({attempts})"
+        emptied = [f"DELETE FROM {self.table}"] if self._replaces else []
+        return [*emptied, self.insert(rows), f"DROP TABLE {staging}"]
+
+
+def quoted(name: str) -> str:
+    """An identifier of SQL, taken literally."""
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _upsert(keys: Sequence[str], columns: Sequence[str]) -> str:
+    others = [column for column in columns if column.lower() not in {key.lower() for key in keys}]
+    new = ", ".join(f"{quoted(column)} = EXCLUDED.{quoted(column)}" for column in others)
+    action = f"UPDATE SET {new}" if others else "NOTHING"
+    return f" ON CONFLICT ({', '.join(map(quoted, keys))}) DO {action}"

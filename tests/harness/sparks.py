@@ -1,0 +1,65 @@
+"""Spark in the test's own process: one session for a tier, and documents that run in it to the end of their input."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from mainstem import logs
+from mainstem.build import query as build
+from mainstem.run import session, sweep
+from mainstem.run.place import this_machine
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+from pyspark.sql import SparkSession
+
+
+DOCUMENT = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: tests}}
+spec:
+  sources: [{{name: ticks, rate: {{}}}}]
+  queries: [{{name: show, from: ticks, to: [{{name: out, console: {{}}}}]}}]
+  checkpoints: {{location: {folder}/checkpoints}}
+  spark: {{conf: {{spark.ui.enabled: "false"}}}}
+"""
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[SparkSession]:
+    """A session with the properties and jars of a run."""
+    logs.configure("console", verbose=False)
+    [document] = read_text(DOCUMENT.format(folder=folder))
+    with session.opened(
+        document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
+    ) as spark:
+        yield spark
+
+
+def run(spark: SparkSession, spec: dict[str, Any]) -> SparkSession:
+    """Run the one query of a pipeline until all is read, as a driver that starts; in a session of its own, returned.
+
+    Args:
+        spark: the tier's session.
+        spec: the document's `spec`.
+
+    Raises:
+        StreamingQueryException: the query failed.
+    """
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "tests"}}
+    [document] = read_text(yaml.safe_dump(head | {"spec": spec}))
+    graph = Graph(document.pipeline)
+    [query] = document.pipeline.spec.queries
+    own = spark.newSession()
+    writer = build.build(own, graph, query)
+    for sink in query.to:
+        if sink.files:
+            sweep.prepare(own, sink.files.path, build.checkpoint(graph, query), sink.choice())
+    handle = build.start(own, writer, query)
+    try:
+        handle.processAllAvailable()
+    finally:
+        handle.stop()
+    return own

@@ -1,0 +1,190 @@
+"""Rows to a real PostgreSQL: each batch is there once, wholly, whatever fails on the way."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import sparks
+from harness.postgres import Postgres
+from mainstem import names
+from mainstem.build.database import _Database
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S32
+Run = Callable[..., SparkSession]
+SCHEMA = "id INT, name STRING, price DECIMAL(10,2), at TIMESTAMP, tags ARRAY<STRING>, doc STRING"
+COLUMNS = "id int, name text, price numeric(10,2), at timestamptz, tags text[], doc jsonb"
+
+
+@pytest.fixture
+def run(spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a query that writes a table, over new rows to its end."""
+    postgres.secret(tmp_path / "secrets", "pg")
+    monkeypatch.setenv(names.ENV_SECRETS, str(tmp_path / "secrets"))
+    (tmp_path / "in").mkdir()
+    count = 0
+
+    def once(
+        rows: list[dict[str, Any]],
+        table: str,
+        upsert: list[str] | None = None,
+        mode: str = "append",
+        sql: str | None = None,
+    ) -> SparkSession:
+        nonlocal count
+        count += 1
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "in" / f"{count}.json").write_text(lines)
+        sink: dict[str, Any] = {"connection": "shop", "table": table}
+        sink |= {"upsert": {"keys": upsert}} if upsert else {}
+        spec = {
+            "connections": [{"name": "shop", "jdbc": {"url": postgres.url, "secretRef": {"name": "pg"}}}],
+            "sources": [{"name": "lines", "files": {"path": f"{tmp_path}/in", "format": "json", "schema": SCHEMA}}],
+            "views": [{"name": "v", "sql": sql or "SELECT * FROM lines"}],
+            "queries": [
+                {"name": "q", "from": "v", "outputMode": mode, "to": [{"name": "t", "jdbc": sink}],
+                 "state": {"partitions": 1}},
+            ],
+            "checkpoints": {"location": f"{tmp_path}/checkpoints"},
+        }  # fmt: skip
+        return sparks.run(spark, spec)
+
+    return once
+
+
+@pytest.fixture
+def table(postgres: Postgres, request: pytest.FixtureRequest) -> str:
+    """Name of a table for this test alone, in a schema of its own."""
+    schema = "s" + format(abs(hash(request.node.nodeid)), "x")
+    postgres.run(f'CREATE SCHEMA "{schema}"')
+    return f"{schema}.orders"
+
+
+def forget_commit(tmp_path: Path, batch: int) -> None:
+    """As a driver leaves it that dies between the sink's commit and the checkpoint's."""
+    for name in (f"{batch}", f".{batch}.crc"):
+        (tmp_path / "checkpoints" / "q" / "1" / "commits" / name).unlink()
+
+
+def test_every_type_and_null_arrives_and_a_batch_that_runs_again_is_passed_over(
+    run: Run, postgres: Postgres, table: str, tmp_path: Path
+) -> None:
+    postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
+    row = {
+        "id": 1,
+        "name": "Zoë's",
+        "price": 9.99,
+        "at": "2024-03-31T02:30:00Z",
+        "tags": ["a", "b"],
+        "doc": '{"x": 1}',
+    }
+    run([row, {}], table)
+    forget_commit(tmp_path, 0)
+    run([{"id": 3}], table)
+    found = postgres.run(
+        f"SELECT id, name, price::text, extract(epoch FROM at)::bigint, tags, doc->>'x' FROM {table} ORDER BY 1 NULLS FIRST"
+    )
+    assert found == [
+        (None,) * 6,
+        (1, "Zoë's", "9.99", 1711852200, ["a", "b"], "1"),
+        (3, None, None, None, None, None),
+    ]
+    schema = table.partition(".")[0]
+    assert postgres.run(f"SELECT target, batch FROM {schema}.mainstem_batches") == [
+        (f'"{schema}"."orders"', 1)
+    ]
+    assert postgres.run("SELECT tablename FROM pg_tables WHERE tablename LIKE 'mainstem_staging%'") == []
+
+
+def test_a_driver_that_dies_between_staging_and_commit_writes_the_batch_once(
+    run: Run, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
+
+    def die(*_args: object) -> None:
+        raise RuntimeError("staged, not committed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Database, "commit", die)
+        with pytest.raises(StreamingQueryException):
+            run([{"id": 1}, {"id": 2}], table)
+    left = "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'mainstem_staging%'"
+    assert postgres.run(left) == [(1,)]
+    assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
+    run([{"id": 3}], table)
+    assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,), (3,)]
+    assert postgres.run(left) == [(0,)]
+
+
+def test_a_task_that_ran_twice_counts_once(
+    run: Run, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's writer commits each partition; one whose success was not heard of is written again."""
+    postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
+    commit = _Database.commit
+
+    def twice(self: _Database, target: Any, checkpoint: str, batch: int, statements: list[str]) -> None:
+        staging = statements[-1].removeprefix("DROP TABLE ")
+        self.run(
+            [f"INSERT INTO {staging} (id, mainstem_partition) SELECT id, mainstem_partition FROM {staging}"]
+        )
+        commit(self, target, checkpoint, batch, statements)
+
+    monkeypatch.setattr(_Database, "commit", twice)
+    run([{"id": 1}, {"id": 2}], table)
+    assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,)]
+
+
+def test_an_upsert_follows_the_newest_count_and_brings_a_deleted_key_back(
+    run: Run, postgres: Postgres, table: str, tmp_path: Path
+) -> None:
+    postgres.run(f"CREATE TABLE {table} (name text PRIMARY KEY, n bigint)")
+    counts = "SELECT coalesce(name, '?') AS name, count(*) AS n FROM lines GROUP BY 1"
+    run([{"name": "a"}, {"name": "a"}, {"name": "b"}], table, ["name"], "update", counts)
+    forget_commit(tmp_path, 0)
+    run([{"name": "a"}, {}], table, ["name"], "update", counts)
+    assert postgres.run(f"SELECT * FROM {table} ORDER BY 1") == [("?", 1), ("a", 3), ("b", 1)]
+    postgres.run(f"DELETE FROM {table} WHERE name = 'b'")
+    run([{"name": "b"}], table, ["name"], "update", counts)
+    assert postgres.run(f"SELECT * FROM {table} ORDER BY 1") == [("?", 1), ("a", 3), ("b", 2)]
+
+
+def test_complete_replaces_all_rows(run: Run, postgres: Postgres, table: str) -> None:
+    postgres.run(f"CREATE TABLE {table} (n bigint)")
+    run([{"id": 1}], table, mode="complete", sql="SELECT count(*) AS n FROM lines")
+    run([{"id": 1}], table, mode="complete", sql="SELECT count(*) AS n FROM lines")
+    assert postgres.run(f"SELECT n FROM {table}") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "upsert", "said"),
+    [
+        (None, None, "does not exist"),
+        ("id int", None, 'column "name"'),
+        (COLUMNS, ["id"], "no unique or exclusion constraint"),
+    ],
+)
+def test_what_the_table_cannot_take_is_said_before_the_first_batch(
+    run: Run, postgres: Postgres, table: str, columns: str | None, upsert: list[str] | None, said: str
+) -> None:
+    if columns:
+        postgres.run(f"CREATE TABLE {table} ({columns})")
+    with pytest.raises(Py4JJavaError, match=said):
+        run([{"id": 1}], table, upsert)
+
+
+def test_no_password_is_shown(run: Run, spark: SparkSession, postgres: Postgres, table: str) -> None:
+    postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
+    run([{"id": 1}], table)
+    store = spark._jsparkSession.sharedState().statusStore()
+    plans = store.executionsList()
+    shown = "".join(
+        f"{plans.apply(i).physicalPlanDescription()}{plans.apply(i).modifiedConfigs()}"
+        for i in range(plans.size())
+    )
+    assert postgres.password not in shown

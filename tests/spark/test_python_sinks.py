@@ -1,0 +1,95 @@
+"""Sinks that are a user's own Python code, and those for a first look."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import sparks
+from mainstem.errors import NotReady
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S32
+
+
+def spec(folder: Path, *sinks: dict[str, Any]) -> dict[str, Any]:
+    files = {"path": f"{folder}/in", "format": "json", "schema": "k STRING, v STRING"}
+    return {
+        "sources": [{"name": "lines", "files": files}],
+        "queries": [{"name": "q", "from": "lines", "to": list(sinks)}],
+        "checkpoints": {"location": f"{folder}/checkpoints"},
+    }
+
+
+def give(folder: Path, number: int, *values: str) -> None:
+    for name in ("in", "out"):
+        (folder / name).mkdir(exist_ok=True)
+    rows = [{"k": str(number), "v": value} for value in values]
+    (folder / "in" / f"{number}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def foreach(folder: Path) -> dict[str, Any]:
+    return {
+        "name": "rows",
+        "python": {"foreach": "harness.usersinks:Lines", "arguments": {"folder": f"{folder}/out"}},
+    }
+
+
+def read(folder: Path) -> dict[str, list[str]]:
+    return {
+        file.name: [row["v"] for row in json.loads(file.read_text())]
+        for file in sorted((folder / "out").glob("*.json"))
+    }
+
+
+@pytest.mark.parametrize("company", [False, True])
+def test_a_writer_of_rows_opens_processes_closes_and_may_refuse_what_it_has(
+    spark: SparkSession, tmp_path: Path, *, company: bool
+) -> None:
+    """Alone by Spark's own streaming writer, beside another sink batch by batch: the same."""
+    sinks = [foreach(tmp_path), *([{"name": "nowhere", "noop": {}}] if company else [])]
+    give(tmp_path, 0, "a", "b")
+    sparks.run(spark, spec(tmp_path, *sinks))
+    (tmp_path / "checkpoints" / "q" / "1" / "commits" / "0").unlink()
+    (tmp_path / "checkpoints" / "q" / "1" / "commits" / ".0.crc").unlink()
+    (tmp_path / "out" / "0-0.json").write_text('[{"v": "kept"}]')
+    give(tmp_path, 1, "c")
+    sparks.run(spark, spec(tmp_path, *sinks))
+    assert read(tmp_path) == {"0-0.json": ["kept"], "1-0.json": ["c"]}
+    give(tmp_path, 2, "poison")
+    with pytest.raises(StreamingQueryException, match="poison"):
+        sparks.run(spark, spec(tmp_path, *sinks))
+    assert "ValueError" in (tmp_path / "out" / "closed").read_text().split()
+
+
+def test_a_function_of_batches_gets_the_same_number_again(spark: SparkSession, tmp_path: Path) -> None:
+    sink = {"foreachBatch": "harness.usersinks:keep", "arguments": {"folder": f"{tmp_path}/out"}}
+    give(tmp_path, 0, "a")
+    sparks.run(spark, spec(tmp_path, {"name": "code", "python": sink}))
+    (tmp_path / "checkpoints" / "q" / "1" / "commits" / "0").unlink()
+    (tmp_path / "checkpoints" / "q" / "1" / "commits" / ".0.crc").unlink()
+    give(tmp_path, 1, "b")
+    sparks.run(spark, spec(tmp_path, {"name": "code", "python": sink}))
+    assert read(tmp_path) == {"batch-0.json": ["a"], "batch-1.json": ["b"]}
+
+
+@pytest.mark.parametrize("name", ["nowhere.to.be:found", "harness.usersinks:nothing"])
+def test_code_that_is_not_there_is_told_before_the_query_starts(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    give(tmp_path, 0, "a")
+    with pytest.raises(NotReady) as refused:
+        sparks.run(spark, spec(tmp_path, {"name": "code", "python": {"foreachBatch": name}}))
+    assert refused.value.reason == "PythonNotFound"
+
+
+def test_memory_keeps_rows_and_goes_on_with_the_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's own memory sink refuses a checkpoint that it has been started with before."""
+    give(tmp_path, 0, "a")
+    session = sparks.run(spark, spec(tmp_path, {"name": "kept", "memory": {}}))
+    assert [row["v"] for row in session.table("kept").collect()] == ["a"]
+    give(tmp_path, 1, "b")
+    session = sparks.run(spark, spec(tmp_path, {"name": "kept", "memory": {}}))
+    assert [row["v"] for row in session.table("kept").collect()] == ["b"]
