@@ -284,7 +284,7 @@ BAD: Final = [
         "two kinds of sink",
         (("console: {}", "console: {}\n          delta: {path: /t}"),),
         (
-            "62:11: spec.queries[3].to[0]: exactly one of kafka, delta, parquet, orc, csv, json, text, console, noop must be given, found delta, console [NotExactlyOne]",
+            "62:11: spec.queries[3].to[0]: exactly one of kafka, delta, parquet, orc, csv, json, text, jdbc, python, console, memory, noop must be given, found delta, console [NotExactlyOne]",
         ),
     ),
     Bad(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -16,8 +17,12 @@ from mainstem.spec.sinks import Sink
 from mainstem.spec.yamltext import Path, render_path
 
 
-_Misfit = tuple[Path, str, str]
-"""A path below the sink, what is wrong, and its reason."""
+class _Misfit(NamedTuple):
+    """What is wrong, and where below the sink."""
+
+    path: Path
+    message: str
+    reason: str
 
 
 def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
@@ -35,7 +40,8 @@ def _columns(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     known = {column.lower() for column in frame.columns}
     for path, column in sink.columns():
         if column.lower() not in known and not re.search(r"[.`]", column):  # a field within a column
-            yield path, f"has no column {column!r}{nearest_of(column, frame.columns)}", "UnknownColumn"
+            message = f"has no column {column!r}{nearest_of(column, frame.columns)}"
+            yield _Misfit(path, message, reason="UnknownColumn")
 
 
 def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
@@ -45,7 +51,8 @@ def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
         _ = frame.where(F.expr(text)).schema if text else None
     except AnalysisException as error:
         why = str(error).partition("\n")[0].partition(" SQLSTATE")[0]
-        yield ("delta", "merge", "deleteWhen"), f"cannot be asked this: {why}", "InvalidCondition"
+        at = ("delta", "merge", "deleteWhen")
+        yield _Misfit(at, f"cannot be asked this: {why}", reason="InvalidCondition")
 
 
 def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
@@ -56,4 +63,4 @@ def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     if [type(field.dataType) for field in fields] != [StringType]:
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields) or "none"
         message = f"has not one string column for a line of text, but {columns}; choose in a view"
-        yield ("text",), message, "TextNeedsOneColumn"
+        yield _Misfit(("text",), message, reason="TextNeedsOneColumn")

@@ -1,0 +1,171 @@
+"""As `bad`, for what a query's sinks may be asked for."""
+
+from typing import Final
+
+from documents.bad import Bad
+
+
+SINKS: Final = """\
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: sinks}
+spec:
+  connections:
+    - {name: events, kafka: {bootstrapServers: "kafka:9092"}}
+    - {name: shop, jdbc: {url: "jdbc:postgresql://db/shop"}}
+  sources:
+    - {name: raw, kafka: {connection: events, subscribe: [raw]}}
+  views:
+    - {name: counts, sql: "SELECT topic, count(*) AS n FROM raw GROUP BY topic"}
+  queries:
+    - name: copy
+      from: raw
+      to:
+        - name: topic
+          kafka: {connection: events, topic: copy, valueColumn: value}
+        - name: lines
+          parquet: {path: /lake/lines}
+    - name: counts
+      from: counts
+      outputMode: update
+      to:
+        - name: table
+          jdbc: {connection: shop, table: counts, upsert: {keys: [topic]}}
+  checkpoints: {location: /ckpt/sinks}
+"""
+
+BAD_SINKS: Final = [
+    Bad(
+        "value twice",
+        (("valueColumn: value", "valueColumn: value, value: [topic]"),),
+        (
+            "17:52: spec.queries[0].to[0].kafka.valueColumn: value makes what valueColumn gives already; leave one of them out [FieldsConflict]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "column of a record that is none",
+        (("valueColumn: value", "valueColumn: valeu, headers: {at: offset, from: topics}"),),
+        (
+            "17:65: spec.queries[0].to[0].kafka.valueColumn: 'raw' has no column 'valeu'; did you mean 'value'? [UnknownColumn]",
+            "17:100: spec.queries[0].to[0].kafka.headers.from: 'raw' has no column 'topics'; did you mean 'topic'? [UnknownColumn]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "text of several columns",
+        (("parquet: {path: /lake/lines}", "text: {path: /lake/lines, partitionBy: [topic]}"),),
+        (
+            "19:11: spec.queries[0].to[1].text: a line of text is one column, and there are key, offset, partition, timestamp, timestampType, value; choose in a view [TextNeedsOneColumn]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "two tables at one place",
+        (("parquet: {path: /lake/lines}", "delta: {path: /a}\n        - {name: twice, delta: {path: //a}}"),),
+        (
+            "20:39: spec.queries[0].to[2].delta.path: the sink 'lines' writes this folder already; a query writes a folder once [FolderShared]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "one table of a database twice",
+        (
+            (
+                "upsert: {keys: [topic]}}",
+                "upsert: {keys: [topic]}}\n        - name: twice\n          jdbc: {connection: shop, table: counts, upsert: {keys: [topic]}}",
+            ),
+        ),
+        (
+            "27:43: spec.queries[1].to[1].jdbc.table: the sink 'table' writes this table already; a query writes a table once [TableShared]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "table of three parts",
+        (("table: counts", "table: db.public.counts"),),
+        (
+            "25:43: spec.queries[1].to[0].jdbc.table: 'db.public.counts' is neither name nor schema.name [InvalidValue]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "database that is not PostgreSQL",
+        (("jdbc:postgresql://db/shop", "jdbc:mysql://db/shop"),),
+        (
+            "25:30: spec.queries[1].to[0].jdbc.connection: only PostgreSQL is written exactly once, and 'jdbc:mysql://db/shop' is no address of one; use python [DatabaseNotSupported]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "update without upsert",
+        ((", upsert: {keys: [topic]}", ""),),
+        (
+            "22:19: spec.queries[1].outputMode: rows that changed replace those of their keys; give the sink upsert: {keys: [...]} [UpsertNeeded]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "upsert of all",
+        (("outputMode: update", "outputMode: complete"),),
+        (
+            "25:59: spec.queries[1].to[0].jdbc.upsert: upsert writes rows that are new or changed, and complete replaces all rows; use update [OutputModeNotAllowed]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "owned options of writers",
+        (
+            ("table: counts", "table: counts, options: {isolationLevel: NONE}"),
+            ("/lake/lines}", "/lake/lines, options: {extension: dat}}"),
+        ),
+        (
+            "19:50: spec.queries[0].to[1].parquet.options.extension: extension is set by Mainstem and cannot be changed [OwnedOption]",
+            "25:60: spec.queries[1].to[0].jdbc.options.isolationLevel: isolationLevel is set by Mainstem and cannot be changed [OwnedOption]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "connection of another kind",
+        (("{connection: shop,", "{connection: events,"),),
+        (
+            "25:30: spec.queries[1].to[0].jdbc.connection: the connection 'events' is of kind kafka, a jdbc connection is needed [WrongConnection]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "code that is no name, and a password for it",
+        (
+            (
+                "parquet: {path: /lake/lines}",
+                'python: {foreach: acme.sinks.Rows, arguments: {password: "x"}}',
+            ),
+        ),
+        (
+            "19:29: spec.queries[0].to[1].python.foreach: 'acme.sinks.Rows' is not an object of a Python module, such as package.module:function [InvalidName]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "password in the arguments of code",
+        (
+            (
+                "parquet: {path: /lake/lines}",
+                'python: {foreach: "acme.sinks:Rows", arguments: {password: "x"}}',
+            ),
+        ),
+        (
+            "19:60: spec.queries[0].to[1].python.arguments.password: password is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "memory, beside a refusal",
+        (("parquet: {path: /lake/lines}", "memory: {}"), (", upsert: {keys: [topic]}", "")),
+        (
+            "19:11: warning: spec.queries[0].to[1].memory: the rows are kept in the driver's memory and go with it; for tests only [NotDurable]",
+            "22:19: spec.queries[1].outputMode: rows that changed replace those of their keys; give the sink upsert: {keys: [...]} [UpsertNeeded]",
+        ),
+        SINKS,
+    ),
+]
