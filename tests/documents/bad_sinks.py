@@ -121,7 +121,7 @@ BAD_SINKS: Final = [
         ),
         (
             "19:50: spec.queries[0].to[1].parquet.options.extension: extension is set by Mainstem and cannot be changed [OwnedOption]",
-            "25:60: spec.queries[1].to[0].jdbc.options.isolationLevel: isolationLevel is set by Mainstem and cannot be changed [OwnedOption]",
+            "25:61: spec.queries[1].to[0].jdbc.options.isolationLevel: isolationLevel is set by Mainstem and cannot be changed [OwnedOption]",
         ),
         SINKS,
     ),

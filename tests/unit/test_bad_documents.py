@@ -8,7 +8,7 @@ import pytest
 from documents.bad import BAD, BASE, Bad
 from documents.bad_cluster import BAD_CLUSTER, CLUSTER
 from documents.bad_delta import BAD_DELTA, DELTA
-from documents.bad_sinks import BAD_SINKS
+from documents.bad_sinks import BAD_SINKS, SINKS
 from documents.bad_triggers import BAD_TRIGGERS
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.spec.document import read, read_text
