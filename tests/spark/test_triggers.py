@@ -1,0 +1,175 @@
+"""What the rules refuse of triggers, Spark refuses too, and what they let pass, Spark takes.
+
+Half of real-time mode's limits are told after `start()` has returned, so a query that starts is watched for a while.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mainstem.build.query import build, start
+from mainstem.spec.eligibility import obstacles, of_async_progress
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S34
+
+CONTINUOUS = {"continuous": "1 second"}
+REAL_TIME = {"realTime": "5 seconds"}
+SECONDS = 6.0
+"""A query that lives so long was taken."""
+
+
+class Bench:
+    """Documents over rows of a rate, files and a table, built without the rules."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder, self.count = spark, folder, 0
+        (folder / "in").mkdir()
+        spark.range(3).write.parquet(str(folder / "table"))
+
+    def graph(self, sql: str, trigger: dict[str, Any], sink: dict[str, Any], **query: Any) -> Graph:
+        self.count += 1
+        document = {
+            "apiVersion": "mainstem.dev/v1alpha1",
+            "kind": "StreamingPipeline",
+            "metadata": {"name": "triggers"},
+            "spec": {
+                "sources": [
+                    {"name": "ticks", "rate": {}},
+                    {"name": "lines", "files": {"path": str(self.folder / "in")}},
+                    {"name": "known", "static": {"parquet": {"path": str(self.folder / "table")}}},
+                ],
+                "views": [{"name": "v", "sql": sql}],
+                "queries": [
+                    {
+                        "name": f"q{self.count}",
+                        "from": "v",
+                        "to": [{"name": "out", **sink}],
+                        "trigger": trigger or None,
+                        "state": {"partitions": 1},
+                        **query,
+                    }
+                ],
+                "checkpoints": {"location": str(self.folder / "checkpoints")},
+            },
+        }
+        return Graph(StreamingPipeline.model_validate_json(json.dumps(document)))
+
+    def refusal(self, graph: Graph) -> str | None:
+        """What Spark says against the query; None where it runs."""
+        [query] = graph.spec.queries
+        session = self.spark.newSession()
+        try:
+            handle = start(session, build(session, graph, query), query)
+        except PySparkException as error:
+            return str(error)
+        try:
+            until = time.monotonic() + SECONDS
+            while handle.isActive and time.monotonic() < until:
+                if str(handle.status["message"]).startswith("Committing epoch"):
+                    return None
+                time.sleep(0.05)
+            error = handle.exception()
+            return None if error is None else str(error)
+        finally:
+            handle.stop()
+
+
+@pytest.fixture(scope="module")
+def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    return Bench(spark, tmp_path_factory.mktemp("triggers"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "sink", "said"),
+    [
+        ("SELECT value FROM lines", "console", "does not support StreamingRelation"),
+        ("SELECT explode(array(value)) AS v FROM ticks", "console", "does not support Generate"),
+        ("SELECT value, current_timestamp() AS t FROM ticks", "console", "does not support current time"),
+        ("SELECT value FROM ticks UNION ALL SELECT value FROM ticks", "console", "does not support"),
+        ("WITH a AS (SELECT value FROM ticks) SELECT value FROM a", "console", "does not support CTE"),
+        ("SELECT t.value FROM ticks t JOIN known k ON t.value = k.id", "console", "does not support"),
+        ("SELECT DISTINCT value FROM ticks", "console", "does not support|not supported"),
+        ("SELECT value FROM ticks LIMIT 3", "console", "does not support"),
+        ("SELECT value FROM ticks", "parquet", "Unknown type of trigger"),
+        ("SELECT value FROM ticks", "delta", "Unknown type of trigger"),
+    ],
+)
+def test_spark_refuses_of_continuous_what_the_rules_do(bench: Bench, sql: str, sink: str, said: str) -> None:
+    graph = bench.graph(sql, CONTINUOUS, _sink(bench, sink))
+    assert obstacles(graph, graph.spec.queries[0], "continuous")
+    assert any(words in (bench.refusal(graph) or "") for words in said.split("|"))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT value + 1 AS v FROM ticks WHERE value > 2",
+        "SELECT value, (SELECT max(id) FROM known) AS m FROM ticks",
+    ],
+)
+def test_spark_takes_of_continuous_what_the_rules_do(bench: Bench, sql: str) -> None:
+    graph = bench.graph(sql, CONTINUOUS, _sink(bench, "console"))
+    assert obstacles(graph, graph.spec.queries[0], "continuous") == []
+    assert bench.refusal(graph) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "trigger", "sink", "mode", "said"),
+    [
+        ("SELECT value FROM ticks", REAL_TIME, "console", "update", "INPUT_STREAM_NOT_SUPPORTED"),
+        ("SELECT value FROM lines", REAL_TIME, "console", "update", "INPUT_STREAM_NOT_SUPPORTED"),
+        ("SELECT value FROM ticks", REAL_TIME, "console", "append", "OUTPUT_MODE_NOT_SUPPORTED"),
+        ("SELECT value FROM ticks", REAL_TIME, "noop", "update", "OPERATOR_OR_SINK_NOT_IN_ALLOWLIST"),
+        ("SELECT value FROM ticks", {"realTime": "4 seconds"}, "console", "update", "TRIGGER_INTERVAL"),
+    ],
+)
+def test_spark_refuses_of_real_time_what_the_rules_do(
+    bench: Bench, sql: str, trigger: dict[str, str], sink: str, mode: str, said: str
+) -> None:
+    graph = bench.graph(sql, trigger, _sink(bench, sink), outputMode=mode)
+    assert obstacles(graph, graph.spec.queries[0], "realTime")
+    assert said in (bench.refusal(graph) or "")
+
+
+@pytest.mark.parametrize(
+    ("sql", "trigger", "sink", "said"),
+    [
+        ("SELECT value FROM ticks", {}, "parquet", "does not support async progress tracking"),
+        ("SELECT value FROM ticks", {}, "delta", "does not support async progress tracking"),
+        ("SELECT value FROM ticks", {"availableNow": True}, "console", "cannot be used with AvailableNow"),
+        ("SELECT value FROM ticks", {"once": True}, "console", "cannot be used with Once"),
+        ("SELECT value, count(*) AS n FROM ticks GROUP BY value", {}, "console", "does not support async"),
+    ],
+)
+def test_spark_refuses_of_async_progress_what_the_rules_do(
+    bench: Bench, sql: str, trigger: dict[str, Any], sink: str, said: str
+) -> None:
+    mode = "update" if "count" in sql else "append"
+    graph = bench.graph(sql, trigger, _sink(bench, sink), outputMode=mode, asyncProgressTracking={})
+    assert of_async_progress(graph, graph.spec.queries[0])
+    assert said in (bench.refusal(graph) or "")
+
+
+def test_once_and_available_now_end_by_themselves(bench: Bench) -> None:
+    (bench.folder / "in" / "1.txt").write_text("a\nb\n", encoding="utf-8")
+    for trigger in ({"once": True}, {"availableNow": True}):
+        graph = bench.graph("SELECT value FROM lines", trigger, _sink(bench, "parquet"))
+        [query] = graph.spec.queries
+        session = bench.spark.newSession()
+        handle = start(session, build(session, graph, query), query)
+        assert handle.awaitTermination(60)
+        folder = query.to[0].member("parquet").path
+        assert sorted(row.value for row in bench.spark.read.parquet(folder).collect()) == ["a", "b"]
+
+
+def _sink(bench: Bench, kind: str) -> dict[str, Any]:
+    settings = {"path": str(bench.folder / f"out{bench.count}")} if kind in ("parquet", "delta") else {}
+    return {kind: settings}
