@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import Query
+from mainstem.spec.sinks import Sink
 from mainstem.spec.steps import STATEFUL, Doing, Step, steps
 from mainstem.spec.triggers import LEAST_CHECKPOINT_INTERVAL
 
@@ -62,7 +63,7 @@ _CONTINUOUS: Final = _Limits(
 )
 _REAL_TIME: Final = _Limits(
     ("kafka",),
-    ("kafka", "console", "python"),
+    ("kafka", "console", "python.foreach"),
     (*STATEFUL, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
 )
 _WAYS_OUT: Final[Mapping[Doing, str]] = {
@@ -110,9 +111,9 @@ def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterat
         if kind not in limits.sources:
             yield Obstacle("TriggerNotForSource", f"the source {name!r} is {kind}", reads, _ANOTHER)
     for sink in query.to:
-        if sink.choice() not in limits.sinks:
+        if (kind := _kind(sink)) not in limits.sinks:
             way_out = f"{_ANOTHER}, or write to Kafka and from there on in a second query"
-            yield Obstacle("TriggerNotForSink", f"the sink {sink.name!r} is {sink.choice()}", writes, way_out)
+            yield Obstacle("TriggerNotForSink", f"the sink {sink.name!r} is {kind}", writes, way_out)
     if len(query.to) > 1:
         yield Obstacle("TriggerNotForSink", *_several(trigger, query))
     for step in steps(graph, query.from_):
@@ -176,6 +177,11 @@ def _streams(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
     for source in {source.name: source for source in graph.sources_of(query.from_, certain=True)}.values():
         if source.streaming:
             yield source.name, source.choice()
+
+
+def _kind(sink: Sink) -> str:
+    """The sink's key; of one in Python, what it is for Spark too."""
+    return f"python.{sink.python.choice()}" if sink.python else sink.choice()
 
 
 def _listed(words: tuple[str, ...]) -> str:
