@@ -1,108 +1,17 @@
 """Sources that are not there yet: their queries wait, the others run, and what comes is read."""
 
-import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from deltalake import DeltaTable
+from harness.turning import Stage
 from mainstem.errors import NotReady
-from mainstem.run import preflight, scout
-from mainstem.run.progress import QueryStatus, State
-from mainstem.run.stop import Stop
-from mainstem.run.supervisor import TURN, Supervisor
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.run import scout
+from mainstem.run.progress import State
 from pyspark.sql import SparkSession
 
 
 pytestmark = pytest.mark.S33
-
-SECONDS = 60.0
-
-
-class Stage:
-    """Pipelines below one folder, their loops turned by the test."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark = spark
-        self.folder = folder
-
-    def files(self, name: str) -> dict[str, Any]:
-        return {"name": name, "files": {"path": str(self.folder / name)}}
-
-    def table(self, name: str) -> dict[str, Any]:
-        return {"name": name, "static": {"delta": {"path": str(self.folder / name)}}}
-
-    def query(self, read: str, written: str, **more: Any) -> dict[str, Any]:
-        sink = {"name": "table", "delta": {"path": str(self.folder / written)}}
-        return {"name": f"to-{written}", "from": read, "to": [sink], "state": {"partitions": 1}, **more}
-
-    def put(self, source: str, *lines: str) -> None:
-        """A new file of a source, whole at once."""
-        (self.folder / source).mkdir(exist_ok=True)
-        text = "".join(f"{line}\n" for line in lines)
-        written = self.folder / f".{source}-{time.monotonic_ns()}"
-        written.write_text(text, encoding="utf-8")
-        written.rename(self.folder / source / f"{time.monotonic_ns()}.txt")
-
-    def rows(self, table: str) -> list[dict[str, Any]]:
-        if not DeltaTable.is_deltatable(str(self.folder / table)):
-            return []
-        return sorted(DeltaTable(str(self.folder / table)).to_pyarrow_table().to_pylist(), key=str)
-
-    @contextmanager
-    def running(self, **spec: Any) -> Iterator["Turning"]:
-        """A pipeline that was started, and is drained at the end."""
-        spec["checkpoints"] = {"location": str(self.folder / "checkpoints")}
-        document = {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "waiting"},
-            "spec": spec,
-        }
-        [found] = read_text(json.dumps(document))
-        graph = Graph(found.pipeline)
-        preflight.reachable(graph)
-        preflight.present(self.spark, graph)
-        turning = Turning(Supervisor(self.spark, found.pipeline, lambda _statuses: None, Stop()))
-        try:
-            turning.supervisor.start()
-            yield turning
-        finally:
-            turning.supervisor.drain()
-
-
-class Turning:
-    """The supervisor's loop, in the test's hands."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        self.supervisor = supervisor
-        self.longest = 0.0
-
-    def until(self, what: Callable[[], bool]) -> None:
-        """Turn until it holds."""
-        end = time.monotonic() + SECONDS
-        while not what():
-            assert time.monotonic() < end, self.supervisor.statuses
-            began = time.monotonic()
-            if not self.supervisor.turn():
-                assert what(), self.supervisor.statuses
-                return
-            self.longest = max(self.longest, time.monotonic() - began)
-            time.sleep(TURN / 4)
-
-    def to_the_end(self) -> None:
-        self.until(lambda: not self.supervisor.turn())
-
-    def __getitem__(self, query: str) -> QueryStatus:
-        return next(status for status in self.supervisor.statuses if status.name == query)
-
-    def states(self) -> dict[str, State]:
-        return {status.name: status.state for status in self.supervisor.statuses}
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from documents.bad import BAD, BASE, Bad
 from documents.bad_cluster import BAD_CLUSTER, CLUSTER
 from documents.bad_delta import BAD_DELTA, DELTA
+from documents.bad_expectations import BAD_EXPECTATIONS, EXPECTING
 from documents.bad_sinks import BAD_SINKS, SINKS
 from documents.bad_triggers import BAD_TRIGGERS
 from mainstem.errors import NotReady, Problem, SpecInvalid
@@ -15,7 +16,7 @@ from mainstem.spec.document import read, read_text
 
 
 NO_REASONS = {"StreamingPipeline", "OnFailure", "CSafeLoader", "IfNotPresent"}
-ALL = BAD + BAD_CLUSTER + BAD_DELTA + BAD_SINKS + BAD_TRIGGERS
+ALL = BAD + BAD_CLUSTER + BAD_DELTA + BAD_EXPECTATIONS + BAD_SINKS + BAD_TRIGGERS
 
 
 def refused(text: str, overrides: dict[str, str] | None = None) -> list[str]:
@@ -28,7 +29,7 @@ def test_base_is_sound() -> None:
     (document,) = read_text(BASE)
     assert document.warnings == ()
     assert document.pipeline.name == "flights"
-    for base in (CLUSTER, DELTA, SINKS):
+    for base in (CLUSTER, DELTA, EXPECTING, SINKS):
         (document,) = read_text(base)
         assert document.warnings == ()
 

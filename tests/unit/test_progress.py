@@ -196,7 +196,9 @@ def test_json_has_camel_case_and_no_unknowns() -> None:
         "stateRows": 0,
         "stateBytes": 0,
         "droppedByWatermark": 0,
-        "sources": [{"name": "orders", "partitions": 2, "lag": 103, "maxLag": 100, "good": 0, "bad": 0}],
+        "sources": [
+            {"name": "orders", "partitions": 2, "lag": 103, "maxLag": 100, "good": 0, "bad": 0, "lost": 0}
+        ],
         "lastProgressTime": "2024-03-01T05:00:00.000Z",
         "restarts": 0,
         "lag": 103,

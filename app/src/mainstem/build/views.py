@@ -11,12 +11,13 @@ from collections import Counter
 
 from pyspark.sql import DataFrame, SparkSession
 
-from mainstem.build import kafka, sources, steps
+from mainstem.build import expectations, kafka, sources, steps
 from mainstem.build.sources import Reader
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import next_name
 from mainstem.spec.sql import Reference
 from mainstem.spec.sqltext import unended
+from mainstem.spec.views import View
 
 
 class Builder:
@@ -32,23 +33,35 @@ class Builder:
         self._session = session
         self._graph = graph
         self._counts: Counter[str] = Counter()
+        self._counted: set[str] = set()
         self._reader = reader or Reader(
             kafka.connections(graph, session), {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
         )
 
     def relation(self, name: str) -> DataFrame:
-        """A fresh occurrence of a source, of a source's dead letters, or of a view.
+        """A fresh occurrence of a source, of a source's dead letters, of a view, or of what a view puts aside.
 
         Raises:
             AnalysisException: Spark refuses a view's SQL.
         """
         if view := self._graph.views.get(name):
-            return sources.watermarked(self._view(name), view.watermark)
+            rows = self._view(name)
+            if view.expectations:
+                rows = expectations.kept(self._judged(rows, view), view)
+            return sources.watermarked(rows, view.watermark)
+        if view := self._graph.quarantines.get(name):
+            return expectations.aside(self._judged(self._view(view.name), view), view)
         if source := self._graph.dead_letters.get(name):
             return sources.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
         occurrence = next_name(self._counts, name) if source.streaming else name
         return sources.relation(self._reader, self._session, source, occurrence)
+
+    def _judged(self, rows: DataFrame, view: View) -> DataFrame:
+        """A stream's rows are counted where the query first reads them; a table's not, which is read by each batch anew."""
+        counted = view.name not in self._counted and self._graph.streams(view.name)
+        self._counted.add(view.name)
+        return expectations.judged(rows, view, counted=counted)
 
     def _view(self, name: str) -> DataFrame:
         view = self._graph.views[name]

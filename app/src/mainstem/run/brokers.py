@@ -31,13 +31,16 @@ class Brokers:
         if source.assign:
             return sum(len(partitions) for partitions in source.assign.values())
         with self._admin() as admin:
-            known = admin.listTopics().names().get()
-            topics = self._jvm.java.util.ArrayList()
-            for topic in known:
-                if topic in (source.subscribe or ()) or self._matches(source.subscribe_pattern, topic):
-                    topics.add(topic)
-            described = admin.describeTopics(topics).allTopicNames().get()
-            return sum(described[topic].partitions().size() for topic in topics)
+            return sum(described.partitions().size() for described in self._described(admin, source).values())
+
+    def _described(self, admin: Any, source: KafkaSource) -> Any:
+        """Topic -> description, of the topics that a source reads and that are there."""
+        topics = self._jvm.java.util.ArrayList()
+        for topic in admin.listTopics().names().get():
+            named = topic in (source.subscribe or ()) or topic in (source.assign or ())
+            if named or self._matches(source.subscribe_pattern, topic):
+                topics.add(topic)
+        return admin.describeTopics(topics).allTopicNames().get()
 
     def _matches(self, pattern: str | None, topic: str) -> bool:
         return pattern is not None and self._jvm.java.util.regex.Pattern.matches(pattern, topic)
@@ -47,6 +50,20 @@ class Brokers:
         producer = self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self._properties())
         with _closing(self._jvm, producer):
             producer.partitionsFor(topic)
+
+    def earliest(self, source: KafkaSource) -> dict[str, dict[str, int]]:
+        """Topic -> partition -> the first offset that there still is, of the topics that a source reads."""
+        with self._admin() as admin:
+            asked = self._jvm.java.util.HashMap()
+            clients, common = self._jvm.org.apache.kafka.clients, self._jvm.org.apache.kafka.common
+            first = clients.admin.OffsetSpec.earliest()
+            for topic, described in self._described(admin, source).items():
+                for partition in described.partitions():
+                    asked.put(common.TopicPartition(topic, partition.partition()), first)
+            found: dict[str, dict[str, int]] = {}
+            for place, answer in admin.listOffsets(asked).all().get().items():
+                found.setdefault(place.topic(), {})[str(place.partition())] = int(answer.offset())
+            return found
 
     @contextmanager
     def _admin(self) -> Iterator[Any]:

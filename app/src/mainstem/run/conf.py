@@ -88,6 +88,10 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         # A second start on a running checkpoint is an error of ours, never a silent stop of the first.
         "spark.sql.streaming.stopActiveRunOnRestart": "false",
+        # Rates, lag and state of each query among Spark's own metrics.
+        "spark.sql.streaming.metricsEnabled": "true",
+        "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
+        "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta rebuilds its snapshot in every batch; 50 tasks for it cost four times as much as a few.

@@ -3,11 +3,13 @@
 import json
 import queue
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from mainstem.run.listener import Listener, Progress
-from mainstem.run.progress import updated, waiting
+from mainstem.run.progress import Offsets, updated, waiting
+from mainstem.run.retention import Retention
 from mainstem.run.running import Run
 
 
@@ -16,11 +18,17 @@ _PAUSE: Final = 0.02
 
 
 class Events:
-    """The queue between Spark's listener bus and the supervisor."""
+    """The queue between Spark's listener bus and the supervisor.
 
-    def __init__(self) -> None:
+    Args:
+        retention: knows what topics had when a batch began.
+        told: takes every event besides, for others.
+    """
+
+    def __init__(self, retention: Retention, told: Callable[[str, Any], None]) -> None:
+        self._retention = retention
         self._queue: queue.Queue[Progress] = queue.Queue()
-        self.listener = Listener(self._queue)
+        self.listener = Listener(self._queue, told)
 
     def take(self, runs: Sequence[Run]) -> None:
         """Bring the statuses up to date; waits for nothing."""
@@ -31,11 +39,18 @@ class Events:
                 return
             progress = json.loads(event.text)
             run = next(run for run in runs if run.query.name == progress["name"])
-            run.status = updated(run.status, progress, run.occurrences)
+            earliest = self._earliest(run, progress["timestamp"])
+            run.status = updated(run.status, progress, list(run.occurrences), earliest)
             if progress.get("numInputRows"):
                 run.busy, run.resting = time.monotonic(), False
             elif run.resident:  # a batch without rows; Spark's status says that it runs
                 run.resting, run.status = True, waiting(run.status)
+
+    def _earliest(self, run: Run, began: str) -> dict[str, Offsets]:
+        """What the topics of each occurrence still had when a batch began."""
+        when = datetime.fromisoformat(began)
+        found = {name: self._retention.before(source, when) for name, source in run.occurrences.items()}
+        return {name: offsets for name, offsets in found.items() if offsets is not None}
 
     def settle(self, runs: Sequence[Run], run: Run) -> None:
         """Wait for the last progress event of a query that has ended; Spark delivers it from another thread.

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mainstem import logs
 from mainstem.build.decode import BAD_RECORD
+from mainstem.build.expectations import EXPECTATION_FAILED
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ _SIGNS: Final = (
         re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*)",
         "BadRecord",
         "{found}; set decode.onBadRecord to drop or deadLetter",
+        permanent=True,
+    ),
+    _sign(
+        re.escape(EXPECTATION_FAILED) + r"(?!,)(?P<found>[^\n]*)",
+        "ExpectationFailed",
+        "{found}; mend the data, or set onViolation to warn, drop or quarantine",
         permanent=True,
     ),
     _sign(

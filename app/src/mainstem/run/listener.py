@@ -1,6 +1,7 @@
 """Spark's streaming events, put into a queue and nothing else: a listener that works slows the queries down."""
 
 import queue
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,16 @@ class Progress:
 
 
 class Listener:
-    """The JVM calls these methods; pyspark's own listener would copy every field over the wire, one call each."""
+    """The JVM calls these methods; pyspark's own listener would copy every field over the wire, one call each.
 
-    def __init__(self, events: "queue.Queue[Progress]") -> None:
+    Args:
+        events: takes the progress of all queries.
+        told: takes the name of the method and its event, of whatever kind.
+    """
+
+    def __init__(self, events: "queue.Queue[Progress]", told: Callable[[str, Any], None]) -> None:
         self._events = events
+        self._told = told
 
     def attach(self, session: SparkSession) -> None:
         """Listen to the queries of one session; Spark's manager of queries is per session."""
@@ -30,17 +37,22 @@ class Listener:
         session.streams._jsqm.addListener(wrapper(self))  # noqa: SLF001
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Nothing: Spark waits for this call within start()."""
+        """Pass it on and no more: Spark waits for this call within start()."""
+        self._told("onQueryStarted", event)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """Enqueue the event's JSON."""
-        self._events.put(Progress(event.progress().json()))
+        text = event.progress().json()
+        self._events.put(Progress(text))
+        self._told("onQueryProgress", text)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        """Nothing: the supervisor asks for the query's status itself."""
+        """Pass it on: the supervisor asks for the query's status itself."""
+        self._told("onQueryIdle", event)
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        """Nothing: the supervisor sees that the query is no longer active."""
+        """Pass it on: the supervisor sees that the query is no longer active."""
+        self._told("onQueryTerminated", event)
 
     class Java:
         """py4j reads here which interface this is."""

@@ -20,6 +20,11 @@ With `pipeline`, `query` and `source`:
 
 - `mainstem_source_lag_records`, `mainstem_source_lag_max_records` (the worst partition), `mainstem_source_partitions`.
 - `mainstem_source_good_records_total`, `mainstem_source_bad_records_total`: since the start.
+- `mainstem_source_lost_offsets_total`: expired before they were read, since the start.
+
+With `pipeline`, `query`, `view` and `expectation`:
+
+- `mainstem_expectation_passed_rows_total`, `mainstem_expectation_violated_rows_total`: since the start.
 
 What is not known has no sample.
 """
@@ -59,6 +64,9 @@ class Metrics(Collector):
         for name, text, counts, value in _SOURCES:
             samples = (((status.name, s.name), value(s)) for status in statuses for s in status.sources)
             yield self._family(name, text, ("query", "source"), samples, counts=counts)
+        for name, text, value in _EXPECTATIONS:
+            samples = (((q.name, e.view, e.name), value(e)) for q in statuses for e in q.expectations)
+            yield self._family(name, text, ("query", "view", "expectation"), samples, counts=True)
 
     def _of_pipeline(self) -> Iterator[Family]:
         executors = self._watch.executors
@@ -140,4 +148,9 @@ _SOURCES: Final[tuple[tuple[str, str, bool, Any], ...]] = (
     ("source_partitions", "Partitions of the topics.", False, lambda s: s.partitions or None),
     ("source_good_records", "Records that parsed since the driver's start.", True, lambda s: s.good),
     ("source_bad_records", "Records that did not.", True, lambda s: s.bad),
+    ("source_lost_offsets", "Offsets that had expired before they were read.", True, lambda s: s.lost),
+)
+_EXPECTATIONS: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("expectation_passed_rows", "Rows that fulfilled it since the driver's start.", lambda e: e.passed),
+    ("expectation_violated_rows", "Rows that violated it.", lambda e: e.violated),
 )

@@ -10,10 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
+
+from mainstem.spec import expectations
 
 
 METRIC = "mainstem."
+Offsets = Mapping[str, Mapping[str, int]]
+"""Topic -> partition -> offset."""
 
 
 class State(StrEnum):
@@ -42,6 +47,7 @@ class SourceStatus:
         good: records that parsed, since the driver started.
         bad: records that did not.
         end_offset: where the last batch ended, as Spark has it.
+        lost: offsets that had expired before they were read; at least so many.
     """
 
     name: str
@@ -51,6 +57,24 @@ class SourceStatus:
     good: int = 0
     bad: int = 0
     end_offset: Any = None
+    lost: int = 0
+
+
+@dataclass(frozen=True)
+class ExpectationStatus:
+    """One expectation of a view that a query reads, since the driver started.
+
+    Attributes:
+        view: the view.
+        name: the expectation.
+        passed: rows that fulfilled it.
+        violated: rows that did not.
+    """
+
+    view: str
+    name: str
+    passed: int = 0
+    violated: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +82,7 @@ class QueryStatus:
     """All that is known of a query. Sums count since the driver started; `batch` is the checkpoint's.
 
     Attributes:
+        counted_since: when the driver began to count, ISO 8601.
         id: Spark's id of the checkpoint, the same across restarts.
         run_id: Spark's id of this start.
         batch: the last committed batch; None before the first.
@@ -78,6 +103,7 @@ class QueryStatus:
     state: State = State.STARTING
     pool: str = ""
     checkpoint: str = ""
+    counted_since: str | None = None
     id: str | None = None
     run_id: str | None = None
     batch: int | None = None
@@ -90,11 +116,27 @@ class QueryStatus:
     state_bytes: int = 0
     dropped_by_watermark: int = 0
     sources: tuple[SourceStatus, ...] = ()
+    expectations: tuple[ExpectationStatus, ...] = ()
     last_progress_time: str | None = None
     idle: bool = False
     restarts: int = 0
     reason: str | None = None
     message: str | None = None
+
+    @property
+    def bad(self) -> int:
+        """Records that did not parse, over all sources."""
+        return sum(source.bad for source in self.sources)
+
+    @property
+    def lost(self) -> int:
+        """Offsets that had expired, over all sources."""
+        return sum(source.lost for source in self.sources)
+
+    @property
+    def violated(self) -> int:
+        """Violations of expectations; a row may violate several."""
+        return sum(one.violated for one in self.expectations)
 
     @property
     def lag(self) -> int | None:
@@ -103,13 +145,19 @@ class QueryStatus:
         return sum(known) if known else None
 
 
-def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Sequence[str]) -> QueryStatus:
+def updated(
+    status: QueryStatus,
+    progress: Mapping[str, Any],
+    occurrences: Sequence[str],
+    earliest: Mapping[str, Offsets] = MappingProxyType({}),
+) -> QueryStatus:
     """The status after one progress event.
 
     Args:
         status: before.
         progress: Spark's JSON, parsed.
         occurrences: names of the sources, in the order of the plan's leaves; Spark's JSON has none.
+        earliest: occurrence -> the first offsets that its topics still had before the batch was planned, where known.
     """
     rows = int(progress.get("numInputRows") or 0)
     operators = progress.get("stateOperators") or []
@@ -140,7 +188,8 @@ def updated(status: QueryStatus, progress: Mapping[str, Any], occurrences: Seque
         else status.state_bytes,
         dropped_by_watermark=status.dropped_by_watermark
         + sum(int(op.get("numRowsDroppedByWatermark") or 0) for op in operators),
-        sources=_sources(status.sources, progress, occurrences),
+        sources=_sources(status.sources, progress, occurrences, earliest),
+        expectations=_expectations(status.expectations, progress.get("observedMetrics") or {}),
         last_progress_time=progress.get("timestamp"),
     )
 
@@ -178,6 +227,8 @@ def as_json(status: QueryStatus, *, offsets: bool = False) -> dict[str, Any]:
     """A status as JSON, keys in camelCase, without what is unknown."""
     plain = asdict(status)
     del plain["idle"]
+    if not status.expectations:
+        del plain["expectations"]
     for source in plain["sources"]:
         if not offsets:
             source.pop("end_offset")
@@ -192,7 +243,10 @@ def as_json(status: QueryStatus, *, offsets: bool = False) -> dict[str, Any]:
 
 
 def _sources(
-    before: Sequence[SourceStatus], progress: Mapping[str, Any], occurrences: Sequence[str]
+    before: Sequence[SourceStatus],
+    progress: Mapping[str, Any],
+    occurrences: Sequence[str],
+    earliest: Mapping[str, Offsets],
 ) -> tuple[SourceStatus, ...]:
     known = {source.name: source for source in before}
     reported = progress.get("sources") or []
@@ -202,10 +256,51 @@ def _sources(
         source = known.get(name, SourceStatus(name))
         if index < len(reported):
             source = _lagging(source, reported[index])
+            gap = lost(
+                reported[index].get("startOffset"), reported[index].get("endOffset"), earliest.get(name)
+            )
+            source = replace(source, lost=source.lost + gap)
         counts = metrics.get(METRIC + name) or {}
         good, bad = int(counts.get("good") or 0), int(counts.get("bad") or 0)
         result.append(replace(source, good=source.good + good, bad=source.bad + bad))
     return tuple(result)
+
+
+def _expectations(
+    before: Sequence[ExpectationStatus], metrics: Mapping[str, Mapping[str, Any]]
+) -> tuple[ExpectationStatus, ...]:
+    """What was counted until now, and in this batch."""
+    known = {(one.view, one.name): one for one in before}
+    for metric, counts in metrics.items():
+        if metric.startswith(expectations.METRIC):
+            view, rows = metric.removeprefix(expectations.METRIC), int(counts.get(expectations.ROWS) or 0)
+            for name in counts.keys() - {expectations.ROWS}:
+                one = known.get((view, name), ExpectationStatus(view, name))
+                bad = int(counts[name] or 0)
+                known[view, name] = replace(one, passed=one.passed + rows - bad, violated=one.violated + bad)
+    return tuple(sorted(known.values(), key=lambda one: (one.view, one.name)))
+
+
+def lost(start: Any, end: Any, earliest: Offsets | None) -> int:
+    """Offsets of a batch that its topics had no more when it was planned.
+
+    Certain, and a lower bound: what expires while a batch runs is not seen. In a topic with transactions or compaction
+    some of these offsets were no records.
+
+    Args:
+        start: where the batch starts, as Spark has it.
+        end: where it ends.
+        earliest: the first offsets that there still were, asked before the batch was planned.
+    """
+    if earliest is None or not _per_partition(start) or not _per_partition(end):
+        return 0
+    gone = 0
+    for topic, partitions in start.items():
+        for partition, first in partitions.items():
+            last = int((end.get(topic) or {}).get(partition, first))
+            there = int(earliest.get(topic, {}).get(partition, first))
+            gone += max(0, min(last, there) - int(first))
+    return gone
 
 
 def _lagging(source: SourceStatus, reported: Mapping[str, Any]) -> SourceStatus:

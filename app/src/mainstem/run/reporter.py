@@ -136,6 +136,14 @@ _COLOURS: Final = {
 }
 
 
+_SELDOM: Final[tuple[tuple[str, Callable[[QueryStatus], int]], ...]] = (
+    ("BAD", lambda status: status.bad),
+    ("LOST", lambda status: status.lost),
+    ("VIOLATED", lambda status: status.violated),
+)
+"""Columns that are there once there is something to count."""
+
+
 def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
     from rich.console import Group
     from rich.table import Table as RichTable
@@ -147,12 +155,16 @@ def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
     for name in ("BATCH", "ROWS/S", "LAG", "BATCH TIME", "STATE ROWS", "DROPPED"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("WATERMARK", no_wrap=True)
+    counts = [(name, value) for name, value in _SELDOM if any(map(value, statuses))]
+    for name, _ in counts:
+        table.add_column(name, justify="right", no_wrap=True)
     for status in statuses:
         table.add_row(
             status.name,
             Text(status.state, style=_COLOURS.get(status.state, "")),
             *cells(status),
             status.watermark or "-",
+            *(f"{value(status):,}" for _, value in counts),
         )
     troubles = [
         Text(f"{status.name}: {status.reason}: {status.message}", style=_COLOURS.get(status.state, ""))

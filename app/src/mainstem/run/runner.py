@@ -116,6 +116,7 @@ def _run(
         supervisor.drain()
         raise
     finally:
+        supervisor.close()
         options.ended(outcome, supervisor.statuses)
     if supervisor.failures:
         failed = supervisor.failures[0]

@@ -19,7 +19,7 @@ class Run:
     Attributes:
         query: the query.
         session: its own.
-        occurrences: names of the streams in its plan, in the plan's order.
+        occurrences: names of the streams in its plan, in the plan's order, each with the source's.
         restarts: what is left of its budget.
         status: what is known of it.
         handle: Spark's, while it runs.
@@ -32,7 +32,7 @@ class Run:
 
     query: Query
     session: SparkSession
-    occurrences: list[str]
+    occurrences: dict[str, str]
     restarts: Restarts
     status: QueryStatus
     handle: StreamingQuery | None = None

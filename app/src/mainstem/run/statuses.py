@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem import logs
-from mainstem.run.progress import QueryStatus, SourceStatus, State, moment
+from mainstem.run.progress import ExpectationStatus, QueryStatus, SourceStatus, State, moment
+from mainstem.spec.base import MAX_ITEMS
 from mainstem.spec.status import MAX_BYTES
 
 
@@ -83,6 +84,7 @@ def query(status: QueryStatus) -> dict[str, Any]:
         "reason": status.reason[:LONGEST_REASON] if status.reason else None,
         "message": _shortened(status.message, LONGEST_MESSAGE) if status.message else None,
         "sources": [_source(source) for source in status.sources],
+        "expectations": [_expectation(one) for one in _worst(status.expectations)],
     }
     return _known(found)
 
@@ -117,13 +119,17 @@ def part(
     found: dict[str, Any] = {
         "queries": [query(status) for status in statuses],
         "summary": summary(statuses, executors),
-        "reported": {"attempt": attempt, "time": time},
+        "reported": _known({"attempt": attempt, "time": time, "since": _since(statuses)}),
     }
     for shorter in _SHORTER:
         if size(found) <= BUDGET:
             break
         found["queries"] = [shorter(entry) for entry in found["queries"]]
     return found
+
+
+def _since(statuses: Sequence[QueryStatus]) -> str | None:
+    return min((status.counted_since for status in statuses if status.counted_since), default=None)
 
 
 def meaning(written: Mapping[str, Any]) -> Any:
@@ -151,9 +157,24 @@ def _source(source: SourceStatus) -> dict[str, Any]:
             "maxLag": _count(source.max_lag),
             "good": _count(source.good),
             "bad": _count(source.bad),
+            "lost": _count(source.lost) if source.lost else None,
             "endOffset": text if end is not None and len(text) <= LONGEST_OFFSET else None,
         }
     )
+
+
+def _worst(expectations: Sequence[ExpectationStatus]) -> list[ExpectationStatus]:
+    """As many as the resource has room for."""
+    return sorted(expectations, key=lambda one: (-one.violated, one.view, one.name))[:MAX_ITEMS]
+
+
+def _expectation(one: ExpectationStatus) -> dict[str, Any]:
+    return {
+        "view": one.view,
+        "name": one.name,
+        "passed": _count(one.passed),
+        "violated": _count(one.violated),
+    }
 
 
 def _count(number: float | None) -> int | None:
@@ -183,11 +204,20 @@ def _with_short_message(entry: dict[str, Any]) -> dict[str, Any]:
     return entry | {"message": _shortened(entry["message"], _SHORT)} if "message" in entry else entry
 
 
+def _without_fulfilled(entry: dict[str, Any]) -> dict[str, Any]:
+    """Without the expectations that no row violates."""
+    if "expectations" not in entry:
+        return entry
+    return _known(entry | {"expectations": [one for one in entry["expectations"] if one["violated"]]})
+
+
 # What goes first where all does not fit: what the driver's `/status` has as well, and what can be told from the rest.
 _SHORTER: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (
     _without_offsets,
+    _without_fulfilled,
     _with_short_message,
     _without("checkpoint", "runId"),
+    _without("expectations"),
     _without("sources"),
     _without("id", "pool", "message"),
     _without("stateBytes", "inputRows", "droppedByWatermark", "restarts", "lastProgressTime"),

@@ -8,6 +8,7 @@ is not there yet waits for it, and the others start without it.
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -24,8 +25,10 @@ from mainstem.run.draining import drained
 from mainstem.run.events import Events
 from mainstem.run.failures import Failure, classify
 from mainstem.run.inputs import Absent, Inputs, makers, waits
+from mainstem.run.listeners import Listeners
 from mainstem.run.progress import QueryStatus, State
 from mainstem.run.restarts import Restarts
+from mainstem.run.retention import Retention
 from mainstem.run.running import Run
 from mainstem.run.scout import Scout
 from mainstem.run.starting import Starter
@@ -73,12 +76,15 @@ class Supervisor:
         self._graph = Graph(pipeline)
         self._changed = changed
         self._stop = stop
-        self._events = Events()
+        self._retention = Retention(session, self._graph)
+        self._listeners = Listeners(pipeline.spec.listeners)
+        self._events = Events(self._retention, self._listeners.tell)
         self._starter = Starter(self._graph)
         self._inputs = Inputs(session, self._graph)
         self._scout = Scout(self._inputs)
         self._log = logs.get("mainstem")
         self._looked = 0.0
+        self._since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._runs = [self._new_run(session, query) for query in pipeline.spec.queries]
 
     @property
@@ -106,6 +112,7 @@ class Supervisor:
                 and its query does not wait.
         """
         self._look_for_sources()
+        self._retention.start()
         first = self._starter.first
         runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
         writers = [first(run.query, partial(self._starter.built, run)) for run in runs]
@@ -157,21 +164,35 @@ class Supervisor:
         self._changed(self.statuses)
         return all(outcome.clean for outcome in outcomes.values())
 
+    def close(self) -> None:
+        """Look and ask no more, and let listeners hear the end."""
+        self._scout.close()
+        self._retention.close()
+        self._listeners.close()
+
     def _new_run(self, session: SparkSession, query: Query) -> Run:
         own = session.newSession()
         self._events.listener.attach(own)
         return Run(
             query=query,
             session=own,
-            occurrences=[name for name, _ in occurrence_names(self._graph, query.from_)],
+            occurrences={
+                name: self._source(read) for name, read in occurrence_names(self._graph, query.from_)
+            },
             restarts=Restarts(self._pipeline.spec.restart),
             status=QueryStatus(
                 query.name,
                 state=State.SUSPENDED if query.suspend else State.STARTING,
                 pool=query.name,
                 checkpoint=build.checkpoint(self._graph, query),
+                counted_since=self._since,
             ),
         )
+
+    def _source(self, relation: str) -> str:
+        """The source whose records a relation has: its own, or those that do not parse."""
+        source = self._graph.dead_letters.get(relation)
+        return source.name if source else relation
 
     def _look_for_sources(self) -> None:
         known: dict[str, Absent | None] = {}

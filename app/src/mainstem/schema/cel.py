@@ -60,9 +60,9 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
     ),
     PipelineSpec: (
         Rule(
-            "self.queries.all(q, self.sources.exists(s, s.name == q.from) || self.views.exists(v, v.name == q.from) || "
+            "self.queries.all(q, self.sources.exists(s, s.name == q.from) || self.views.exists(v, v.name == q.from || v.name + '_quarantine' == q.from) || "
             f"self.sources.exists(s, {_DEAD} && s.name + '_dead_letters' == q.from))",
-            "each `from` names a source, a view, or the dead letters of a source with onBadRecord: deadLetter",
+            "each `from` names a source, a view, the dead letters of a source with onBadRecord: deadLetter, or a view's quarantine",
             ".queries",
         ),
         Rule(

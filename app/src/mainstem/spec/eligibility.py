@@ -67,6 +67,7 @@ _REAL_TIME: Final = _Limits(
     (*STATEFUL, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
 )
 _WAYS_OUT: Final[Mapping[Doing, str]] = {
+    Doing.COUNT: "put the condition into the view's WHERE",
     Doing.CTE: "make it a view of its own",
     Doing.DECODE: "read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
     Doing.WATERMARK: "leave the watermark out",

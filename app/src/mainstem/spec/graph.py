@@ -15,7 +15,7 @@ from mainstem.spec.views import View
 
 
 class Graph:
-    """Sources, dead-letter relations and views of one pipeline, by name.
+    """Sources, views, dead letters and quarantines of one pipeline, by name.
 
     Where a view's SQL cannot be read without Spark, it counts as reading every relation whose name stands in it,
     unless a rule asks for what is certain.
@@ -29,11 +29,16 @@ class Graph:
         }
         self.views: dict[str, View] = {view.name: view for view in self.spec.views}
         self._plans: dict[str, Node] = {}
+        self.quarantines: dict[str, View] = {
+            view.quarantine: view
+            for view in self.spec.views
+            if view.quarantine and view.quarantine not in (*self.sources, *self.dead_letters, *self.views)
+        }
 
     @cached_property
     def names(self) -> list[str]:
         """Every relation that SQL and queries can read."""
-        return [*self.sources, *self.dead_letters, *self.views]
+        return [*self.sources, *self.dead_letters, *self.views, *self.quarantines]
 
     @cached_property
     def facts(self) -> dict[str, Facts]:
@@ -42,6 +47,8 @@ class Graph:
 
     def reads(self, relation: str) -> list[str]:
         """Known relations that a relation reads directly, one entry for each occurrence, in the order of the text."""
+        if relation in self.quarantines:
+            return [self.quarantines[relation].name]
         if relation not in self.views:
             return []
         if (certain := self._certain(relation)) is not None:
@@ -100,6 +107,8 @@ class Graph:
         if relation in self.sources:
             source = self.sources[relation]
             return logical.source(source.streaming, source.watermark.column if source.watermark else None)
+        if relation in self.quarantines:
+            return self._step(self.quarantines[relation])
         view = self.views[relation]
         node = self._step(view)
         return logical.watermarked(node, view.watermark.column, view.name) if view.watermark else node
@@ -127,12 +136,14 @@ class Graph:
         done: set[str] = set()
         for start in self.views:
             if found := self._cycle_from(start, (), done):
-                return found
+                return found if found[0] in self.views else [*found[1:], found[1]]
         return None
 
     def _cycle_from(self, name: str, chain: tuple[str, ...], done: set[str]) -> list[str] | None:
         if name in chain:
             return [*chain[chain.index(name) :], name]
+        if name in self.quarantines:
+            return self._cycle_from(self.quarantines[name].name, (*chain, name), done)
         if name in done or name not in self.views or name in self.sources:
             return None
         for below in self._certain(name) or ():

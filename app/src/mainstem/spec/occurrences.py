@@ -15,7 +15,7 @@ def occurrence_names(graph: Graph, relation: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
 
     def walk(name: str, above: tuple[str, ...]) -> None:
-        if name in graph.views:
+        if name in graph.views or name in graph.quarantines:
             for below in graph.reads(name):
                 if below not in above:  # a guess only: no certain cycle comes so far
                     walk(below, (*above, name))

@@ -5,7 +5,18 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from mainstem.spec.base import LIST_MAP, MAX_ITEMS, Duration, Model, Options, ParameterName, Text, TimeZone
+from mainstem.spec.base import (
+    LIST_MAP,
+    LIST_SET,
+    MAX_ITEMS,
+    UNIQUE,
+    Duration,
+    Model,
+    Options,
+    ParameterName,
+    Text,
+    TimeZone,
+)
 from mainstem.spec.connections import Connection
 from mainstem.spec.deployment import Driver, Executors, PullSecrets, Schedule
 from mainstem.spec.queries import Query
@@ -17,6 +28,13 @@ API_VERSION = "mainstem.dev/v1alpha1"
 KIND = "StreamingPipeline"
 
 PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,43}[a-z0-9])?$", max_length=45)]
+
+
+Listeners = Annotated[
+    tuple[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=255)], ...],
+    Field(max_length=16, json_schema_extra=LIST_SET),
+    UNIQUE,
+]
 
 
 class Parameter(Model):
@@ -90,6 +108,9 @@ class PipelineSpec(Model):
     """Zone in which SQL reads and shows timestamps. A change means other days and hours: start a new generation."""
     spark: SparkSettings = Field(default_factory=SparkSettings)
     """Spark properties."""
+    listeners: Listeners = ()
+    """Listeners of your own, `module:class`: a `StreamingQueryListener` that hears of every query; what one does wrong hurts
+    no query."""
     restart: Restart = Field(default_factory=Restart)
     """What happens when a query fails."""
     drain: Drain = Field(default_factory=Drain)

@@ -77,6 +77,15 @@ def read(sql: str) -> Facts:
     return Facts(_references(tree), refusals, tree)
 
 
+def subquery(predicate: str) -> bool:
+    """Whether a predicate certainly holds a query of its own; never raises."""
+    try:
+        tree = sqlglot.parse_one(f"SELECT 1 WHERE ({predicate}\n)", read="spark")
+    except Exception:  # noqa: BLE001 - as above
+        return False
+    return sum(1 for _ in tree.find_all(exp.Query)) > 1
+
+
 def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:
     found = []
     for table in tree.find_all(exp.Table):

@@ -114,8 +114,23 @@ class SourceProgress(Model):
     """Records that parsed, since the driver started."""
     bad: Count | None = None
     """Records that did not."""
+    lost: Count | None = None
+    """Offsets that had expired before they were read, where `failOnDataLoss` is false; at least so many."""
     end_offset: Short | None = None
     """Where the last batch ended, in Spark's words; absent where that is long: the driver's `/status` has all."""
+
+
+class ExpectationProgress(Model):
+    """One expectation of a view that a query reads."""
+
+    view: Identifier
+    """The view."""
+    name: Identifier
+    """The expectation."""
+    passed: Count
+    """Rows that fulfilled it, since the driver started."""
+    violated: Count
+    """Rows that did not."""
 
 
 class QueryProgress(Model):
@@ -176,6 +191,14 @@ class QueryProgress(Model):
         Annotated[tuple[SourceProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
     ) = None
     """What it reads."""
+    expectations: (
+        Annotated[
+            tuple[ExpectationProgress, ...],
+            Field(max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
+        ]
+        | None
+    ) = None
+    """What it expects of its views' rows, the most violated first; the driver's `/status` has all."""
 
 
 class Summary(Model):
@@ -200,6 +223,8 @@ class Reported(Model):
     """Which start of the pipeline the numbers are of."""
     time: Time
     """When they were written; a driver that lives writes at least once a minute."""
+    since: Time | None = None
+    """When the driver began to count: sums of rows and records go through restarts of queries, not of the driver."""
 
 
 class Status(Model):

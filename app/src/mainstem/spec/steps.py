@@ -15,6 +15,7 @@ class Doing(StrEnum):
 
     AGGREGATE = "aggregates"
     CLOCK = "asks for the current time"
+    COUNT = "has expectations, and its rows counted"
     CTE = "has a WITH clause"
     DECODE = "is decoded, and its records counted"
     DEDUPLICATE = "drops duplicates"
@@ -87,6 +88,8 @@ def _of_relation(graph: Graph, name: str) -> Iterator[Doing]:
         tree = graph.facts[name].tree
         if isinstance(tree, exp.Select):
             yield from _of_select(tree)
+        if view.expectations:
+            yield Doing.COUNT
         if view.watermark is not None:
             yield Doing.WATERMARK
         return

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from mainstem.spec.base import Columns, Identifier, Model, Sql
+from mainstem.spec.expectations import Expectations
 from mainstem.spec.sources import Watermark
 from mainstem.spec.yamltext import Path
 
@@ -31,8 +32,16 @@ class View(Model):
     """Exactly one query in Spark SQL over sources and views."""
     deduplicate: Deduplicate | None = None
     """Each row once."""
+    expectations: Expectations = ()
+    """What its rows should be; looked at before the watermark."""
     watermark: Watermark | None = None
     """Event time that the view computes, and how late a row may be."""
+
+    @property
+    def quarantine(self) -> str | None:
+        """Name of the relation of rows that are put aside; None where none are."""
+        aside = any(one.on_violation == "quarantine" for one in self.expectations)
+        return f"{self.name}_quarantine" if aside else None
 
     @property
     def inputs(self) -> tuple[tuple[Path, str], ...]:

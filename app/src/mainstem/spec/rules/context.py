@@ -38,6 +38,11 @@ class Context:
             line, column = self._part.where_in(full, written, offset)
         return Problem(line, column, render_path(full), message, reason, warning)
 
+    def readers(self, relation: str, *, certain: bool = False) -> list[str]:
+        """The queries that read a relation, directly or not."""
+        queries = self.spec.queries
+        return [q.name for q in queries if relation in self.graph.closure(q.from_, certain=certain)]
+
     def _at(self, path: Path) -> object:
         value: object = self._part.data
         for piece in path:

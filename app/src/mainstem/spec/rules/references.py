@@ -19,6 +19,7 @@ def duplicate_names(context: Context) -> Iterator[Problem]:
         (("views",), spec.views),
         (("queries",), spec.queries),
         (("imagePullSecrets",), spec.image_pull_secrets),
+        *((("views", index, "expectations"), view.expectations) for index, view in enumerate(spec.views)),
         *((("queries", index, "to"), query.to) for index, query in enumerate(spec.queries)),
     ]
     for path, items in lists:
@@ -31,7 +32,7 @@ def duplicate_names(context: Context) -> Iterator[Problem]:
 
 
 def relation_names(context: Context) -> Iterator[Problem]:
-    """Sources, views and dead-letter relations share one namespace: that of SQL."""
+    """Sources, views, dead letters and quarantines share one namespace: that of SQL."""
     graph = context.graph
     for index, view in enumerate(context.spec.views):
         if view.name in graph.sources:
@@ -41,6 +42,10 @@ def relation_names(context: Context) -> Iterator[Problem]:
         if (source.dead_letters or "") in (*graph.sources, *graph.views):
             message = f"{source.dead_letters!r} is the relation of this source's dead letters, and the name is taken"
             yield context.problem(("sources", index, "name"), message, "DuplicateRelation")
+    for index, view in enumerate(context.spec.views):
+        if (view.quarantine or "") in (*graph.sources, *graph.views, *graph.dead_letters):
+            message = f"{view.quarantine!r} is the relation of rows that this view puts aside, and the name is taken"
+            yield context.problem(("views", index, "name"), message, "DuplicateRelation")
 
 
 def connections(context: Context) -> Iterator[Problem]:
@@ -126,4 +131,7 @@ def _unknown(context: Context, name: str) -> str:
         return (
             f"no relation {name!r}: the source {source.name!r} offers it with decode.onBadRecord: deadLetter"
         )
+    view = context.graph.views.get(name.removesuffix("_quarantine"))
+    if view is not None and view.name != name:
+        return f"no relation {name!r}: the view {view.name!r} offers it with an expectation of onViolation: quarantine"
     return f"no source or view is called {name!r}{nearest_of(name, sorted(context.graph.names))}"

@@ -112,21 +112,16 @@ def dead_letters(context: Context) -> Iterator[Problem]:
     for index, source in enumerate(context.spec.sources):
         if source.dead_letters is None:
             continue
-        readers = _readers(context, source.dead_letters)
+        readers = context.readers(source.dead_letters)
         path: Path = ("sources", index, "decode", "onBadRecord")
         if not readers:
             message = (
                 f"no query reads {source.dead_letters!r}, so bad records would vanish; add one, or use drop"
             )
             yield context.problem(path, message, "DeadLettersUnread")
-        elif len(readers := _readers(context, source.dead_letters, certain=True)) > 1:
+        elif len(readers := context.readers(source.dead_letters, certain=True)) > 1:
             message = f"{source.dead_letters!r} is read by {' and '.join(readers)}; exactly one query may"
             yield context.problem(path, message, "DeadLettersReadTwice")
-
-
-def _readers(context: Context, relation: str, *, certain: bool = False) -> list[str]:
-    graph = context.graph
-    return [q.name for q in context.spec.queries if relation in graph.closure(q.from_, certain=certain)]
 
 
 def unread(context: Context) -> Iterator[Problem]:

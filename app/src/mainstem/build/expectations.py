@@ -1,0 +1,79 @@
+"""Expectations of a view: each row judged once, counted in the same pass (`observe`), then kept or not."""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+
+from mainstem.errors import Problem, SpecInvalid
+from mainstem.spec.expectations import METRIC, ROWS
+from mainstem.spec.views import View
+
+
+EXPECTATION_FAILED: Final = "mainstem:ExpectationFailed:"
+_ADDED: Final = ("violated", "time")
+
+
+def judged(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
+    """The rows, each with whether it fulfils each expectation; what is null does not.
+
+    Args:
+        frame: what the view computes.
+        view: the view.
+        counted: whether violations are counted, under `mainstem-expectations.<view>`.
+    """
+    verdicts = {
+        _verdict(index): F.coalesce(F.expr(one.expect), F.lit(False))
+        for index, one in enumerate(view.expectations)
+    }
+    rows = frame.withColumns(verdicts)
+    if not counted:
+        return rows
+    violated = [F.count_if(~F.col(_verdict(i))).alias(one.name) for i, one in enumerate(view.expectations)]
+    return rows.observe(f"{METRIC}{view.name}", F.count(F.lit(1)).alias(ROWS), *violated)
+
+
+def kept(rows: DataFrame, view: View) -> DataFrame:
+    """The rows that the view has; a violation that is to fail the query does so when it is met."""
+    for index, one in enumerate(view.expectations):
+        if one.on_violation == "fail":
+            message = f"{EXPECTATION_FAILED} a row of the view {view.name!r} violates {one.name!r}"
+            rows = rows.where(F.assert_true(F.col(_verdict(index)), F.lit(message)).isNull())
+    for index, one in enumerate(view.expectations):
+        if one.on_violation in ("drop", "quarantine"):
+            rows = rows.where(F.col(_verdict(index)))
+    return rows.drop(*_verdicts(view))
+
+
+def aside(rows: DataFrame, view: View) -> DataFrame:
+    """The rows that are put aside: the view's columns, the names of all expectations that are violated, and when.
+
+    Raises:
+        SpecInvalid: the view has a column of one of the two names.
+    """
+    taken = [name for name in _ADDED if name in map(str.lower, rows.columns)]
+    if taken:
+        message = f"the view has a column {taken[0]!r}, and so has what it puts aside; rename it in the view"
+        raise SpecInvalid([Problem(0, 0, "spec.views", f"{view.name!r}: {message}", "DuplicateColumn")])
+    fine = F.lit(True)
+    for index, one in enumerate(view.expectations):
+        if one.on_violation == "quarantine":
+            fine = fine & F.col(_verdict(index))
+    return (
+        rows.where(~fine)
+        .withColumns({"violated": _violated(view), "time": F.current_timestamp()})
+        .drop(*_verdicts(view))
+    )
+
+
+def _violated(view: View) -> Column:
+    names = [F.when(~F.col(_verdict(i)), F.lit(one.name)) for i, one in enumerate(view.expectations)]
+    return F.array_compact(F.array(*names))
+
+
+def _verdict(index: int) -> str:
+    return f"__mainstem_verdict_{index}"
+
+
+def _verdicts(view: View) -> list[str]:
+    return [_verdict(index) for index in range(len(view.expectations))]

@@ -1,0 +1,109 @@
+"""Listeners of the user's own, in a thread of their own: one that fails or dawdles costs its events, never a batch."""
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from pyspark.sql.streaming import listener as spark
+
+from mainstem import logs
+from mainstem.errors import NotReady
+
+
+MOST: Final = 10_000
+"""Events that wait for slow listeners; what is beyond is dropped."""
+GOODBYE: Final = 5.0
+"""Seconds that listeners have for what is left at the end."""
+
+Event = tuple[str, Any]
+"""Name of the listener's method, and Spark's event in the JVM."""
+
+
+class Listeners:
+    """Passes on what Spark tells of all queries, in its order.
+
+    Args:
+        names: `module:class` of each.
+
+    Raises:
+        NotReady: `ListenerNotFound`: a class cannot be imported or made.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._listeners = [(name, _made(name)) for name in names]
+        self._queue: queue.Queue[Event | None] = queue.Queue(MOST)
+        self._log = logs.get("listeners")
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._run, name="listeners", daemon=True)
+        if self._listeners:
+            self._thread.start()
+
+    def tell(self, method: str, event: Any) -> None:
+        """Pass an event on; waits for nothing."""
+        if not self._listeners:
+            return
+        try:
+            self._queue.put_nowait((method, event))
+        except queue.Full:
+            self._dropped += 1
+            if self._dropped == 1:
+                self._log.warning("listeners are too slow, events are dropped", waiting=MOST)
+
+    def close(self) -> None:
+        """Wait for what is left to be told, for some seconds."""
+        if not self._thread.is_alive():
+            return
+        until = time.monotonic() + GOODBYE
+        while not self._queue.empty() and time.monotonic() < until:
+            time.sleep(0.02)
+        try:
+            self._queue.put_nowait(None)
+        except queue.Full:
+            return
+        self._thread.join(max(0.0, until - time.monotonic()))
+
+    def _run(self) -> None:
+        while (event := self._queue.get()) is not None:
+            self._told(*event)
+
+    def _told(self, method: str, event: Any) -> None:
+        try:
+            found = _event(method, event)
+        except Exception as error:  # noqa: BLE001 - Spark is just ending, or tells something new
+            self._log.debug("an event cannot be read", method=method, error=str(error))
+            return
+        for name, listener in self._listeners:
+            try:
+                getattr(listener, method)(found)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is the listener's own
+                self._log.warning("a listener failed", listener=name, method=method, error=repr(error))
+
+
+def _event(method: str, event: Any) -> Any:
+    """Spark's event as pyspark's listeners have it; a progress from its JSON, not field by field from the JVM."""
+    if method == "onQueryProgress":
+        progress = spark.StreamingQueryProgress.fromJson(json.loads(event))
+        return spark.QueryProgressEvent(progress)
+    kinds: dict[str, Any] = {
+        "onQueryStarted": spark.QueryStartedEvent,
+        "onQueryIdle": spark.QueryIdleEvent,
+        "onQueryTerminated": spark.QueryTerminatedEvent,
+    }
+    return kinds[method].fromJObject(event)
+
+
+def _made(name: str) -> spark.StreamingQueryListener:
+    module, _, kind = name.partition(":")
+    try:
+        made = getattr(import_module(module), kind)()
+    except Exception as error:
+        message = f"the listener {name!r} cannot be made: {type(error).__name__}: {error}"
+        raise NotReady(message, reason="ListenerNotFound") from error
+    if not isinstance(made, spark.StreamingQueryListener):
+        message = f"the listener {name!r} is no pyspark.sql.streaming.StreamingQueryListener"
+        raise NotReady(message, reason="ListenerNotFound")
+    return made

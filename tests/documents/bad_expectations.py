@@ -1,0 +1,90 @@
+"""As `bad`, for expectations on views, and what is put aside."""
+
+from typing import Final
+
+from documents.bad import Bad
+
+
+EXPECTING: Final = """\
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: orders}
+spec:
+  sources:
+    - {name: lines, files: {path: /in}}
+  views:
+    - name: sound
+      sql: SELECT value FROM lines
+      expectations:
+        - {name: filled, expect: "value <> ''", onViolation: quarantine}
+        - {name: short, expect: length(value) < 80}
+  queries:
+    - {name: orders, from: sound, to: [{name: table, delta: {path: /lake/orders}}]}
+    - {name: aside, from: sound_quarantine, to: [{name: table, delta: {path: /lake/aside}}]}
+  checkpoints: {location: /ckpt/orders}
+"""
+
+BAD_EXPECTATIONS: Final = [
+    Bad(
+        "expectation that asks other rows",
+        (("length(value) < 80", "value IN (SELECT value FROM lines)"),),
+        (
+            "12:33: spec.views[0].expectations[1].expect: an expectation is a predicate over the columns of one row; join what it needs in the view [NotAPredicate]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "expectation that calls into the driver",
+        (("length(value) < 80", "\"reflect('java.lang.System', 'exit', 1) = ''\""),),
+        (
+            "12:34: spec.views[0].expectations[1].expect: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "expectation of a taken name",
+        (("name: short", "name: filled"),),
+        (
+            "12:18: spec.views[0].expectations[1].name: the name 'filled' is taken by an earlier entry of expectations [DuplicateName]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "quarantine that nobody reads",
+        (("from: sound_quarantine", "from: lines"),),
+        (
+            "11:62: spec.views[0].expectations[0].onViolation: no query reads 'sound_quarantine', so the rows would vanish; add one, or use onViolation: drop [QuarantineUnread]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "quarantine that two read",
+        (("from: sound,", "from: sound_quarantine,"),),
+        (
+            "11:62: spec.views[0].expectations[0].onViolation: 'sound_quarantine' is read by orders and aside; exactly one query may [QuarantineReadTwice]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "quarantine that is not offered",
+        (("onViolation: quarantine", "onViolation: drop"),),
+        (
+            "15:27: spec.queries[1].from: no relation 'sound_quarantine': the view 'sound' offers it with an expectation of onViolation: quarantine [UnknownRelation]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "quarantine of a taken name",
+        (("name: lines,", "name: sound_quarantine,"), ("FROM lines", "FROM sound_quarantine")),
+        (
+            "8:13: spec.views[0].name: 'sound_quarantine' is the relation of rows that this view puts aside, and the name is taken [DuplicateRelation]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "view that reads its own quarantine",
+        (("FROM lines", "FROM sound_quarantine"),),
+        ("9:30: spec.views[0].sql: views read each other: sound -> sound_quarantine -> sound [CyclicViews]",),
+        EXPECTING,
+    ),
+]

@@ -1,0 +1,144 @@
+"""Expectations on views: counted in the pass that computes them, and violations dropped, put aside, or fatal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.turning import Stage
+from mainstem.errors import SpecInvalid
+from mainstem.run.progress import QueryStatus, State
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S12
+
+BOUNDED = {"trigger": {"availableNow": True}}
+PARSED = "SELECT TRY_CAST(split(value, ',')[0] AS INT) AS id, split(value, ',')[1] AS word FROM lines"
+HAS_ID = {"name": "has_id", "expect": "id > 0"}
+HAS_WORD = {"name": "has_word", "expect": "word <> ''"}
+LINES = ("1,a", "-2,b", ",c", "4,", "-5,", "6,f")
+"""Ids 1, -2, null, 4, -5, 6; words a, b, c, empty, empty, f."""
+
+
+def view(
+    *expectations: dict[str, Any], sql: str = PARSED, name: str = "parsed", **more: Any
+) -> dict[str, Any]:
+    return {"name": name, "sql": sql, "expectations": list(expectations), **more}
+
+
+def counts(status: QueryStatus) -> dict[str, tuple[int, int]]:
+    return {f"{one.view}.{one.name}": (one.passed, one.violated) for one in status.expectations}
+
+
+@pytest.fixture
+def stage(spark: SparkSession, tmp_path: Path) -> Stage:
+    found = Stage(spark.newSession(), tmp_path)
+    found.put("lines", *LINES)
+    return found
+
+
+def run(stage: Stage, *views: dict[str, Any], read: str = "parsed", **query: Any) -> QueryStatus:
+    with stage.running(
+        sources=[stage.files("lines")],
+        views=list(views),
+        queries=[stage.query(read, "out", **BOUNDED, **query)],
+    ) as running:
+        running.to_the_end()
+        return running["to-out"]
+
+
+def test_warn_counts_and_keeps(stage: Stage) -> None:
+    status = run(stage, view(HAS_ID, HAS_WORD))
+    assert counts(status) == {"parsed.has_id": (3, 3), "parsed.has_word": (4, 2)}
+    assert len(stage.rows("out")) == 6
+
+
+def test_drop_leaves_out_what_is_violated_or_null(stage: Stage) -> None:
+    status = run(stage, view(HAS_ID | {"onViolation": "drop"}, HAS_WORD))
+    assert counts(status) == {"parsed.has_id": (3, 3), "parsed.has_word": (4, 2)}
+    assert stage.rows("out") == [{"id": 1, "word": "a"}, {"id": 4, "word": ""}, {"id": 6, "word": "f"}]
+
+
+def test_fail_ends_the_query_without_showing_data(stage: Stage) -> None:
+    status = run(stage, view(HAS_WORD, HAS_ID | {"onViolation": "fail"}))
+    assert (status.state, status.reason, status.restarts) == (State.FAILED, "ExpectationFailed", 0)
+    assert status.message == (
+        "a row of the view 'parsed' violates 'has_id'; mend the data, or set onViolation to warn, drop or quarantine"
+    )
+    assert stage.rows("out") == []
+
+
+def test_quarantine_is_a_relation_of_its_own(stage: Stage) -> None:
+    views = [view(HAS_ID | {"onViolation": "quarantine"}, HAS_WORD | {"onViolation": "drop"})]
+    queries = [stage.query("parsed", "out", **BOUNDED), stage.query("parsed_quarantine", "aside", **BOUNDED)]
+    with stage.running(sources=[stage.files("lines")], views=views, queries=queries) as running:
+        running.to_the_end()
+        both = {"parsed.has_id": (3, 3), "parsed.has_word": (4, 2)}
+        assert counts(running["to-out"]) == counts(running["to-aside"]) == both
+    assert stage.rows("out") == [{"id": 1, "word": "a"}, {"id": 6, "word": "f"}]
+    aside = stage.rows("aside")
+    assert all(row.pop("time") is not None for row in aside)
+    assert aside == [
+        {"id": -2, "word": "b", "violated": ["has_id"]},
+        {"id": -5, "word": "", "violated": ["has_id", "has_word"]},
+        {"id": None, "word": "c", "violated": ["has_id"]},
+    ]
+
+
+def test_a_view_that_is_read_twice_counts_once(stage: Stage) -> None:
+    twice = view(sql="SELECT id FROM parsed UNION ALL SELECT id FROM parsed", name="twice")
+    status = run(stage, view(HAS_ID | {"onViolation": "drop"}), twice, read="twice")
+    assert counts(status) == {"parsed.has_id": (3, 3)}
+    assert [row["id"] for row in stage.rows("out")] == [1, 1, 4, 4, 6, 6]
+
+
+def test_views_above_each_other_count_each_their_own(stage: Stage) -> None:
+    above = view(HAS_WORD | {"onViolation": "drop"}, sql="SELECT * FROM parsed", name="above")
+    status = run(stage, view(HAS_ID | {"onViolation": "drop"}), above, read="above")
+    assert counts(status) == {"parsed.has_id": (3, 3), "above.has_word": (2, 1)}
+    assert [row["id"] for row in stage.rows("out")] == [1, 6]
+
+
+def test_chance_is_asked_once_a_row(stage: Stage) -> None:
+    stage.put("lines", *(f"{number},x" for number in range(1, 200)))
+    status = run(stage, view({"name": "lucky", "expect": "rand() < 0.5", "onViolation": "drop"}))
+    [lucky] = status.expectations
+    assert lucky.passed == len(stage.rows("out"))
+    assert 0 < lucky.violated < 205
+
+
+@pytest.mark.parametrize("mode", ["complete", "update"])
+def test_rows_of_an_aggregation(stage: Stage, mode: str) -> None:
+    """Of an aggregation are counted the rows that a batch emits: in complete mode all of them, in each batch."""
+    counted = view(
+        {"name": "few", "expect": "n < 3"},
+        sql="SELECT word, count(*) AS n FROM parsed GROUP BY word",
+        name="counted",
+    )
+    sink = {"name": "none", "noop": {}}
+    status = run(stage, view(HAS_ID), counted, read="counted", outputMode=mode, to=[sink])
+    assert counts(status) == {"parsed.has_id": (3, 3), "counted.few": (5, 0)}
+
+
+def test_a_self_join(stage: Stage) -> None:
+    pairs = view(sql="SELECT a.id FROM parsed a JOIN parsed b ON a.id = b.id", name="pairs")
+    status = run(stage, view(HAS_ID | {"onViolation": "drop"}), pairs, read="pairs")
+    assert counts(status) == {"parsed.has_id": (3, 3)}
+    assert [row["id"] for row in stage.rows("out")] == [1, 4, 6]
+
+
+def test_several_sinks_and_a_merge_count_once(stage: Stage) -> None:
+    one = {"name": "one", "delta": {"path": str(stage.folder / "one")}}
+    two = {"name": "two", "delta": {"path": str(stage.folder / "two"), "merge": {"keys": ["word"]}}}
+    distinct = view(HAS_ID | {"onViolation": "drop"})
+    status = run(stage, distinct, to=[one, two])
+    assert counts(status) == {"parsed.has_id": (3, 3)}
+    assert [row["id"] for row in stage.rows("one")] == [row["id"] for row in stage.rows("two")] == [1, 4, 6]
+    status = run(stage, distinct, to=[two], checkpoint={"id": "merge"})
+    assert counts(status) == {"parsed.has_id": (3, 3)}
+
+
+def test_what_is_no_predicate_is_refused_at_the_start(stage: Stage) -> None:
+    for expect in ("count(*) > 1", "id + 1", "nothing > 1", "id >"):
+        with pytest.raises(SpecInvalid):
+            run(stage, view({"name": "odd", "expect": expect}))

@@ -1,0 +1,109 @@
+"""Listeners of the user's own, and Spark's metrics of each query."""
+
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from harness.turning import Stage
+from harness.waiting import within
+from mainstem.errors import NotReady
+from mainstem.run.progress import State
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+
+pytestmark = pytest.mark.S38
+
+
+class Heard(StreamingQueryListener):
+    """Writes down what it hears."""
+
+    events: ClassVar[list[tuple[str, Any]]] = []
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        self.events.append(("started", event.name))
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        self.events.append(("progress", (event.progress.name, event.progress.numInputRows)))
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        self.events.append(("idle", event.id))
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        self.events.append(("terminated", event.exception))
+
+
+class Broken(Heard):
+    """Fails whenever it is told something, and takes its time to do so."""
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        time.sleep(0.2)
+        raise ValueError(event.name)
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        raise SystemError(event.progress.name)
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        raise KeyError(event.exception)
+
+
+class NoListener:
+    """Not what it is said to be."""
+
+
+@pytest.fixture
+def stage(spark: SparkSession, tmp_path: Path) -> Stage:
+    Heard.events.clear()
+    return Stage(spark.newSession(), tmp_path)
+
+
+def test_a_listener_hears_of_every_query_and_a_broken_one_hurts_none(stage: Stage) -> None:
+    stage.put("lines", "a", "b")
+    queries = [
+        stage.query("lines", "one", trigger={"availableNow": True}),
+        stage.query("lines", "two", trigger={"availableNow": True}),
+    ]
+    names = [f"{__name__}:Broken", f"{__name__}:Heard"]
+    with stage.running(sources=[stage.files("lines")], queries=queries, listeners=names) as run:
+        run.to_the_end()
+        assert set(run.states().values()) == {State.COMPLETED}
+    assert [event for event in Heard.events if event[0] == "started"] == [
+        ("started", "to-one"),
+        ("started", "to-two"),
+    ]
+    told = [event[1] for event in Heard.events if event[0] == "progress" and event[1][1]]
+    assert sorted(told) == [("to-one", 2), ("to-two", 2)]
+    assert Heard.events.count(("terminated", None)) == 2
+
+
+@pytest.mark.parametrize("name", ["no.such:Thing", f"{__name__}:Missing", f"{__name__}:NoListener"])
+def test_a_listener_that_cannot_be_made_is_told_at_the_start(stage: Stage, name: str) -> None:
+    stage.put("lines", "a")
+    with (
+        pytest.raises(NotReady, match="the listener ") as error,
+        stage.running(
+            sources=[stage.files("lines")], queries=[stage.query("lines", "one")], listeners=[name]
+        ),
+    ):
+        pass
+    assert error.value.reason == "ListenerNotFound"
+
+
+def test_sparks_own_metrics_have_each_query(stage: Stage) -> None:
+    """As its sinks get them, Prometheus' among them: rates, latency, state, watermark."""
+    stage.put("lines", "a")
+    system: Any = stage.spark._jvm.org.apache.spark.SparkEnv.get().metricsSystem()
+    with stage.running(sources=[stage.files("lines")], queries=[stage.query("lines", "one")]) as run:
+        run.until(lambda: run["to-one"].batches == 1)
+        found = within(10, "a source of metrics", lambda: system.getSourcesByName("spark.streaming.to-one"))
+        names = set(found.apply(0).metricRegistry().getGauges().keySet())
+    paths = [handler.getContextPath() for handler in system.getServletHandlers()]
+    assert {"/metrics/json", "/metrics/prometheus"} <= set(paths)
+    assert {"inputRate-total", "processingRate-total", "latency", "states-rowsTotal"} <= names

@@ -1,0 +1,75 @@
+"""What is counted of rows: over batches and restarts, in lines, on the resource, for Prometheus."""
+
+from dataclasses import replace
+from typing import Any
+
+from mainstem.run import statuses
+from mainstem.run.metrics import Metrics
+from mainstem.run.progress import ExpectationStatus, QueryStatus, SourceStatus, State, as_json, updated
+from mainstem.run.watch import Watch
+from mainstem.spec.status import Status
+
+
+def batch(number: int, **observed: Any) -> dict[str, Any]:
+    metrics = {f"mainstem-expectations.{view}": counts for view, counts in observed.items()}
+    return {
+        "batchId": number,
+        "numInputRows": 5,
+        "durationMs": {"addBatch": 1},
+        "sources": [{}],
+        "observedMetrics": metrics,
+    }
+
+
+def test_expectations_are_summed_over_batches_and_restarts() -> None:
+    status = QueryStatus("copy")
+    status = updated(status, batch(0, v={"mainstem-rows": 5, "has_id": 2, "has_name": 0}), ["lines"])
+    status = replace(status, state=State.RESTARTING)
+    status = updated(status, batch(1, v={"mainstem-rows": 3, "has_id": 3, "has_name": None}), ["lines"])
+    status = updated(status, batch(2, w={"mainstem-rows": 1, "has_id": 0}), ["lines"])
+    assert status.expectations == (
+        ExpectationStatus("v", "has_id", passed=3, violated=5),
+        ExpectationStatus("v", "has_name", passed=8, violated=0),
+        ExpectationStatus("w", "has_id", passed=1, violated=0),
+    )
+    assert status.violated == 5
+    assert as_json(status)["expectations"][0] == {"view": "v", "name": "has_id", "passed": 3, "violated": 5}
+
+
+def test_the_resource_has_the_worst_expectations_and_since_when_they_are_counted() -> None:
+    many = tuple(ExpectationStatus("v", f"e{number}", 1, number % 3) for number in range(100))
+    status = QueryStatus(
+        "copy", counted_since="2026-01-01T00:00:00Z", expectations=many, last_progress_time="t"
+    )
+    part = statuses.part([status], None, attempt=1, time="2026-01-01T00:00:10Z")
+    shown = part["queries"][0]["expectations"]
+    assert len(shown) == 64
+    assert [one["violated"] for one in shown] == sorted((one["violated"] for one in shown), reverse=True)
+    assert shown[0]["violated"] == 2
+    assert part["reported"]["since"] == "2026-01-01T00:00:00Z"
+    del part["queries"][0]["lastProgressTime"]
+    assert Status.model_validate(part).queries
+
+
+def test_expectations_that_are_fulfilled_go_first_where_room_is_short() -> None:
+    many = tuple(ExpectationStatus("v" * 63, f"e{number}" * 9, 1, int(number == 7)) for number in range(60))
+    queries = [QueryStatus(f"q{number}", expectations=many) for number in range(64)]
+    part = statuses.part(queries, None, attempt=1, time="2026-01-01T00:00:10Z")
+    assert statuses.size(part) <= statuses.BUDGET
+    assert [one["name"] for one in part["queries"][63]["expectations"]] == ["e7" * 9]
+
+
+def test_prometheus_counts_them() -> None:
+    status = QueryStatus(
+        "copy",
+        sources=(SourceStatus("lines", lost=4),),
+        expectations=(ExpectationStatus("v", "has_id", 3, 5),),
+    )
+    samples = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in Metrics("p", 1, Watch([status])).collect()
+        for sample in family.samples
+    }
+    assert samples["mainstem_expectation_passed_rows_total", "copy", "has_id", "p", "v"] == 3
+    assert samples["mainstem_expectation_violated_rows_total", "copy", "has_id", "p", "v"] == 5
+    assert samples["mainstem_source_lost_offsets_total", "copy", "lines", "p"] == 4
