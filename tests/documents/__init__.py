@@ -84,6 +84,8 @@ INVALID: Final = [
     Edit("decode-formats", "sources/1/decode/csv/schemaFile", DROP, "NotExactlyOne", f"{_ONE_OF} schema, schemaFile"),
     Edit("files-decoded", "sources/0/decode", {"avro": {"schemaFile": "/x.avsc"}}, "DecodeNotAllowed", "Avro records are bytes"),
     Edit("kafka-to-kafka", "queries/0/trigger", {}, "NotExactlyOne", f"{_ONE_OF} processingTime, availableNow"),
+    Edit("low-latency", "queries/0/outputMode", "append", "TriggerNotForOutputMode", "realTime writes in update mode only"),
+    Edit("low-latency", "queries/2/trigger", {"availableNow": True}, "AsyncProgressNotAllowed", "asyncProgressTracking is for the default trigger"),
     Edit("smallest", "sources/0/rate/rows", 5, "UnknownField", 'unknown field "spec.sources[0].rate.rows"'),
     Edit("smallest", "checkpoints", DROP, "MissingField", "spec.checkpoints: Required value"),
     Edit("kafka-to-kafka", "queries/0/to/0/kafka/topic", DROP, "NotExactlyOne", f"{_ONE_OF} topic, topicColumn"),

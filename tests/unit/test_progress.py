@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.run.progress import QueryStatus, SourceStatus, State, as_json, updated, waiting
+from mainstem.run.progress import QueryStatus, SourceStatus, State, as_json, told, updated, waiting
 
 
 KAFKA: dict[str, Any] = {
@@ -250,3 +250,20 @@ def test_a_query_that_waits_for_data_runs(state: State) -> None:
         assert (status.state, status.reason) == (State.RUNNING, None)
     else:
         assert (status.state, status.reason) == (state, "Before")
+
+
+@pytest.mark.parametrize(
+    ("message", "state", "batch"),
+    [
+        ("Initializing sources", State.STARTING, None),
+        ("Running", State.RUNNING, None),
+        ("Processing new data", State.RUNNING, None),
+        ("Committing epoch 12", State.RUNNING, 12),
+    ],
+)
+def test_a_query_without_progress_is_known_by_what_spark_says(
+    message: str, state: State, batch: int | None
+) -> None:
+    status = told(QueryStatus("continuous"), message)
+    assert (status.state, status.batch) == (state, batch)
+    assert told(QueryStatus("done", state=State.DRAINED), message).state is State.DRAINED

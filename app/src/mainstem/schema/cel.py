@@ -191,6 +191,16 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
     ),
     Query: (
         Rule(
+            "!has(self.trigger) || !has(self.trigger.realTime) || self.outputMode == 'update'",
+            "realTime writes in update mode only; use outputMode: update",
+            ".outputMode",
+        ),
+        Rule(
+            "!has(self.asyncProgressTracking) || !has(self.trigger) || has(self.trigger.processingTime)",
+            "asyncProgressTracking is for the default trigger and processingTime",
+            ".asyncProgressTracking",
+        ),
+        Rule(
             "self.outputMode != 'update' || self.to.all(t, !has(t.jdbc) || has(t.jdbc.upsert))",
             "rows that changed replace those of their keys; give the JDBC sink upsert: {keys: [...]}",
             ".outputMode",

@@ -1,0 +1,59 @@
+"""Cores that are held for ever, against those that there are."""
+
+import pytest
+from documents import VALID
+from mainstem.errors import NotReady
+from mainstem.run.slots import cores, held, judge, resident
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+
+
+pytestmark = pytest.mark.S34
+
+
+def graph() -> Graph:
+    [document] = read_text(VALID["low-latency"])
+    return Graph(document.pipeline)
+
+
+@pytest.mark.parametrize(
+    ("conf", "expected"),
+    [
+        ({"spark.master": "local[3, 4]"}, 3),
+        ({"spark.master": "k8s://x", "spark.executor.instances": "2", "spark.executor.cores": "4"}, 8),
+        ({"spark.master": "k8s://x", "spark.executor.instances": "2"}, 2),
+        (
+            {
+                "spark.master": "k8s://x",
+                "spark.executor.instances": "1",
+                "spark.dynamicAllocation.enabled": "true",
+                "spark.dynamicAllocation.maxExecutors": "5",
+            },
+            5,
+        ),
+    ],
+)
+def test_cores_are_those_of_all_executors_or_of_the_driver(conf: dict[str, str], expected: int) -> None:
+    assert cores(conf) == expected
+
+
+def test_queries_whose_tasks_never_end_hold_a_core_for_each_partition() -> None:
+    found = graph()
+    names = [query.name for query in resident(found.spec.queries)]
+    assert names == ["at-once", "row-by-row"]
+    assert held(found, found.spec.queries[0], lambda source: 3) == 3
+    [first, *_] = resident(found.spec.queries)
+    assert resident([first.model_copy(update={"suspend": True})]) == []
+
+
+@pytest.mark.parametrize(("others", "there", "enough"), [(False, 5, True), (True, 5, False), (True, 6, True)])
+def test_the_other_queries_want_a_core_too(others: bool, there: int, enough: bool) -> None:
+    needed = {"at-once": 3, "row-by-row": 2}
+    if enough:
+        judge(needed, others=others, there=there)
+        return
+    with pytest.raises(NotReady) as missing:
+        judge(needed, others=others, there=there)
+    assert missing.value.reason == "CoresMissing"
+    assert "6 cores are needed and there are 5" in str(missing.value)
+    assert "(at-once 3, row-by-row 2), and one for the other queries" in str(missing.value)
