@@ -52,7 +52,7 @@ def test_state_without_a_watermark_is_warned_of() -> None:
         "      watermark: {column: time_hour, delay: 1 day}\n", ""
     )
     [query] = meaning(pipeline(written), "carrier-days")["queries"]
-    assert query["state"]["warnings"] == ["nothing has a watermark, so the state grows for ever"]
+    assert query["state"]["warnings"] == ["carrier_days keeps its state for ever: no event time bounds it"]
     [query] = meaning(pipeline(VALID["complete"]), "all")["queries"]
     assert query["state"]["warnings"] == ["complete mode keeps the whole result, for ever"]
 
