@@ -47,7 +47,9 @@ def fail_once(batch: DataFrame, number: int, flag: str) -> None:
 
 
 def die_once(batch: DataFrame, number: int, flag: str) -> None:
-    """End driver and JVM by SIGKILL while a file is there, which goes first."""
-    if Path(flag).exists():
+    """End JVM and driver by SIGKILL in the second batch while a file is there, which goes first."""
+    if number == 1 and Path(flag).exists():
         Path(flag).unlink()
-        os.killpg(os.getpgid(0), signal.SIGKILL)
+        jvm: Any = batch.sparkSession._jvm
+        os.kill(jvm.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)

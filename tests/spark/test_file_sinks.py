@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 from harness import sparks
 from mainstem.errors import NotReady, SpecInvalid
+from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 
@@ -100,3 +101,12 @@ def test_lines_of_text_are_one_column_of_strings(spark: SparkSession, tmp_path: 
     with pytest.raises(SpecInvalid) as refused:
         sparks.run(spark, spec(tmp_path, "text", {}, sql))
     assert [problem.reason for problem in refused.value.problems] == ["TextNeedsOneColumn"]
+
+
+def test_without_the_check_spark_refuses_lines_of_two_columns_once_the_query_runs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = spark.readStream.format("rate").load()
+    stream = frame.writeStream.format("text").option("checkpointLocation", f"{tmp_path}/c")
+    with pytest.raises((StreamingQueryException, AnalysisException), match="single column"):
+        stream.trigger(availableNow=True).start(f"{tmp_path}/out").awaitTermination()

@@ -24,7 +24,14 @@ def run(spark: SparkSession, tmp_path: Path) -> Run:
     (tmp_path / "in").mkdir()
     count = 0
 
-    def once(rows: Rows, sinks: Rows, sql: str = "SELECT * FROM lines", mode: str = "append") -> SparkSession:
+    def once(
+        rows: Rows,
+        sinks: Rows,
+        sql: str = "SELECT * FROM lines",
+        mode: str = "append",
+        *,
+        checked: bool = True,
+    ) -> SparkSession:
         nonlocal count
         count += 1
         if rows:
@@ -37,7 +44,7 @@ def run(spark: SparkSession, tmp_path: Path) -> Run:
             "queries": [query],
             "checkpoints": {"location": f"{tmp_path}/checkpoints"},
         }
-        return sparks.run(spark, spec)
+        return sparks.run(spark, spec, checked=checked)
 
     return once
 
@@ -150,3 +157,21 @@ def test_complete_replaces_the_table_and_the_view_in_memory(run: Run, tmp_path: 
     rows: Rows = [{"k": "a", "n": 2}, {"k": None, "n": 1}]
     assert delta(tmp_path / "table") == ordered(rows)
     assert ordered([row.asDict() for row in session.table("kept").collect()]) == ordered(rows)
+
+
+def test_without_the_rule_a_table_named_twice_would_lose_the_second_sink_s_rows(
+    run: Run, tmp_path: Path
+) -> None:
+    """Why `FolderShared` refuses it: a table knows its batches by the query's id."""
+    twice: Rows = [{"name": name, "delta": {"path": f"{tmp_path}/table"}} for name in "ab"]
+    run(A, twice, checked=False)
+    assert delta(tmp_path / "table") == ordered(A)
+
+
+def test_without_the_rule_a_merge_would_not_replace_in_complete_mode(run: Run, tmp_path: Path) -> None:
+    """Why `OutputModeNotAllowed` refuses it: a group that is gone would stay."""
+    to: Rows = [{"name": "a", "delta": {"path": f"{tmp_path}/a", "merge": {"keys": ["n"]}}}]
+    sql = "SELECT count(*) AS n FROM lines"
+    run(A, to, sql, "complete", checked=False)
+    run(B, to, sql, "complete", checked=False)
+    assert delta(tmp_path / "a") == [{"n": 2}, {"n": 3}]

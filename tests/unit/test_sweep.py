@@ -136,3 +136,25 @@ def test_never_a_logged_a_foreign_or_an_old_file(
         stem = PurePosixPath(path).name
         assert stem.startswith("part-")
         assert stem.endswith(".parquet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("orc", f"part-00000-{UUID}-c000.snappy.orc"),
+        ("orc", f"part-00000-{UUID}.c000.zlib.orc"),
+        ("csv", f"part-00000-{UUID}-c000.csv"),
+        ("csv", f"shop=a/part-00000-{UUID}.c000.csv.gz"),
+        ("json", f"part-00000-{UUID}-c000.json"),
+        ("json", f"part-00000-{UUID}-c000.json.bz2"),
+        ("text", f"part-00000-{UUID}-c000.txt"),
+        ("text", f"part-00000-{UUID}-c000.txt.deflate"),
+    ],
+)
+def test_each_format_has_its_endings(kind: str, name: str) -> None:
+    path = f"file:/data/out/{name}"
+    assert unlogged([new(path)], [], SINCE, "file:/data/out", kind) == [path]
+    for other in {"parquet", "orc", "csv", "json", "text"} - {kind}:
+        assert unlogged([new(path)], [], SINCE, "file:/data/out", other) == []
+    for ending in (".crc", ".tmp"):
+        assert unlogged([new(f"{path}{ending}")], [], SINCE, "file:/data/out", kind) == []
