@@ -81,9 +81,9 @@ def test_bare_keys_and_values_go_to_the_topic_of_their_row_with_headers(pipe: Pi
     pipe.run(rows, sink, "SELECT *, if(id % 2 = 0, 's27-even', 's27-odd') AS topic FROM lines")
     [odd], [even] = read(kafka, "s27-odd"), read(kafka, "s27-even")
     assert (odd.key, odd.value) == (b"1", b"\x00\xff")
-    assert list(odd.headers) == [("name", b"a"), ("id", b"1")]
+    assert list(odd.headers) == [("id", b"1"), ("name", b"a")]
     assert (even.key, even.value) == (b"2", None)
-    assert list(even.headers) == [("name", None), ("id", b"2")]
+    assert list(even.headers) == [("id", b"2"), ("name", None)]
 
 
 @pytest.mark.parametrize(

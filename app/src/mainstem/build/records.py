@@ -37,7 +37,7 @@ def _bare(frame: DataFrame, name: str) -> Column:
 def _headers(frame: DataFrame, headers: dict[str, str]) -> Column:
     pairs = [
         F.struct(F.lit(header).alias("key"), _bare(frame, column).cast("binary").alias("value"))
-        for header, column in headers.items()
+        for header, column in sorted(headers.items())  # the API server keeps no order of a map
     ]
     return F.array(*pairs)
 
