@@ -71,7 +71,7 @@ def _all(reason: str) -> dict[str, str]:
 
 
 def _outer(reason: str = "") -> dict[str, str]:
-    return {"append": reason, "update": reason or "OutputModeNotAllowed"}
+    return {"append": reason, "update": "OutputModeNotAllowed"}
 
 
 _HOURS: Final = "SELECT window(ts, '1 hour') AS w, k, count(*) AS n FROM a GROUP BY 1, 2"
