@@ -11,7 +11,7 @@ from mainstem.build.sinks import Connections
 from mainstem.build.views import Builder
 from mainstem.errors import SpecInvalid
 from mainstem.spec.graph import Graph
-from mainstem.spec.queries import Query
+from mainstem.spec.queries import STATE_STORES, Query
 
 
 def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter:
@@ -26,6 +26,7 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
         Py4JJavaError: a database refuses a sink.
     """
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
+    session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES[query.state.provider])
     frame = Builder(session, graph).relation(query.from_)
     if found := misfits(graph, query, frame):
         raise SpecInvalid(found)

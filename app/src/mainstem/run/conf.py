@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from mainstem.spec.connections import CREDENTIALS, S3Connection
 from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.queries import STATE_STORES
 
 
 ABORTABLE: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
@@ -84,7 +85,7 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.streaming.offsetLog.formatVersion": "2",
         # With offset log v2 this check ends a stateless query with None.get when a batch is pending (Spark 4.2.0).
         "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
-        "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.streaming.stateStore.providerClass": STATE_STORES["rocksdb"],
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         # A second start on a running checkpoint is an error of ours, never a silent stop of the first.
         "spark.sql.streaming.stopActiveRunOnRestart": "false",

@@ -53,6 +53,15 @@ class Folder:
             status = found.next()
             yield FileInfo(str(status.getPath().toString()), int(status.getModificationTime()))
 
+    def text(self) -> str:
+        """What stands in the file, as UTF-8."""
+        stream = self._system.open(self._path)
+        try:
+            jvm: Any = self._session._jvm  # noqa: SLF001
+            return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
     def delete(self) -> None:
         """Remove the file."""
         self._system.delete(self._path, False)

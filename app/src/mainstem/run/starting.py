@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem import logs
 from mainstem.build import query as build
 from mainstem.errors import NotReady, Problem, SpecInvalid
-from mainstem.run import slots, sweep
+from mainstem.run import pinned, slots, sweep
 from mainstem.run.failures import classify
 from mainstem.run.running import Run
 from mainstem.spec.graph import Graph
@@ -33,12 +33,13 @@ class Starter:
         """Make checkpoint and folders fit, and see that there are cores for tasks that never end.
 
         Raises:
-            NotReady: a sink's folder is another's, or cores are missing.
+            NotReady: a sink's folder is another's, the state is kept otherwise, or cores are missing.
         """
         if run.resident:
             slots.enough(run.session, self._graph)
         checkpoint = build.checkpoint(self._graph, run.query)
         sweep.clear_stillborn(run.session, checkpoint)
+        pinned.refuse_change(run.session, checkpoint, run.query.state)
         for sink in run.query.to:
             if sink.files is None:
                 continue

@@ -12,6 +12,14 @@ from mainstem.spec.triggers import AsyncProgressTracking, Trigger
 MAX_SINKS: Final = 8
 
 
+_STATE: Final = "org.apache.spark.sql.execution.streaming.state"
+STATE_STORES: Final = {
+    "rocksdb": f"{_STATE}.RocksDBStateStoreProvider",
+    "hdfs": f"{_STATE}.HDFSBackedStateStoreProvider",
+}
+"""Where state is kept -> Spark's class for it."""
+
+
 class Pool(Model):
     """The query's share of the executors' cores, in Spark's FAIR scheduler."""
 
@@ -26,6 +34,8 @@ class State(Model):
 
     partitions: Annotated[int, Field(ge=1, le=10_000)] = 8
     """Partitions of every shuffle and state store of the query."""
+    provider: Literal["rocksdb", "hdfs"] = "rocksdb"
+    """`rocksdb` keeps state on local disk and writes what changed; `hdfs` keeps all of it on the Java heap."""
 
 
 class Checkpoint(Model):

@@ -136,7 +136,7 @@ OWNED_CONF: Final = {
     "spark.sql.streaming.checkpointLocation": "checkpoints.location",
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "",
     "spark.sql.streaming.offsetLog.formatVersion": "",
-    "spark.sql.streaming.stateStore.providerClass": "",
+    "spark.sql.streaming.stateStore.providerClass": "queries[].state.provider",
     "spark.sql.streaming.stopActiveRunOnRestart": "",
 }
 OWNED_PREFIXES: Final = {

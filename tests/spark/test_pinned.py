@@ -1,0 +1,64 @@
+"""What a checkpoint fixes: without the guard Spark loses rows, or goes on otherwise than the document says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.eventtime import Streams
+from mainstem.errors import NotReady
+from mainstem.run import pinned
+from mainstem.spec.queries import State
+from pyspark.sql import SparkSession
+
+
+pytestmark = [pytest.mark.S37, pytest.mark.S39]
+
+KEYS = "xyzuwp"
+ROWS = ", ".join(f"{key} 0:01" for key in KEYS)
+
+
+@pytest.fixture
+def streams(spark: SparkSession, tmp_path: Path) -> Streams:
+    streams = Streams(spark, tmp_path)
+    streams.stream("a", None, ROWS)
+    return streams
+
+
+def run(streams: Streams, **state: Any) -> list[str]:
+    """Count by key, on a checkpoint that begins with three partitions."""
+    query = {"name": "q", "from": "c", "outputMode": "complete", "state": {"partitions": 3} | state}
+    return streams.run(query, views={"c": "SELECT k, count(*) AS n FROM a GROUP BY k"})["q"].rows
+
+
+def refusal(spark: SparkSession, folder: Path, state: State) -> str:
+    with pytest.raises(NotReady) as refused:
+        pinned.refuse_change(spark, str(folder / "checkpoints" / "q" / "1"), state)
+    assert refused.value.reason == "StatePinned"
+    return str(refused.value)
+
+
+def test_other_partitions_are_refused_for_spark_would_lose_rows(
+    spark: SparkSession, tmp_path: Path, streams: Streams
+) -> None:
+    assert run(streams) == sorted(f"{key} 1" for key in KEYS)
+    pinned.refuse_change(spark, str(tmp_path / "checkpoints" / "q" / "1"), State(partitions=3))
+    assert "state.partitions is fixed at 3" in refusal(spark, tmp_path, State(partitions=1))
+    streams.put("a", ROWS)
+    assert run(streams, partitions=1) != sorted(f"{key} 2" for key in KEYS)
+
+
+def test_the_store_stays_what_it_was(spark: SparkSession, tmp_path: Path, streams: Streams) -> None:
+    run(streams, provider="hdfs")
+    streams.put("a", ROWS)
+    assert run(streams) == sorted(f"{key} 2" for key in KEYS)
+    state = tmp_path / "checkpoints" / "q" / "1" / "state"
+    assert list(state.rglob("*.delta"))
+    assert not [*state.rglob("*.zip"), *state.rglob("*.changelog")]
+    assert "state.provider is fixed at hdfs" in refusal(spark, tmp_path, State(partitions=3))
+    pinned.refuse_change(spark, str(state.parent), State(partitions=3, provider="hdfs"))
+
+
+def test_without_state_nothing_is_fixed(spark: SparkSession, tmp_path: Path, streams: Streams) -> None:
+    streams.run({"name": "q", "from": "a"}, views={})
+    pinned.refuse_change(spark, str(tmp_path / "checkpoints" / "q" / "1"), State(partitions=5))
+    pinned.refuse_change(spark, str(tmp_path / "never" / "1"), State(partitions=5))

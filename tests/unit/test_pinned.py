@@ -1,0 +1,26 @@
+"""What a checkpoint has fixed, beside the document."""
+
+import json
+
+import pytest
+from mainstem.run.pinned import PROVIDER, differences
+from mainstem.spec.queries import STATE_STORES, State
+
+
+@pytest.mark.parametrize(
+    ("partitions", "conf", "told"),
+    [
+        ([8], {PROVIDER: STATE_STORES["rocksdb"]}, []),
+        ([2], {PROVIDER: STATE_STORES["rocksdb"]}, ["state.partitions is fixed at 2"]),
+        ([8, 8], {PROVIDER: STATE_STORES["hdfs"]}, ["state.provider is fixed at hdfs"]),
+        ([], {PROVIDER: "com.acme.Store"}, ["state.provider is fixed at com.acme.Store"]),
+        ([3], {}, ["state.partitions is fixed at 3"]),
+        ([], None, []),
+    ],
+)
+def test_what_is_fixed_otherwise(partitions: list[int], conf: dict[str, str] | None, told: list[str]) -> None:
+    entry = "\n".join(["v2", json.dumps({"batchWatermarkMs": 0, "conf": conf}), 'a:{"logOffset":0}'])
+    stores = [{"storeName": "default", "numPartitions": number} for number in partitions]
+    operator = "v1\n" + json.dumps({"operatorInfo": {"operatorId": 0}, "stateStoreInfo": stores})
+    assert differences([operator], entry, State()) == told
+    assert differences([], "", State()) == []
