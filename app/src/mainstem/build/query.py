@@ -6,6 +6,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import kafka
 from mainstem.build.batches import writer
+from mainstem.build.batchquery import Batch
 from mainstem.build.fit import misfits
 from mainstem.build.sinks import Connections
 from mainstem.build.views import Builder
@@ -14,8 +15,8 @@ from mainstem.spec.graph import Graph
 from mainstem.spec.queries import STATE_STORES, Query
 
 
-def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter:
-    """The query's writer, with its DataFrames built anew in the given session.
+def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter | Batch:
+    """The query's writer, with its DataFrames built anew in the given session; a `Batch` where nothing streams.
 
     Built anew for every start, because file listings and Delta schemas are frozen in a DataFrame.
 
@@ -32,6 +33,8 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
         raise SpecInvalid(found)
     databases = {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
     connections = Connections(kafka.connections(graph, session), databases)
+    if not frame.isStreaming:
+        return Batch(frame, query, connections)
     return writer(frame, query, checkpoint(graph, query), connections)
 
 

@@ -54,7 +54,7 @@ class Builder:
         if source := self._graph.dead_letters.get(name):
             return sources.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
-        occurrence = next_name(self._counts, name) if source.streaming else name
+        occurrence = name if source.static else next_name(self._counts, name)
         return sources.relation(self._reader, self._session, source, occurrence)
 
     def _judged(self, rows: DataFrame, view: View) -> DataFrame:

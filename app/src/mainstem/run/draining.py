@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql.streaming import StreamingQuery
 
 from mainstem import logs
-from mainstem.run.drain import Outcome, drain
+from mainstem.run.drain import Outcome
 from mainstem.run.failures import classify
+from mainstem.run.handles import Handle
 from mainstem.run.running import Run
 
 
@@ -28,7 +28,7 @@ def drained(
     threads = [
         threading.Thread(
             target=_one,
-            args=(run, run.handle, deadline, hurry, outcomes),
+            args=(run.query.name, run.handle, deadline, hurry, outcomes),
             name=f"drain-{run.query.name}",
         )
         for run in runs
@@ -44,15 +44,14 @@ def drained(
 
 
 def _one(
-    run: Run,
-    handle: StreamingQuery,
+    name: str,
+    handle: Handle,
     deadline: float,
     hurry: Callable[[], bool],
     outcomes: dict[str, Outcome],
 ) -> None:
-    name = run.query.name
     try:
-        outcomes[name] = drain(handle, deadline, hurry, resident=run.resident)
+        outcomes[name] = handle.drain(deadline, hurry)
     except (PySparkException, Py4JError, ConnectionError) as error:
         logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
         outcomes[name] = Outcome(clean=False, committed=None, pending=None, seconds=0.0)

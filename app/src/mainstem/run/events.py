@@ -30,6 +30,10 @@ class Events:
         self._queue: queue.Queue[Progress] = queue.Queue()
         self.listener = Listener(self._queue, told)
 
+    def put(self, progress: Progress) -> None:
+        """One more event, from any thread."""
+        self._queue.put(progress)
+
     def take(self, runs: Sequence[Run]) -> None:
         """Bring the statuses up to date; waits for nothing."""
         while True:
@@ -53,12 +57,8 @@ class Events:
         return {name: offsets for name, offsets in found.items() if offsets is not None}
 
     def settle(self, runs: Sequence[Run], run: Run) -> None:
-        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread.
-
-        The last progress of an idle query is none that is delivered: only one of a batch is waited for.
-        """
-        last: Any = run.handle._jsq.lastProgress() if run.handle is not None else None  # noqa: SLF001
-        awaited = last.timestamp() if last is not None and last.durationMs().containsKey("addBatch") else None
+        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread."""
+        awaited = run.handle.last_progress if run.handle is not None else None
         until = time.monotonic() + SETTLE_SECONDS
         self.take(runs)
         while awaited and run.status.last_progress_time != awaited and time.monotonic() < until:

@@ -62,6 +62,10 @@ class Folder:
         finally:
             stream.close()
 
+    def names(self) -> list[str]:
+        """What is directly in the folder, by its own name."""
+        return [str(status.getPath().getName()) for status in self._system.listStatus(self._path)]
+
     def delete(self) -> None:
         """Remove the file."""
         self._system.delete(self._path, False)
@@ -73,3 +77,12 @@ class Folder:
     def touch(self) -> None:
         """Write an empty file, in place of one that is there."""
         self._system.create(self._path, True).close()
+
+
+def newest(log: Folder) -> int | None:
+    """The newest entry of a folder of numbered files; None where there is none."""
+    if not log.exists():
+        return None
+    names = (file.path.rpartition("/")[2].removesuffix(".compact") for file in log.files())
+    numbers = [int(name) for name in names if name.isdigit()]
+    return max(numbers, default=None)

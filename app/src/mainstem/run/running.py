@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
+from mainstem.run.handles import Handle
 from mainstem.run.inputs import Absent
 from mainstem.run.progress import QueryStatus, State, told, waiting
 from mainstem.run.restarts import Restarts
+from mainstem.run.runs import Runs
 from mainstem.spec.queries import Query
 
 
@@ -22,7 +23,8 @@ class Run:
         occurrences: names of the streams in its plan, in the plan's order, each with the source's.
         restarts: what is left of its budget.
         status: what is known of it.
-        handle: Spark's, while it runs.
+        handle: what it is held by, while it runs.
+        runs: of a query that runs once, what was done before.
         due: when it is to be started (monotonic seconds); None where it is not.
         absent: what it waits for before it can start.
         since: since when it waits for that.
@@ -35,7 +37,8 @@ class Run:
     occurrences: dict[str, str]
     restarts: Restarts
     status: QueryStatus
-    handle: StreamingQuery | None = None
+    handle: Handle | None = None
+    runs: Runs | None = None
     due: float | None = None
     absent: Absent | None = None
     since: datetime | None = None
@@ -53,18 +56,14 @@ class Run:
         return self.query.trigger is not None and self.query.trigger.resident
 
     def look(self) -> None:
-        """Whether a running query waits for data; while sources are opened and listed it does not, nor in a batch."""
+        """Whether a running query waits for data."""
         if self.handle is None:
             return
-        status = self.handle.status
         if self.resident:
-            self.status = told(self.status, str(status["message"]))
-        elif status["isDataAvailable"]:
-            self.resting = False
-            self.status = replace(self.status, idle=False)
-        elif str(status["message"]).startswith("Waiting"):
-            self.resting = True
-            self.status = waiting(self.status)
+            self.status = told(self.status, self.handle.message)
+        elif (waits := self.handle.waiting) is not None:
+            self.resting = waits
+            self.status = waiting(self.status) if waits else replace(self.status, idle=False)
 
     def wait_for(self, absent: Absent, now: float) -> None:
         """It waits for a source; what it is and since when stands in its status."""

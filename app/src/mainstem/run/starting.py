@@ -1,35 +1,50 @@
 """A query from the document to a started one: built, its folders made fit, started in its pool."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem import logs
 from mainstem.build import query as build
+from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.run import pinned, slots, sweep
+from mainstem.run.batchrun import BatchRun
 from mainstem.run.failures import classify
+from mainstem.run.handles import Handle, Stream
+from mainstem.run.listener import Progress
 from mainstem.run.running import Run
+from mainstem.run.runs import DONE, PLANNED, Runs
 from mainstem.spec.graph import Graph
+from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.queries import Query
 
 
-class Starter:
-    """Starts queries of one document; what goes wrong is raised as Spark has it."""
+Built: TypeAlias = DataStreamWriter | Batch
+"""A query that is built: one that streams, or one that runs once."""
 
-    def __init__(self, graph: Graph) -> None:
+
+class Starter:
+    """Starts queries of one document; what goes wrong is raised as Spark has it.
+
+    Args:
+        graph: the document's.
+        told: takes what a query that runs once has done, in the words of Spark's streams.
+    """
+
+    def __init__(self, graph: Graph, told: Callable[[Progress], None] = lambda _: None) -> None:
         self._graph = graph
+        self._told = told
         self._log = logs.get("mainstem")
 
-    def built(self, run: Run) -> DataStreamWriter:
+    def built(self, run: Run) -> Built:
         """The query's writer, its DataFrames built anew."""
         return build.build(run.session, self._graph, run.query)
 
-    def prepare(self, run: Run) -> None:
+    def prepare(self, run: Run, built: Built) -> None:
         """Make checkpoint and folders fit, and see that there are cores for tasks that never end.
 
         Raises:
@@ -37,13 +52,19 @@ class Starter:
         """
         if run.resident:
             slots.enough(run.session, self._graph)
-        checkpoint = build.checkpoint(self._graph, run.query)
-        sweep.clear_stillborn(run.session, checkpoint)
-        pinned.refuse_change(run.session, checkpoint, run.query.state)
+        checkpoint, logs_of_batches = build.checkpoint(self._graph, run.query), ("offsets", "commits")
+        if isinstance(built, Batch):
+            run.runs = Runs(run.session, checkpoint)
+            checkpoint, logs_of_batches = run.runs.path, (PLANNED, DONE)
+        else:
+            sweep.clear_stillborn(run.session, checkpoint)
+            pinned.refuse_change(run.session, checkpoint, run.query.state)
         for sink in run.query.to:
             if sink.files is None:
                 continue
-            if removed := sweep.prepare(run.session, sink.files.path, checkpoint, sink.choice()):
+            if removed := sweep.prepare(
+                run.session, sink.files.path, checkpoint, sink.choice(), logs_of_batches
+            ):
                 self._log.info(
                     "removed files of an unfinished batch",
                     query=run.query.name,
@@ -51,9 +72,14 @@ class Starter:
                     files=len(removed),
                 )
 
-    def started(self, run: Run, writer: DataStreamWriter) -> StreamingQuery:
+    def started(self, run: Run, built: Built) -> Handle:
         """The query, running."""
-        return build.start(run.session, writer, run.query)
+        if not isinstance(built, Batch):
+            return Stream(build.start(run.session, built, run.query), resident=run.resident)
+        if run.runs is None:
+            raise ValueError(f"{run.query.name} was not prepared")
+        run.occurrences = dict(occurrence_names(self._graph, run.query.from_, bounded=True))
+        return BatchRun(run.session, built, run.runs, lambda text: self._told(Progress(text)))
 
     def first(self, query: Query, act: Callable[[], Any]) -> Any:
         """What a step of the first start gives; what goes wrong there ends the run, in the document's terms.

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from mainstem import logs
 from mainstem.build import query as build
@@ -24,6 +23,7 @@ from mainstem.run.drain import Outcome
 from mainstem.run.draining import drained
 from mainstem.run.events import Events
 from mainstem.run.failures import Failure, classify
+from mainstem.run.handles import Handle
 from mainstem.run.inputs import Absent, Inputs, makers, waits
 from mainstem.run.listeners import Listeners
 from mainstem.run.progress import QueryStatus, State
@@ -79,7 +79,7 @@ class Supervisor:
         self._retention = Retention(session, self._graph)
         self._listeners = Listeners(pipeline.spec.listeners)
         self._events = Events(self._retention, self._listeners.tell)
-        self._starter = Starter(self._graph)
+        self._starter = Starter(self._graph, self._events.put)
         self._inputs = Inputs(session, self._graph)
         self._scout = Scout(self._inputs)
         self._log = logs.get("mainstem")
@@ -115,13 +115,13 @@ class Supervisor:
         self._retention.start()
         first = self._starter.first
         runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
-        writers = [first(run.query, partial(self._starter.built, run)) for run in runs]
-        for run in runs:
-            first(run.query, partial(self._starter.prepare, run))
-        for run, writer in zip(runs, writers, strict=True):
+        built = [first(run.query, partial(self._starter.built, run)) for run in runs]
+        for run, one in zip(runs, built, strict=True):
+            first(run.query, partial(self._starter.prepare, run, one))
+        for run, one in zip(runs, built, strict=True):
             if self._stop.asked:
                 return
-            self._started(run, first(run.query, partial(self._starter.started, run, writer)))
+            self._started(run, first(run.query, partial(self._starter.started, run, one)))
 
     def turn(self) -> bool:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""
@@ -131,7 +131,7 @@ class Supervisor:
         self._looked = now if look else self._looked
         self._await_sources(now)
         for run in self._runs:
-            if run.handle is not None and not run.handle.isActive:
+            if run.handle is not None and not run.handle.active:
                 self._ended(run, now)
             elif run.due is not None and now >= run.due and not self._stop.asked:
                 self._changed(self.statuses)  # a start may take its time, and there may be many
@@ -139,7 +139,10 @@ class Supervisor:
             elif look or run.status.state in (State.STARTING, State.RESTARTING):
                 run.look()
         self._changed(self.statuses)
-        return not all(run.over for run in self._runs)
+        over = all(run.over for run in self._runs)
+        if over and not self.failures:
+            self._close()
+        return not over
 
     def idle_seconds(self) -> float:
         """Time since any query last had data, or waited for a restart; a query that waits for its source has none."""
@@ -235,15 +238,21 @@ class Supervisor:
             )
         run.wait_for(absent, now)
 
+    def _close(self) -> None:
+        """All has come to its end: what is started from now on of the queries that run once is another run."""
+        for run in self._runs:
+            if run.runs is not None:
+                run.runs.close()
+
     def _ended(self, run: Run, now: float) -> None:
         self._events.settle(self._runs, run)
-        error: Any = run.handle._jsq.exception() if run.handle is not None else None  # noqa: SLF001
+        failure = run.handle.failure() if run.handle is not None else None
         run.handle = None
-        if error is None or not error.isDefined():
+        if failure is None:
             run.status = replace(run.status, state=State.COMPLETED, reason=None, message=None)
             self._log.info("query completed", query=run.query.name, batch=run.status.batch)
             return
-        self._failed(run, classify(error.get()), now)
+        self._failed(run, failure, now)
 
     def _failed(self, run: Run, failure: Failure, now: float) -> None:
         wait = None if failure.permanent else run.restarts.next(now)
@@ -265,8 +274,9 @@ class Supervisor:
     def _restart(self, run: Run) -> None:
         run.due = None
         try:
-            self._starter.prepare(run)
-            handle = self._starter.started(run, self._starter.built(run))
+            built = self._starter.built(run)
+            self._starter.prepare(run, built)
+            handle = self._starter.started(run, built)
         except SpecInvalid as error:
             problem = error.problems[0]
             self._failed(run, Failure(problem.reason, problem.message, permanent=True), time.monotonic())
@@ -277,22 +287,21 @@ class Supervisor:
         else:
             self._started(run, handle)
 
-    def _started(self, run: Run, handle: StreamingQuery) -> None:
+    def _started(self, run: Run, handle: Handle) -> None:
         now = time.monotonic()
         run.handle, run.busy, run.resting = handle, now, False
         run.restarts.started(now)
         # An idle query may say nothing for long: what is known already is told at once.
-        run.status = replace(run.status, id=str(handle.id), run_id=str(handle.runId))
+        run.status = replace(run.status, id=handle.id, run_id=handle.run_id)
         self._log.info("query started", query=run.query.name, id=handle.id)
 
     def _drained(self, run: Run, outcome: Outcome | None) -> None:
         if outcome is None:
             return
-        error: Any = run.handle._jsq.exception() if run.handle is not None else None  # noqa: SLF001
+        failure = run.handle.failure() if run.handle is not None else None
         run.handle = None
         run.status = replace(run.status, batch=outcome.committed)
-        if error is not None and error.isDefined():
-            failure = classify(error.get())
+        if failure is not None:
             self._failed(run, replace(failure, permanent=True), time.monotonic())
             return
         run.status = replace(run.status, state=State.DRAINED if outcome.clean else State.CUT)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
-from mainstem.run.hadoop import FileInfo, Folder
+from mainstem.run.hadoop import FileInfo, Folder, newest
 
 
 LOG: Final = "_spark_metadata"
@@ -31,7 +31,13 @@ _DATA_FILE: Final = {
 _SKEW_MS: Final = 2_000  # file systems that keep whole seconds
 
 
-def prepare(session: SparkSession, folder: str, checkpoint: str, kind: str = "parquet") -> list[str]:
+def prepare(
+    session: SparkSession,
+    folder: str,
+    checkpoint: str,
+    kind: str = "parquet",
+    logs: tuple[str, str] = ("offsets", "commits"),
+) -> list[str]:
     """Make a folder of files fit for its query to start, and return the files that were removed.
 
     Args:
@@ -39,17 +45,18 @@ def prepare(session: SparkSession, folder: str, checkpoint: str, kind: str = "pa
         folder: what the sink writes.
         checkpoint: the query's.
         kind: the format of the files.
+        logs: folders below the checkpoint that count what was planned, and what is over.
 
     Raises:
         NotReady: `SinkFolderTaken`: the checkpoint is fresh and the folder holds data, or the folder's log is ahead of
             the checkpoint. Spark would take the batches for written already and lose them without a word.
     """
-    target, offsets = Folder(session, folder), Folder(session, checkpoint) / "offsets"
-    planned = _newest(offsets)
+    target, offsets = Folder(session, folder), Folder(session, checkpoint) / logs[0]
+    planned = newest(offsets)
     if not target.exists():
         return []
     _refuse_foreign(target, folder, planned, kind)
-    if planned is None or _newest(Folder(session, checkpoint) / "commits") == planned:
+    if planned is None or newest(Folder(session, checkpoint) / logs[1]) == planned:
         return []
     since = (offsets / str(planned)).modified() - _SKEW_MS
     leftovers = unlogged(target.files(), _logged(session, target), since, target.qualified(), kind)
@@ -65,7 +72,7 @@ def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
     (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY). Without a numbered entry there was no batch, so nothing is lost.
     """
     offsets = Folder(session, checkpoint) / "offsets"
-    if not offsets.exists() or _newest(offsets) is not None:
+    if not offsets.exists() or newest(offsets) is not None:
         return []
     leftovers = [file.path for file in offsets.files() if file.path.endswith(".tmp")]
     for path in leftovers:
@@ -122,7 +129,7 @@ def _logged(session: SparkSession, target: Folder) -> list[str]:
 
 def _refuse_foreign(target: Folder, folder: str, planned: int | None, kind: str) -> None:
     """Raise where the folder's data is not of this checkpoint: its log is ahead, or there is no batch yet and data."""
-    logged = _newest(target / LOG)
+    logged = newest(target / LOG)
     if planned is None:
         foreign = logged is not None or any(_is_data(file.path, kind) for file in target.files())
     else:
@@ -139,15 +146,6 @@ def _is_data(path: str, kind: str) -> bool:
     """Whoever has written it, with whatever codec."""
     ending = ".txt" if kind == "text" else f".{kind}"
     return _name(path).endswith(ending) or f"{ending}." in _name(path)
-
-
-def _newest(log: Folder) -> int | None:
-    """The newest batch in `offsets` or `commits` of a checkpoint, or in the log of a sink."""
-    if not log.exists():
-        return None
-    names = (file.path.rpartition("/")[2].removesuffix(".compact") for file in log.files())
-    batches = [int(name) for name in names if name.isdigit()]
-    return max(batches, default=None)
 
 
 def _name(path: str) -> str:

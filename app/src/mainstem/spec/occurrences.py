@@ -9,8 +9,14 @@ from collections import Counter
 from mainstem.spec.graph import Graph
 
 
-def occurrence_names(graph: Graph, relation: str) -> list[tuple[str, str]]:
-    """(occurrence, source or dead-letter relation) for every stream that a relation reads, in plan order."""
+def occurrence_names(graph: Graph, relation: str, *, bounded: bool = False) -> list[tuple[str, str]]:
+    """(occurrence, source or dead-letter relation) for every stream that a relation reads, in plan order.
+
+    Args:
+        graph: the pipeline's.
+        relation: what a query reads.
+        bounded: name the bounded sources too, as for a query that does not stream.
+    """
     counts: Counter[str] = Counter()
     found: list[tuple[str, str]] = []
 
@@ -21,7 +27,7 @@ def occurrence_names(graph: Graph, relation: str) -> list[tuple[str, str]]:
                     walk(below, (*above, name))
             return
         source = graph.sources.get(name) or graph.dead_letters.get(name)
-        if source is not None and source.streaming:
+        if source is not None and (source.streaming or (bounded and source.static is None)):
             found.append((next_name(counts, name), name))
 
     walk(relation, ())

@@ -1,0 +1,38 @@
+"""A query over static and bounded sources alone, written once: all of its rows as one batch of the same writers."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from mainstem.build.batches import batch_writer, in_turn
+from mainstem.build.sinks import Connections
+from mainstem.spec.queries import Query
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A built query that does not stream.
+
+    Attributes:
+        frame: its relation.
+        query: the query.
+        connections: connections by name.
+    """
+
+    frame: DataFrame
+    query: Query
+    connections: Connections
+
+    def write(self, rows: DataFrame, run: int) -> None:
+        """Write the rows of a run to each sink, as the batch of that number.
+
+        `append` and `update` add them, `complete` puts them in place of what a Delta table holds.
+
+        Args:
+            rows: those of `frame`.
+            run: number of the run; the same for every attempt at it.
+        """
+        session = rows.sparkSession
+        in_turn([batch_writer(session, self.query, sink, self.connections) for sink in self.query.to])(
+            rows, run
+        )

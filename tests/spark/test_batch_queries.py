@@ -1,0 +1,238 @@
+"""Queries over static sources: each runs once, ends, and writes the rows of a run once, whatever befalls an attempt."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from mainstem.run.progress import QueryStatus, State
+from mainstem.run.runs import Runs
+from mainstem.run.stop import Stop
+from mainstem.run.supervisor import TURN, Supervisor
+from mainstem.spec.document import read_text
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+
+pytestmark = [pytest.mark.S05, pytest.mark.S15]
+
+VISITS = "zip,n\na,5\nb,1\na,2\n"
+COUNTED = "SELECT zip, sum(CAST(n AS INT)) AS n FROM visits GROUP BY zip"
+
+
+class Bench:
+    """Pipelines over one CSV file, run in the tier's session."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.put(VISITS)
+
+    def put(self, text: str) -> None:
+        """What the file holds from now on."""
+        (self.folder / "visits.csv").write_text(text, encoding="utf-8")
+
+    def supervisor(self, *queries: dict[str, Any], views: dict[str, str] | None = None) -> Supervisor:
+        """The supervisor of a pipeline with these queries."""
+        visits = {
+            "name": "visits",
+            "static": {"csv": {"path": str(self.folder / "visits.csv"), "header": True}},
+        }
+        views = {"counted": COUNTED} | (views or {})
+        spec = {
+            "sources": [visits],
+            "views": [{"name": name, "sql": sql} for name, sql in views.items()],
+            "queries": [{"state": {"partitions": 1}} | query for query in queries],
+            "checkpoints": {"location": str(self.folder / "checkpoints")},
+            "restart": {"maxRetries": 1, "backoff": "1 ms"},
+        }
+        head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "b"}}
+        [document] = read_text(json.dumps(head | {"spec": spec}))
+        return Supervisor(self.spark, document.pipeline, lambda _: None, Stop())
+
+    def run(self, *queries: dict[str, Any], views: dict[str, str] | None = None) -> list[QueryStatus]:
+        """Run to the end, and return how the queries stand."""
+        supervisor = self.supervisor(*queries, views=views)
+        supervisor.start()
+        until = time.monotonic() + 120
+        while supervisor.turn():
+            assert time.monotonic() < until, supervisor.statuses
+            time.sleep(TURN / 4)
+        return supervisor.statuses
+
+    def delta(self, name: str) -> list[tuple[Any, ...]]:
+        """The rows of a Delta table, sorted."""
+        rows = DeltaTable(str(self.folder / name)).to_pyarrow_table().to_pylist()
+        return sorted(tuple(row.values()) for row in rows)
+
+    def query(
+        self, source: str, kind: str, name: str = "copy", mode: str = "append", **more: Any
+    ) -> dict[str, Any]:
+        """A query into a folder called like its sink."""
+        sink = {"name": "out", kind: {"path": str(self.folder / kind)} | more}
+        return {"name": name, "from": source, "outputMode": mode, "to": [sink]}
+
+
+@pytest.fixture
+def bench(spark: SparkSession, tmp_path: Path) -> Bench:
+    return Bench(spark, tmp_path)
+
+
+def test_it_ends_with_exact_rows_and_runs_anew(bench: Bench) -> None:
+    query = bench.query("counted", "delta")
+    [status] = bench.run(query)
+    assert (status.state, status.batch, status.input_rows) == (State.COMPLETED, 0, 3)
+    assert status.id is not None
+    assert bench.delta("delta") == [("a", 7), ("b", 1)]
+    bench.put("zip,n\nc,9\n")
+    [again] = bench.run(query)
+    assert (again.state, again.batch, again.input_rows, again.id) == (State.COMPLETED, 1, 1, status.id)
+    assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
+    assert not (bench.folder / "checkpoints" / "copy" / "1" / "offsets").exists(), "a stream's checkpoint"
+
+
+def test_complete_replaces_what_is_there(bench: Bench) -> None:
+    query = bench.query("sorted", "delta", mode="complete")
+    views = {"sorted": "SELECT * FROM visits ORDER BY zip"}
+    bench.run(query, views=views)
+    bench.put("zip,n\nc,9\n")
+    bench.run(query, views=views)
+    assert bench.delta("delta") == [("c", "9")]
+
+
+def test_update_merges_by_keys(bench: Bench) -> None:
+    query = bench.query("counted", "delta", mode="update", merge={"keys": ["zip"]})
+    bench.run(query)
+    bench.put("zip,n\nb,9\nc,9\n")
+    bench.run(query)
+    assert bench.delta("delta") == [("a", 7), ("b", 9), ("c", 9)]
+
+
+def test_no_rows_are_a_run_too(bench: Bench) -> None:
+    bench.put("zip,n\n")
+    for number in range(2):
+        [status] = bench.run(bench.query("visits", "parquet"))
+        assert (status.state, status.batch, status.input_rows) == (State.COMPLETED, number, 0)
+
+
+class Torn:
+    """Ends attempts between the sink's commit and the record that the run is done, as a kill would."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, attempts: int) -> None:
+        self.left = attempts
+        finish: Callable[[Runs, int], None] = Runs.finish
+
+        def torn(runs: Runs, run: int) -> None:
+            if self.left:
+                self.left -= 1
+                raise Py4JError("killed")
+            finish(runs, run)
+
+        monkeypatch.setattr(Runs, "finish", torn)
+
+
+@pytest.mark.S36
+@pytest.mark.parametrize("kind", ["delta", "merge", "parquet"])
+def test_an_attempt_that_was_written_is_not_written_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    if kind == "merge":
+        query = bench.query("counted", "delta", mode="update", merge={"keys": ["zip"]})
+    else:
+        query = bench.query("visits", kind)
+    Torn(monkeypatch, 1)
+    [status] = bench.run(query)
+    assert (status.state, status.batch, status.restarts) == (State.COMPLETED, 0, 1)
+    Torn(monkeypatch, 2)  # the budget is spent: the whole run fails, and is started again
+    [failed] = bench.run(query)
+    assert failed.state is State.FAILED
+    [status] = bench.run(query)
+    assert (status.state, status.batch) == (State.COMPLETED, 1)
+    if kind == "merge":
+        assert bench.delta("delta") == [("a", 7), ("b", 1)]
+        assert DeltaTable(str(bench.folder / "delta")).version() == 2, "made, and merged into twice"
+    elif kind == "delta":
+        assert bench.delta("delta") == [
+            ("a", "2"),
+            ("a", "2"),
+            ("a", "5"),
+            ("a", "5"),
+            ("b", "1"),
+            ("b", "1"),
+        ]
+        assert DeltaTable(str(bench.folder / "delta")).version() == 1
+    else:
+        assert sorted(parquet(bench)) == ["1", "1", "2", "2", "5", "5"]
+        assert bench.spark.read.parquet(str(bench.folder / "parquet")).count() == 6
+
+
+def parquet(bench: Bench) -> list[str]:
+    """Column `n` of every file in the bare folder."""
+    files = (bench.folder / "parquet").glob("*.parquet")
+    return [value for file in files for value in pq.read_table(file)["n"].to_pylist()]
+
+
+@pytest.mark.S36
+def test_files_of_an_attempt_that_failed_are_removed(bench: Bench) -> None:
+    views = {"late": "SELECT *, assert_true(zip != 'x') AS sound FROM visits"}
+    query = bench.query("late", "parquet")
+    bench.put("zip,n\na,5\nx,1\n")
+    [status] = bench.run(query, views=views)
+    assert status.state is State.FAILED
+    stray = bench.folder / "parquet" / "part-00000-12345678-1234-1234-1234-123456789012-c000.snappy.parquet"
+    stray.parent.mkdir(exist_ok=True)
+    stray.write_bytes(b"PAR1")
+    bench.put(VISITS)
+    bench.run(query, views=views)
+    assert not stray.exists()
+    assert sorted(parquet(bench)) == ["1", "2", "5"]
+
+
+def test_what_is_done_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
+    """A start after a failure goes on with the run: only what was not done is tried again."""
+    views = {"bad": "SELECT *, assert_true(n != '1') AS sound FROM visits"}
+    queries = (bench.query("visits", "delta"), bench.query("bad", "parquet", name="bad"))
+    done, failed = bench.run(*queries, views=views)
+    assert (done.state, failed.state) == (State.COMPLETED, State.FAILED)
+    bench.put("zip,n\nc,9\n")
+    done, other = bench.run(*queries, views=views)
+    assert (done.state, done.batch, done.input_rows) == (State.COMPLETED, 0, 0)
+    assert (other.state, other.batch, other.input_rows) == (State.COMPLETED, 0, 1)
+    assert len(bench.delta("delta")) == 3
+    done, other = bench.run(*queries, views=views)
+    assert (done.batch, other.batch) == (1, 1)
+    assert len(bench.delta("delta")) == 4
+
+
+@pytest.mark.S35
+def test_it_runs_in_its_pool(bench: Bench) -> None:
+    bench.run(bench.query("counted", "delta", name="in-its-pool"))
+    context, jvm = bench.spark.sparkContext, bench.spark._jvm
+    none = context._gateway.new_array(jvm.double, 0)
+    stages = context._jsc.sc().statusStore().stageList(None, False, False, none, None)
+    as_java = jvm.scala.jdk.javaapi.CollectionConverters.asJava
+    pools = {stage.schedulingPool() for stage in as_java(stages)}
+    assert "in-its-pool" in pools
+
+
+@pytest.mark.timeout(300)
+def test_a_drain_waits_and_then_cuts(bench: Bench) -> None:
+    """Cut by the second signal, the run is tried again by the next start."""
+    views = {
+        "slow": "SELECT zip, n, spent FROM (SELECT *, aggregate(sequence(1, 200000000), 0L, (a, x) -> a + x) AS spent FROM visits)"
+    }
+    query = bench.query("slow", "delta")
+    supervisor = bench.supervisor(query, views=views)
+    supervisor.start()
+    supervisor._stop.hurry = supervisor._stop.asked = True
+    assert not supervisor.drain()
+    [status] = supervisor.statuses
+    assert (status.state, status.batch) == (State.CUT, None)
+    views = {"slow": "SELECT zip, n, 0L AS spent FROM visits"}
+    [status] = bench.run(query, views=views)
+    assert (status.state, status.batch) == (State.COMPLETED, 0)
+    assert len(bench.delta("delta")) == 3
