@@ -15,6 +15,7 @@ from harness.apiserver import ControlPlane
 from harness.cluster.base import Cluster
 from harness.cluster.choose import cluster as this_machines_cluster
 from harness.kafka import Broker
+from harness.kafkasecured import SecuredBroker
 from harness.postgres import Postgres
 from harness.s3 import S3Server
 
@@ -40,6 +41,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def kafka() -> Iterator[Broker]:
     """A running Kafka broker."""
     with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def secured_kafka() -> Iterator[SecuredBroker]:
+    """A running Kafka broker that asks who is there."""
+    with SecuredBroker() as broker:
         yield broker
 
 

@@ -75,7 +75,7 @@ class Authority:
         pair.key.write_bytes(
             key.private_bytes(
                 serialization.Encoding.PEM,
-                serialization.PrivateFormat.TraditionalOpenSSL,
+                serialization.PrivateFormat.PKCS8,
                 serialization.NoEncryption(),
             )
         )

@@ -1,9 +1,22 @@
-"""One Spark session for the tests that run their queries within the test's own process."""
+"""One Spark session for the tests that run their queries within the test's own process, and the means to run them."""
 
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 from harness import sparks
+from mainstem.run import preflight, secrets
+from mainstem.run.progress import QueryStatus
+from mainstem.run.stop import Stop
+from mainstem.run.supervisor import Supervisor
+from mainstem.spec.connections import CREDENTIALS
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 
@@ -12,3 +25,60 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of a pipeline; tests that set something take a `newSession()` of it."""
     with sparks.opened(tmp_path_factory.mktemp("spark")) as session:
         yield session
+
+
+@dataclass
+class Pipelines:
+    """Runs documents in the session, with all that `mainstem run` does but for the process.
+
+    Attributes:
+        spark: the session.
+        folder: for checkpoints, and whatever the test puts there.
+    """
+
+    spark: SparkSession
+    folder: Path
+
+    def pipeline(self, spec: dict[str, Any] | str, values: dict[str, str] | None = None) -> StreamingPipeline:
+        """The document of a spec, or of a whole text, checked."""
+        if isinstance(spec, str):
+            [document] = read_text(spec, overrides=values)
+            return document.pipeline
+        head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+        rest = {"checkpoints": {"location": str(self.folder / "checkpoints")}, "restart": {"policy": "Never"}}
+        [document] = read_text(json.dumps(head | {"spec": rest | spec}))
+        return document.pipeline
+
+    def run(
+        self,
+        spec: dict[str, Any] | str,
+        *,
+        values: dict[str, str] | None = None,
+        until: Callable[[list[QueryStatus]], bool] = lambda _: False,
+        within: float = 120,
+    ) -> list[QueryStatus]:
+        """Run to the end, or drain once something holds; how the queries stand then."""
+        pipeline = self.pipeline(spec, values)
+        secrets.write(pipeline, Path(self.spark.conf.get(CREDENTIALS) or ""))
+        preflight.reachable(Graph(pipeline))
+        preflight.present(self.spark, Graph(pipeline))
+        supervisor = Supervisor(self.spark, pipeline, lambda _: None, Stop())
+        try:
+            supervisor.start()
+            self._wait(supervisor, until, within)
+        finally:
+            supervisor.drain()
+        return supervisor.statuses
+
+    def _wait(
+        self, supervisor: Supervisor, until: Callable[[list[QueryStatus]], bool], within: float
+    ) -> None:
+        deadline = time.monotonic() + within
+        while supervisor.turn() and not until(supervisor.statuses):
+            assert time.monotonic() < deadline, supervisor.statuses
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def pipelines(spark: SparkSession, tmp_path: Path) -> Pipelines:
+    return Pipelines(spark, tmp_path)

@@ -32,7 +32,5 @@ class Batch:
             rows: those of `frame`.
             run: number of the run; the same for every attempt at it.
         """
-        session = rows.sparkSession
-        in_turn([batch_writer(session, self.query, sink, self.connections) for sink in self.query.to])(
-            rows, run
-        )
+        writers = [batch_writer(rows, self.query, sink, self.connections) for sink in self.query.to]
+        in_turn(writers)(rows, run)

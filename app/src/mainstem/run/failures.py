@@ -75,6 +75,19 @@ _SIGNS: Final = (
         permanent=True,
     ),
     _sign(
+        r"No offset matched from request of topic-partition (?P<found>\S+)",
+        "NoRecordOfTime",
+        "{found} has no record of the time to start at, or later; "
+        "set startingOffsetsByTimestampStrategy: latest to take what comes",
+        permanent=True,
+    ),
+    _sign(
+        r"SslAuthenticationException|SSLHandshakeException",
+        "KafkaTlsFailed",
+        "Kafka and its client do not trust each other: {root}",
+        permanent=True,
+    ),
+    _sign(
         r"TopicAuthorization|SaslAuthentication|GroupAuthorization",
         "KafkaNotAuthorized",
         "Kafka refuses the credentials",
