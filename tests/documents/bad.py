@@ -272,7 +272,7 @@ BAD: Final = [
         "unknown field, far",
         (("rowsPerSecond: 5", "speed: 5"),),
         (
-            "23:14: spec.sources[2].rate.speed: unknown field 'speed'; known fields are rowsPerSecond [UnknownField]",
+            "23:14: spec.sources[2].rate.speed: unknown field 'speed'; known fields are rowsPerSecond, rampUpTime, numPartitions [UnknownField]",
         ),
     ),
     Bad(
@@ -291,14 +291,14 @@ BAD: Final = [
         "no kind of source",
         (("      rate: {rowsPerSecond: 5}\n", ""),),
         (
-            "22:7: spec.sources[2]: exactly one of kafka, files, delta, rate, static must be given, found none [NotExactlyOne]",
+            "22:7: spec.sources[2]: exactly one of kafka, files, delta, rate, rateMicroBatch, socket, static must be given, found none [NotExactlyOne]",
         ),
     ),
     Bad(
         "kind of source unknown",
         (("rate: {rowsPerSecond: 5}", "jdbc: {}"),),
         (
-            "23:7: spec.sources[2].jdbc: unknown field 'jdbc'; known fields are name, kafka, files, delta, rate, static, decode, watermark [UnknownField]",
+            "23:7: spec.sources[2].jdbc: unknown field 'jdbc'; known fields are name, kafka, files, delta, rate, rateMicroBatch, socket, static, decode, watermark [UnknownField]",
         ),
     ),
     Bad(
@@ -659,6 +659,23 @@ BAD: Final = [
         (
             "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; the relation would have two [DuplicateColumn]",
             "19:27: spec.sources[0].watermark.column: the source has no column 'ofset'; did you mean 'offset'? [UnknownColumn]",
+        ),
+    ),
+    Bad(
+        "files that are cleaned up under another reader, into the folder that is read, limited twice",
+        (
+            (
+                'files: {path: /data/weather, format: json, schema: "origin STRING, temp DOUBLE"}',
+                'files: {path: /data/weather, format: json, schema: "origin STRING, temp DOUBLE", schemaFile: w.json, maxFilesPerTrigger: 1, maxBytesPerTrigger: 1, cleanSource: {archive: /data/weather/done}}',
+            ),
+            ("from: departures_dead_letters", "from: weather"),
+            ("onBadRecord: deadLetter", "onBadRecord: drop"),
+        ),
+        (
+            "21:100: spec.sources[1].files.schemaFile: schema says already what the columns are; give one of the two [FieldsConflict]",
+            "21:151: spec.sources[1].files.maxBytesPerTrigger: maxFilesPerTrigger limits a batch already; Spark takes one of the two [FieldsConflict]",
+            "21:167: spec.sources[1].files.cleanSource: dead-letters and temperatures read these files, each by itself; what one of them has cleaned up the other may never see. Leave cleanSource out, or give each a folder [CleanSourceShared]",
+            "21:177: spec.sources[1].files.cleanSource.archive: one of the archive and the folder that is read lies within the other; keep them apart [FolderShared]",
         ),
     ),
     Bad(

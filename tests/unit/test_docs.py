@@ -168,7 +168,10 @@ def test_documents_in_the_readme_are_valid() -> None:
     documents = [block for block in blocks if block.startswith("apiVersion: mainstem.dev")]
     assert documents
     for document in documents:
-        assert read_text(document, "README.md")[0].warnings == ()
+        warnings = read_text(document, "README.md")[0].warnings
+        assert {warning.reason for warning in warnings} <= {
+            "NotFaultTolerant"
+        }  # the smallest makes its rows up
     assert min(len(document.splitlines()) for document in documents) <= 20
 
 

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import decode, delta, kafka, static
+from mainstem.build import decode, delta, kafka, schemas, static, streams
 from mainstem.spec.base import interval
 from mainstem.spec.connections import JdbcConnection, KafkaConnection
+from mainstem.spec.filesource import FilesSource
 from mainstem.spec.kafkasource import KafkaSource
-from mainstem.spec.sources import FilesSource, Source, Watermark
+from mainstem.spec.sources import Source, Watermark
 
 
 class Reader:
@@ -35,11 +36,8 @@ class Reader:
         if source.delta:
             delta_reader = session.readStream.format("delta").options(**delta.source_options(source.delta))
             return delta_reader.name(occurrence).load(source.delta.path)
-        rate = source.rate
-        if rate is None:
-            raise ValueError(f"{source.name} does not stream")
-        reader = session.readStream.format("rate").option("rowsPerSecond", rate.rows_per_second)
-        return reader.name(occurrence).load()
+        kind, options = _unkept(source)
+        return session.readStream.format(kind).options(**options).name(occurrence).load()
 
     def table(self, session: SparkSession, source: Source) -> DataFrame:
         """The rows of a static source."""
@@ -94,13 +92,18 @@ def _kafka(
 
 
 def _files(session: SparkSession, source: FilesSource, occurrence: str) -> DataFrame:
-    reader = session.readStream.format(source.format).options(**source.options)
-    if source.schema_ is not None:
-        reader = reader.schema(source.schema_)
-    if source.max_files_per_trigger:
-        reader = reader.option("maxFilesPerTrigger", source.max_files_per_trigger)
-    if source.path_glob_filter:
-        reader = reader.option("pathGlobFilter", source.path_glob_filter)
-    if source.latest_first:
-        reader = reader.option("latestFirst", value=True)
+    reader = session.readStream.format(source.format).options(**streams.files(source))
+    if source.format != "text":
+        reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
     return reader.name(occurrence).load(source.path)
+
+
+def _unkept(source: Source) -> tuple[str, dict[str, str]]:
+    """Spark's name of a source whose rows nobody keeps, and its options."""
+    if source.rate:
+        return "rate", streams.rate(source.rate)
+    if source.rate_micro_batch:
+        return "rate-micro-batch", streams.rate_micro_batch(source.rate_micro_batch)
+    if source.socket:
+        return "socket", streams.socket(source.socket)
+    raise ValueError(f"{source.name} does not stream")

@@ -11,13 +11,14 @@ from mainstem.spec.base import Model
 from mainstem.spec.connections import KafkaSecurity
 from mainstem.spec.delta import DeltaSource
 from mainstem.spec.deployment import DynamicAllocation, Executors, Resources
+from mainstem.spec.filesource import FilesSource
 from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
 from mainstem.spec.queries import Query
 from mainstem.spec.rules import kafka
 from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
 from mainstem.spec.sinks import FILE_FORMATS, KafkaSink
-from mainstem.spec.sources import FilesSource, Source
+from mainstem.spec.sources import Source
 from mainstem.spec.static import DeltaTable
 
 
@@ -159,9 +160,17 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
     KafkaSecurity: (Rule("has(self.sasl) || has(self.tls)", "at least one of sasl, tls must be given"),),
     FilesSource: (
         Rule(
-            "(self.format == 'text') != has(self.schema)",
+            "(self.format == 'text') != (has(self.schema) || has(self.schemaFile))",
             "csv, json, orc and parquet need a schema; text has the one column value and takes none",
             ".schema",
+        ),
+        Rule(
+            "!has(self.schema) || !has(self.schemaFile)", "give one of schema and schemaFile", ".schemaFile"
+        ),
+        Rule(
+            "!has(self.maxFilesPerTrigger) || !has(self.maxBytesPerTrigger)",
+            "give one of maxFilesPerTrigger and maxBytesPerTrigger",
+            ".maxBytesPerTrigger",
         ),
     ),
     DeltaSource: (

@@ -8,6 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from mainstem.spec.avro import record_fields
 from mainstem.spec.decode import Decode
+from mainstem.spec.filesource import FilesSource
 from mainstem.spec.sources import Source
 
 
@@ -21,11 +22,17 @@ def column_names(source: Source) -> list[str] | None:
         return None if columns is None else [*columns, *source.decode.keep]
     if source.kafka:
         return [*_KAFKA, "headers"] if source.kafka.include_headers else list(_KAFKA)
-    if source.rate:
+    if source.rate or source.rate_micro_batch:
         return ["timestamp", "value"]
-    if source.files:
-        return ["value"] if source.files.schema_ is None else ddl_columns(source.files.schema_)
-    return None
+    if source.socket:
+        return ["value", "timestamp"] if source.socket.include_timestamp else ["value"]
+    return _file_columns(source.files) if source.files else None
+
+
+def _file_columns(files: FilesSource) -> list[str] | None:
+    if files.format == "text":
+        return ["value"]
+    return ddl_columns(files.schema_) if files.schema_ else None
 
 
 def decoded_columns(decode: Decode) -> list[str] | None:

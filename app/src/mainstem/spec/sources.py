@@ -1,52 +1,19 @@
 """What is read: streams of Kafka, files and rate, and static side inputs; and how bytes become columns."""
 
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar
 
 from mainstem.spec.base import (
     Column,
-    Ddl,
     Duration,
     Identifier,
     Model,
-    Options,
-    PositiveInt,
-    Text,
 )
 from mainstem.spec.decode import Decode
 from mainstem.spec.delta import DeltaSource
+from mainstem.spec.filesource import FilesSource
 from mainstem.spec.kafkasource import KafkaSource
+from mainstem.spec.madeup import RateMicroBatchSource, RateSource, SocketSource
 from mainstem.spec.static import StaticSource
-
-
-FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
-
-
-class FilesSource(Model):
-    """Files that appear in a folder, each read once."""
-
-    path: Text
-    """Folder, or a glob of folders."""
-    format: FileFormat = "text"
-    """`text` gives one row a line, in the column `value`, ready for `decode`."""
-    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
-    """Columns as DDL: `carrier STRING, delay INT`. Needed for csv, json, orc and parquet."""
-    max_files_per_trigger: PositiveInt | None = None
-    """At most so many new files in one batch."""
-    latest_first: bool = False
-    """Read the newest files first."""
-    path_glob_filter: Text | None = None
-    """Only files whose name matches this glob."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's file source."""
-
-
-class RateSource(Model):
-    """Made-up rows (`timestamp`, `value`) at a steady rate; for demos and tests, not fault-tolerant."""
-
-    rows_per_second: PositiveInt = 1
-    """Rows made each second."""
 
 
 class Watermark(Model):
@@ -61,7 +28,7 @@ class Watermark(Model):
 class Source(Model):
     """A named relation that is read: one of `kafka`, `files`, `delta`, `rate`, `static`."""
 
-    one_of: ClassVar = ("kafka", "files", "delta", "rate", "static")
+    one_of: ClassVar = ("kafka", "files", "delta", "rate", "rateMicroBatch", "socket", "static")
 
     name: Identifier
     """Name under which SQL reads it."""
@@ -72,7 +39,11 @@ class Source(Model):
     delta: DeltaSource | None = None
     """A Delta table and what is written to it, as a stream."""
     rate: RateSource | None = None
-    """Made-up rows, as a stream."""
+    """Made-up rows at a steady rate, as a stream."""
+    rate_micro_batch: RateMicroBatchSource | None = None
+    """Made-up rows, so many a batch, as a stream."""
+    socket: SocketSource | None = None
+    """Lines of a socket, as a stream."""
     static: StaticSource | None = None
     """A table that does not stream."""
     decode: Decode | None = None

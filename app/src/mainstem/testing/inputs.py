@@ -12,6 +12,7 @@ from pyspark.sql.types import BinaryType, StringType, StructType
 
 from mainstem.build.sources import Reader
 from mainstem.errors import NotReady
+from mainstem.spec.filesource import FilesSource
 from mainstem.spec.messages import nearest_of
 from mainstem.spec.sources import Source
 from mainstem.testing.cases import Row
@@ -125,10 +126,16 @@ def _declared(source: Source) -> str | None:
     if source.kafka:
         return _KAFKA
     if source.files:
-        return source.files.schema_ or "value STRING"
+        return _of_files(source.files)
     if source.static:
         return getattr(source.static.member(source.static.choice()), "schema_", None)
-    return _RATE if source.rate else None
+    if source.socket:
+        return "value STRING, timestamp TIMESTAMP" if source.socket.include_timestamp else "value STRING"
+    return _RATE if source.rate or source.rate_micro_batch else None
+
+
+def _of_files(files: FilesSource) -> str | None:
+    return "value STRING" if files.format == "text" else files.schema_
 
 
 def _typed(value: Any, schema: StructType, name: str) -> Any:

@@ -39,6 +39,11 @@ _KAFKA_SOURCE: Final = {
 _KAFKA_SINK: Final = {"topic": "topic", "kafka.bootstrap.servers": "the connection's bootstrapServers", "checkpointlocation": "checkpoints"}  # fmt: skip
 _FILES: Final = {
     "path": "path",
+    "maxbytespertrigger": "maxBytesPerTrigger",
+    "maxfileage": "maxFileAge",
+    "filenameonly": "fileNameOnly",
+    "cleansource": "cleanSource",
+    "sourcearchivedir": "cleanSource.archive",
     "maxfilespertrigger": "maxFilesPerTrigger",
     "latestfirst": "latestFirst",
     "pathglobfilter": "pathGlobFilter",

@@ -119,6 +119,9 @@ def paths(context: Context) -> Iterator[tuple[Path, str]]:
     for index, source in enumerate(context.spec.sources):
         if streamed := source.files or source.delta:
             yield ("sources", index, source.choice(), "path"), streamed.path
+        if source.files and source.files.clean_source and source.files.clean_source.archive:
+            archive: Path = ("sources", index, "files", "cleanSource", "archive")
+            yield archive, source.files.clean_source.archive
         if source.static and source.static.path is not None:
             yield ("sources", index, "static", source.static.choice(), "path"), source.static.path
     for index, query in enumerate(context.spec.queries):

@@ -60,20 +60,6 @@ def kept(context: Context) -> Iterator[Problem]:
                 yield context.problem(path, message, "DuplicateColumn")
 
 
-def files(context: Context) -> Iterator[Problem]:
-    """A stream of structured files needs its schema written down, text has none."""
-    for index, source in enumerate(context.spec.sources):
-        if source.files is None:
-            continue
-        path: Path = ("sources", index, "files")
-        if source.files.format == "text" and source.files.schema_ is not None:
-            message = "text files have the one column value; a schema goes with decode, or another format"
-            yield context.problem((*path, "schema"), message, "SchemaNotAllowed")
-        elif source.files.format != "text" and source.files.schema_ is None:
-            message = f"a stream of {source.files.format} files needs its schema, such as 'carrier STRING, delay INT'"
-            yield context.problem(path, message, "SchemaNeeded")
-
-
 def watermarks(context: Context) -> Iterator[Problem]:
     """A watermark stands on a column of a stream."""
     for index, source in enumerate(context.spec.sources):
@@ -133,3 +119,18 @@ def unread(context: Context) -> Iterator[Problem]:
     for kind, index, name in sources + views:
         if name not in used:
             yield context.problem((kind, index, "name"), f"no query reads {name!r}", "Unread", warning=True)
+
+
+def fault_tolerance(context: Context) -> Iterator[Problem]:
+    """A lint: sources for demos and tests, whose rows are nowhere kept."""
+    told = {
+        "rate": "rate makes rows up by the clock, and keeps none",
+        "rateMicroBatch": "rateMicroBatch makes rows up, and keeps none",
+        "socket": "nobody keeps the lines of a socket: what a batch had read is lost when it fails or the driver restarts",
+    }
+    for index, source in enumerate(context.spec.sources):
+        if why := told.get(source.choice()):
+            message = f"not fault-tolerant, for demos and tests only: {why}"
+            yield context.problem(
+                ("sources", index, source.choice()), message, "NotFaultTolerant", key=True, warning=True
+            )

@@ -1,0 +1,55 @@
+"""What Spark's sources of files, of made-up rows and of sockets are told; pure."""
+
+from mainstem.spec.base import seconds
+from mainstem.spec.filesource import FilesSource
+from mainstem.spec.madeup import RateMicroBatchSource, RateSource, SocketSource
+
+
+def files(source: FilesSource) -> dict[str, str]:
+    """The options of the file source, without its schema."""
+    clean = source.clean_source
+    age = source.max_file_age
+    given = {
+        "maxFilesPerTrigger": source.max_files_per_trigger,
+        "maxBytesPerTrigger": source.max_bytes_per_trigger,
+        "maxFileAge": None if age is None else f"{round(seconds(age) * 1000)}ms",
+        "pathGlobFilter": source.path_glob_filter,
+        "cleanSource": None if clean is None else clean.choice(),
+        "sourceArchiveDir": clean.archive if clean else None,
+    }
+    flags = {"latestFirst": source.latest_first, "fileNameOnly": source.file_name_only}
+    return dict(source.options) | _texts(given) | {key: str(flag).lower() for key, flag in flags.items()}
+
+
+def rate(source: RateSource) -> dict[str, str]:
+    """The options of the rate source."""
+    ramp = source.ramp_up_time
+    return _texts(
+        {
+            "rowsPerSecond": source.rows_per_second,
+            "rampUpTime": None if ramp is None else f"{round(seconds(ramp))}s",
+            "numPartitions": source.num_partitions,
+        }
+    )
+
+
+def rate_micro_batch(source: RateMicroBatchSource) -> dict[str, str]:
+    """The options of the source of so many rows a batch."""
+    return _texts(
+        {
+            "rowsPerBatch": source.rows_per_batch,
+            "numPartitions": source.num_partitions,
+            "startTimestamp": source.start_timestamp,
+            "advanceMillisPerBatch": round(seconds(source.advance_per_batch) * 1000),
+        }
+    )
+
+
+def socket(source: SocketSource) -> dict[str, str]:
+    """The options of the socket source."""
+    flag = str(source.include_timestamp).lower()
+    return {"host": source.host, "port": str(source.port), "includeTimestamp": flag}
+
+
+def _texts(given: dict[str, str | int | None]) -> dict[str, str]:
+    return {key: str(value) for key, value in given.items() if value is not None}
