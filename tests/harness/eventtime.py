@@ -108,7 +108,8 @@ class Streams:
         running = []
         for query in graph.spec.queries:
             session = self._session.newSession()
-            writer = build(session, graph, query).format(sink)
+            stream: Any = build(session, graph, query)
+            writer = stream.format(sink)
             if sink != "memory":
                 writer = writer.option("path", str(self._folder / "out" / query.name))
             running.append((query, session, start(session, writer, query)))
