@@ -106,7 +106,10 @@ def test_lines_of_text_are_one_column_of_strings(spark: SparkSession, tmp_path: 
 def test_without_the_check_spark_refuses_lines_of_two_columns_once_the_query_runs(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    frame = spark.readStream.format("rate").load()
+    give(tmp_path, 0, ROWS)
+    frame = (
+        spark.readStream.format("json").schema("id STRING, name STRING").name("lines").load(f"{tmp_path}/in")
+    )
     stream = frame.writeStream.format("text").option("checkpointLocation", f"{tmp_path}/c")
     with pytest.raises((StreamingQueryException, AnalysisException), match="single column"):
         stream.trigger(availableNow=True).start(f"{tmp_path}/out").awaitTermination()

@@ -85,6 +85,13 @@ def test_code_that_is_not_there_is_told_before_the_query_starts(
     assert refused.value.reason == "PythonNotFound"
 
 
+def test_a_class_that_does_not_take_its_arguments_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    give(tmp_path, 0, "a")
+    with pytest.raises(NotReady, match="Lines cannot be made: TypeError") as refused:
+        sparks.run(spark, spec(tmp_path, {"name": "code", "python": {"foreach": "harness.usersinks:Lines"}}))
+    assert refused.value.reason == "PythonFailed"
+
+
 def test_memory_keeps_rows_and_goes_on_with_the_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's own memory sink refuses a checkpoint that it has been started with before."""
     give(tmp_path, 0, "a")

@@ -7,6 +7,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build.code import load
 from mainstem.build.sinks import BatchWriter
+from mainstem.errors import NotReady
 from mainstem.spec.sinks import PythonSink
 
 
@@ -14,9 +15,14 @@ def row_writer(sink: PythonSink) -> Any:
     """A writer of rows as `DataStreamWriter.foreach` takes it, made with the document's arguments.
 
     Raises:
-        NotReady: `PythonNotFound`.
+        NotReady: `PythonNotFound`, or `PythonFailed` where the class does not take its arguments.
     """
-    return load(sink.foreach or "")(**sink.arguments)
+    kind = load(sink.foreach or "")
+    try:
+        return kind(**sink.arguments)
+    except Exception as error:
+        message = f"{sink.foreach} cannot be made: {type(error).__name__}: {error}"
+        raise NotReady(message, reason="PythonFailed", remedy="see arguments of the sink") from error
 
 
 def batch_writer(sink: PythonSink) -> BatchWriter:
