@@ -110,3 +110,18 @@ def test_a_drain_leaves_what_waits_and_a_wait_is_idle(stage: Stage) -> None:
         stage.put("late", "b")
         time.sleep(0.5)
         assert run["to-out"].state is State.WAITING
+
+
+def test_a_table_of_the_catalogue_that_comes_later(stage: Stage) -> None:
+    stage.put("lines", "a")
+    sources = [stage.files("lines"), {"name": "late", "static": {"table": {"name": "late_words"}}}]
+    views = [{"name": "both", "sql": "SELECT value, word FROM lines CROSS JOIN late"}]
+    with stage.running(sources=sources, views=views, queries=[stage.query("both", "out")]) as run:
+        run.until(lambda: run["to-out"].state is State.WAITING)
+        assert run["to-out"].reason == "TableNotFound"
+        path = stage.folder / "late_words"
+        stage.spark.sql(f"CREATE TABLE late_words USING parquet LOCATION '{path}' AS SELECT 'b' AS word")
+        try:
+            run.until(lambda: stage.rows("out") == [{"value": "a", "word": "b"}])
+        finally:
+            stage.spark.sql("DROP TABLE late_words")

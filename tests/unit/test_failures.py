@@ -105,6 +105,13 @@ CASES = [
         "Delta table `/data/in` doesn't exist",
     ),
     Case(
+        "a table of a database that is not there",
+        'org.postgresql.util.PSQLException: ERROR: relation "nowhere" does not exist\n  Position: 15',
+        "TableNotFound",
+        'relation "nowhere" does not exist',
+        permanent=False,
+    ),
+    Case(
         "a topic that is not there, read",
         stream(
             "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.",

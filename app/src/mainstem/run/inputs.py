@@ -8,6 +8,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from mainstem.build import static
 from mainstem.build.kafka import connections
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run.brokers import Brokers
@@ -17,6 +18,7 @@ from mainstem.spec.graph import Graph
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.places import normal
 from mainstem.spec.sources import Source
+from mainstem.spec.static import StaticSource
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Inputs:
         self._session = session
         self._graph = graph
         self._connections = connections(graph, session)
+        self._databases = {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
 
     def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
         """The first thing that the query reads and that is not there; None where all is.
@@ -103,7 +106,7 @@ class Inputs:
             )
         path = path_of(source)
         if path is None:
-            return None
+            return self._without_table(what, source.static) if source.static else None
         if not asked(what, path, lambda: Folder(self._session, path).matches()):
             return Absent("PathNotFound", f"{what}: nothing is at {path}")
         table = source.delta or (source.static and source.static.delta)
@@ -118,6 +121,19 @@ class Inputs:
         if not missing:
             return None
         return Absent("TopicNotFound", f"{what}: no topic {', '.join(map(repr, missing))}")
+
+    def _without_table(self, what: str, source: StaticSource) -> Absent | None:
+        """A table that has a name and no path is looked up as it will be read; its columns are asked for, no row."""
+        name = source.table.name if source.table else None
+        if name and not asked(what, "", lambda: self._session.catalog.tableExists(name)):
+            return Absent("TableNotFound", f"{what}: no table is called {name!r}")
+        try:
+            asked(what, "", lambda: static.table(self._session, source, self._databases))
+        except NotReady as error:
+            if error.reason != "TableNotFound":
+                raise
+            return Absent(error.reason, error.message)
+        return None
 
     def _is_table(self, path: str) -> bool:
         """Whether a Delta table has its first version: until then its folder may hold anything."""
