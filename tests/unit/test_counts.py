@@ -1,11 +1,23 @@
 """What is counted of rows: over batches and restarts, in lines, on the resource, for Prometheus."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from mainstem.run import statuses
 from mainstem.run.metrics import Metrics
-from mainstem.run.progress import ExpectationStatus, QueryStatus, SourceStatus, State, as_json, updated
+from mainstem.run.progress import (
+    ExpectationStatus,
+    Offsets,
+    QueryStatus,
+    SourceStatus,
+    State,
+    as_json,
+    lost,
+    updated,
+)
+from mainstem.run.retention import History
 from mainstem.run.watch import Watch
 from mainstem.spec.status import Status
 
@@ -73,3 +85,57 @@ def test_prometheus_counts_them() -> None:
     assert samples["mainstem_expectation_passed_rows_total", "copy", "has_id", "p", "v"] == 3
     assert samples["mainstem_expectation_violated_rows_total", "copy", "has_id", "p", "v"] == 5
     assert samples["mainstem_source_lost_offsets_total", "copy", "lines", "p"] == 4
+
+
+LOST: list[tuple[Any, Any, Offsets | None, int]] = [
+    # start, end, first offsets there were, lost
+    ({"t": {"0": 4, "1": 3}}, {"t": {"0": 10, "1": 8}}, {"t": {"0": 7, "1": 3}}, 3),
+    ({"t": {"0": 4}}, {"t": {"0": 10}}, {"t": {"0": 4}}, 0),
+    ({"t": {"0": 4}}, {"t": {"0": 10}}, {"t": {"0": 2}}, 0),
+    (
+        {"t": {"0": 4}},
+        {"t": {"0": 6}},
+        {"t": {"0": 9}},
+        2,
+    ),  # no more than the batch has: the rest is the next one's
+    ({"t": {"0": 4}}, {"t": {"0": 4}}, {"t": {"0": 9}}, 0),
+    ({"t": {"0": 4}}, {"t": {"0": 2}}, {"t": {"0": 9}}, 0),  # made anew, and shorter
+    ({"t": {"0": 4}}, {"t": {"0": 9, "1": 5}}, {"t": {"0": 4, "1": 2}}, 0),  # a new partition
+    ({"t": {"0": 4}}, {"u": {"0": 9}}, {"t": {"0": 9}}, 0),
+    ({"t": {"0": 4}, "u": {"0": 1}}, {"t": {"0": 9}, "u": {"0": 3}}, {"t": {"0": 5}, "u": {"0": 2}}, 2),
+    ({"t": {"0": 4}}, {"t": {"0": 9}}, None, 0),
+    ({"t": {"0": 4}}, {"t": {"0": 9}}, {}, 0),
+    (None, {"t": {"0": 9}}, {"t": {"0": 5}}, 0),  # the first batch of a checkpoint begins where it can
+    ({"logOffset": 3}, {"logOffset": 5}, {"t": {"0": 5}}, 0),
+]
+
+
+@pytest.mark.S03
+@pytest.mark.parametrize(("start", "end", "earliest", "wanted"), LOST)
+def test_lost_is_what_a_batch_should_have_had_and_was_gone(
+    start: Any, end: Any, earliest: Offsets | None, wanted: int
+) -> None:
+    assert lost(start, end, earliest) == wanted
+
+
+@pytest.mark.S03
+def test_losses_are_summed_by_occurrence() -> None:
+    told = batch(0) | {"sources": [{"startOffset": {"t": {"0": 1}}, "endOffset": {"t": {"0": 9}}}]}
+    status = updated(QueryStatus("copy"), told, ["orders"], {"orders": {"t": {"0": 3}}})
+    status = updated(status, told, ["orders"], {"orders": {"t": {"0": 4}}})
+    status = updated(status, told, ["orders"])
+    assert (status.sources[0].lost, status.lost) == (5, 5)
+
+
+def test_what_was_known_at_a_time() -> None:
+    history, noon = History(), datetime(2026, 1, 1, 12, tzinfo=UTC)
+    assert history.before(noon) is None
+    history.add(noon, {"t": {"0": 1}})
+    history.add(noon + timedelta(seconds=10), {"t": {"0": 1}})
+    history.add(noon + timedelta(seconds=20), {"t": {"0": 5}})
+    assert history.before(noon - timedelta(seconds=1)) is None
+    assert history.before(noon + timedelta(seconds=19)) == {"t": {"0": 1}}
+    assert history.before(noon + timedelta(seconds=20)) == {"t": {"0": 5}}
+    for number in range(1000):
+        history.add(noon + timedelta(seconds=30 + number), {"t": {"0": number}})
+    assert history.before(noon + timedelta(hours=1)) == {"t": {"0": 999}}

@@ -83,7 +83,8 @@ class Retention:
     def _ask(self) -> None:
         for name, kafka, brokers in self._sources:
             try:
-                self._histories[name].add(datetime.now(UTC), brokers.earliest(kafka))
+                offsets = brokers.earliest(kafka)
+                self._histories[name].add(datetime.now(UTC), offsets)  # known from now on, not since the question
             except Py4JNetworkError:
                 raise
             except (PySparkException, Py4JError) as error:
