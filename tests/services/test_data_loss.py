@@ -81,7 +81,8 @@ def test_offsets_that_expired_are_counted_or_end_the_query(kafka: Broker, tmp_pa
 
     kafka.produce("losses", [*records(0, 6), *records(1, 5)])
     gone = [TopicPartition("losses", 0, 7), TopicPartition("losses", 1, 3)]
-    for deleted in kafka.admin().delete_records(gone).values():
+    admin = kafka.admin()
+    for deleted in admin.delete_records(gone).values():
         deleted.result(30)
     with Driver(file, tmp_path / "run", arguments=arguments) as driver:
         assert driver.wait(START) == Exit.QUERY_FAILED
