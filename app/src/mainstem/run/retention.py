@@ -84,9 +84,7 @@ class Retention:
         for name, kafka, brokers in self._sources:
             try:
                 offsets = brokers.earliest(kafka)
-                self._histories[name].add(
-                    datetime.now(UTC), offsets
-                )  # known from now on, not since the question
+                self._histories[name].add(datetime.now(UTC), offsets)  # known since now, not before
             except Py4JNetworkError:
                 raise
             except (PySparkException, Py4JError) as error:
