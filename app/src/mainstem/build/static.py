@@ -20,7 +20,6 @@ def table(
     if source.delta:
         return _delta(session, source.delta)
     if source.table:
-        session.catalog.refreshTable(source.table.name)  # a listing of an earlier start would be used
         return session.table(source.table.name)
     if source.jdbc:
         options = jdbc.source_options(source.jdbc, connections[source.jdbc.connection])
