@@ -311,7 +311,7 @@ CASES = [
         "org.apache.spark.sql.delta.DeltaAnalysisException: [DELTA_FAILED_TO_MERGE_FIELDS] Failed to merge fields 'id' and 'id'\n"
         "org.apache.spark.sql.delta.DeltaAnalysisException: [DELTA_MERGE_INCOMPATIBLE_DATATYPE] Failed to merge incompatible data types LongType and StringType",
         "DELTA_FAILED_TO_MERGE_FIELDS",
-        "Failed to merge fields 'id' and 'id'",
+        "Failed to merge fields 'id' and 'id': DeltaAnalysisException: [DELTA_MERGE_INCOMPATIBLE_DATATYPE] Failed to merge incompatible data types LongType and StringType",
     ),
     Case(
         "state of another shape",

@@ -11,11 +11,13 @@ from xml.sax.saxutils import quoteattr
 
 from mainstem.spec.connections import CREDENTIALS, S3Connection
 from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.queries import STATE_STORES
+from mainstem.spec.queries import STATE_STORES, Pool
 
 
 ABORTABLE: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
 PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
+UPKEEP_POOL: Final = "_upkeep"
+"""The scheduler pool of upkeep; no query can be called so."""
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 """The log4j2 configuration of driver and executors."""
 JAVA_OPTIONS: Final = (
@@ -137,10 +139,14 @@ def _bucket(bucket: str, s3: S3Connection, connection: str, profiles: Path | Non
 
 
 def pools_xml(pipeline: StreamingPipeline) -> str:
-    """The FAIR allocation file: one pool per query, called as the query is."""
+    """The FAIR allocation file: one pool per query, called as the query is, and one for the upkeep of tables."""
+    queries = pipeline.spec.queries
+    shares = [(query.name, query.pool) for query in queries]
+    if any(sink.delta and sink.delta.upkeep for query in queries for sink in query.to):
+        shares.append((UPKEEP_POOL, Pool()))
     pools = "".join(
-        f"  <pool name={quoteattr(query.name)}><schedulingMode>FIFO</schedulingMode>"
-        f"<weight>{query.pool.weight}</weight><minShare>{query.pool.min_share}</minShare></pool>\n"
-        for query in pipeline.spec.queries
+        f"  <pool name={quoteattr(name)}><schedulingMode>FIFO</schedulingMode>"
+        f"<weight>{pool.weight}</weight><minShare>{pool.min_share}</minShare></pool>\n"
+        for name, pool in shares
     )
     return f'<?xml version="1.0"?>\n<allocations>\n{pools}</allocations>\n'

@@ -7,6 +7,7 @@ from typing import Any, Final
 from mainstem import logs
 from mainstem.build.decode import BAD_RECORD
 from mainstem.build.expectations import EXPECTATION_FAILED
+from mainstem.run.columns import difference
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,9 @@ def of_text(text: str) -> Failure:
     if conditions:
         name, rest = conditions[0]
         message = _short(rest) or name
-        if name.startswith("FAILED_READ_FILE"):
+        if name == "DELTA_METADATA_MISMATCH" and (differs := difference(text)):
+            message = f"the columns do not fit the table: {differs}; set mergeSchema to add new ones"
+        if name.startswith(("FAILED_READ_FILE", "DELTA_FAILED_TO_MERGE")):
             message = ": ".join([message, *_root(text)])
         return Failure(name, message, permanent or bool(_PERMANENT.match(name)))
     first = next((line for line in text.splitlines() if line.strip()), "no message")

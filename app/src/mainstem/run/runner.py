@@ -21,6 +21,7 @@ from mainstem.run.progress import QueryStatus, as_json
 from mainstem.run.reporter import Reporter, for_stream
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
+from mainstem.run.upkeep import Upkeep
 from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
@@ -109,7 +110,8 @@ def _run(
         with _interruptible(spark, stop):
             preflight.present(spark, Graph(pipeline))
             claims.take(spark, Graph(pipeline), options.place.owner(pipeline.name))
-            outcome = _started(supervisor, stop) or _loop(supervisor, options, stop)
+            with Upkeep(spark, Graph(pipeline)) as upkeep:
+                outcome = _started(supervisor, stop) or _loop(supervisor, upkeep, options, stop)
     except (Py4JNetworkError, ConnectionError):
         raise  # no JVM, nothing to drain
     except Exception:
@@ -173,11 +175,12 @@ def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
         thread.join()
 
 
-def _loop(supervisor: Supervisor, options: Options, stop: Stop) -> str:
+def _loop(supervisor: Supervisor, upkeep: Upkeep, options: Options, stop: Stop) -> str:
     while supervisor.turn():
         idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
         if stop.asked or idle:
             logs.get("mainstem").info("draining", because="idle" if idle else "signal")
+            upkeep.stop()  # a merge may be waiting for it
             clean = supervisor.drain()
             failed = supervisor.failures or (supervisor.waiting and not stop.asked)
             return "failed" if failed else "drained" if clean else "cut"

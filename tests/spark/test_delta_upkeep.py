@@ -1,0 +1,108 @@
+"""Upkeep beside a stream: files become few, old ones go, and no query notices."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from harness.checkpoints import newest
+from harness.deltabench import DeltaBench
+from harness.waiting import within
+from mainstem.build.query import build, start
+from mainstem.run.upkeep import Upkeep
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S30
+
+
+@pytest.fixture
+def bench(spark: SparkSession, tmp_path: Path) -> DeltaBench:
+    return DeltaBench(spark, tmp_path)
+
+
+def graph(bench: DeltaBench, **sink: Any) -> Graph:
+    """Lines of JSON, read ten times a second, one file a batch, into the table `t`."""
+    files = {"path": bench.path("in"), "format": "json", "schema": "id INT, n INT", "maxFilesPerTrigger": 1}
+    query = {
+        "to": [{"name": "table", "delta": {"path": bench.path("t"), **sink}}],
+        "trigger": {"processingTime": "100 ms"},
+    }
+    [document] = read_text(bench.document({"files": files}, query))
+    return Graph(document.pipeline)
+
+
+def files(bench: DeltaBench) -> int:
+    return len(DeltaTable(bench.path("t")).file_uris())
+
+
+def test_a_round_compacts_and_removes_what_no_version_needs(bench: DeltaBench) -> None:
+    for first in (0, 3, 6):
+        bench.put("t", f"SELECT id, id % 2 AS n FROM range({first}, {first + 3})")
+    old, young = bench.folder / "t" / "part-old.parquet", bench.folder / "t" / "part-young.parquet"
+    for stray in (old, young):
+        stray.write_bytes(b"of a writer that died")
+    month_ago = time.time() - 30 * 86400
+    os.utime(old, (month_ago, month_ago))
+    asked = graph(bench, upkeep={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
+    upkeep = Upkeep(bench.spark, asked)
+    upkeep.tend(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
+    assert upkeep.failures == 0
+    assert (files(bench), old.exists(), young.exists()) == (1, False, True)
+    assert bench.rows("t", "id") == list(range(9))
+    assert bench.spark.read.format("delta").option("versionAsOf", 2).load(bench.path("t")).count() == 9
+    assert "OPTIMIZE" in bench.history("t")
+    assert bench.history("t")[-1] == "VACUUM END"
+
+
+def test_no_table_yet_and_one_that_is_broken_end_nothing(bench: DeltaBench) -> None:
+    asked = graph(bench, upkeep={"optimize": {"zOrderBy": ["n"]}})
+    sink = asked.spec.queries[0].to[0].delta
+    assert sink
+    upkeep = Upkeep(bench.spark, asked)
+    upkeep.tend(sink)
+    assert upkeep.failures == 0
+    bench.put("t", "SELECT 1 AS id")
+    upkeep.tend(sink)
+    upkeep.tend(sink)
+    assert upkeep.failures == 2
+
+
+def test_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
+    """Compaction each second while batches are merged; the merge never fails, and every row is there once."""
+    (bench.folder / "in").mkdir()
+    asked = graph(
+        bench,
+        merge={"keys": ["id"]},
+        upkeep={"every": "1 second", "optimize": {}},
+    )
+    [query] = asked.spec.queries
+    session = bench.spark.newSession()
+    with Upkeep(bench.spark, asked) as upkeep:
+        handle = start(session, build(session, asked, query), query)
+        batch = 0
+        commits = bench.folder / "checkpoints" / "copy" / "1" / "commits"
+
+        def compacted() -> bool:
+            nonlocal batch
+            assert handle.exception() is None
+            if newest(commits) >= batch - 2:  # always one ahead, so that a merge is running
+                rows = [{"id": batch * 2 + n, "n": batch} for n in (0, 1)]
+                (bench.folder / "in" / f"{batch}.json").write_text("\n".join(map(json.dumps, rows)))
+                batch += 1
+            return (bench.folder / "t" / "_delta_log").exists() and "OPTIMIZE" in bench.history("t")
+
+        try:
+            within(200, "a compaction", compacted)
+            handle.processAllAvailable()
+        finally:
+            handle.stop()
+    assert upkeep.failures == 0
+    assert not [thread for thread in [upkeep._thread] if thread.is_alive()]
+    assert bench.rows("t", "id") == list(range(batch * 2))
+    assert bench.history("t").count("MERGE") == batch
