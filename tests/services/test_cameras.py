@@ -1,0 +1,121 @@
+"""The samples `cameras.yaml` and `cameras-report.yaml` on a real broker and a real store: every row is exact."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from harness.kafka import Broker
+from harness.records import Record
+from harness.s3 import S3Server
+from mainstem.run.conf import _bucket
+from mainstem.run.progress import QueryStatus, State
+from mainstem.spec.connections import CREDENTIALS
+
+
+SAMPLES = Path(__file__).parents[2] / "k8s" / "samples"
+HOUR = "2026-03-01T{:02}:30:00.000Z"
+
+
+def home(first: int, count: int, hour: int, *, person: bool = True, online: bool = True) -> Record:
+    """One home with so many cameras, that all saw the same."""
+    seen = {
+        "has_sound": False,
+        "has_motion": True,
+        "has_person": person,
+        "start_time": HOUR.format(hour),
+        "end_time": HOUR.format(hour),
+        "web_url": "not of the schema",
+    }
+    cameras = {
+        f"c{n}": {"device_id": f"d{n}", "software_version": "4.0", "is_online": online, "last_event": seen}
+        for n in range(first, first + count)
+    }
+    return Record(None, json.dumps({"devices": {"cameras": cameras}}).encode())
+
+
+def settled(statuses: list[QueryStatus], rows: int) -> bool:
+    """Every query has read all that was sent, and waits."""
+    return all(status.input_rows >= rows and status.idle for status in statuses)
+
+
+@pytest.mark.S13
+@pytest.mark.S14
+@pytest.mark.S15
+@pytest.mark.timeout(600)
+def test_cameras_and_their_report(
+    pipelines: Any, kafka: Broker, s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bucket in ("lake", "checkpoints"):
+        s3.make_bucket(bucket)
+    lake = s3.root / "lake" / "cameras"
+    lake.mkdir(parents=True)
+    places = [f"d{n},{'98101' if n < 1500 else '10001'}" for n in range(2000)]
+    (lake / "device_locations.csv").write_text("\n".join(["device_id,zip_code", *places]))
+    secret = tmp_path / "secrets" / "s3"
+    secret.mkdir(parents=True)
+    (secret / "accessKey").write_text(s3.access_key)
+    (secret / "secretKey").write_text(s3.secret_key)
+    monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path / "secrets"))
+    values = {
+        "brokers": kafka.bootstrap_servers,
+        "store": s3.endpoint,
+        "checkpoints": str(tmp_path / "checkpoints"),
+    }
+    cameras, report = ((SAMPLES / f"{name}.yaml").read_text() for name in ("cameras", "cameras-report"))
+    reach(pipelines, pipelines.pipeline(cameras, values))
+
+    kafka.create_topic("homes")
+    kafka.create_topic("camera-alerts")
+    kafka.create_topic("camera-sightings", 1, {"cleanup.policy": "compact"})
+    kafka.produce("homes", [home(0, 600, 9), home(600, 601, 9), home(1500, 7, 9), home(0, 3, 10)])
+    kafka.produce("homes", [home(1600, 2, 9, person=False, online=False), home(5000, 1, 9)])
+    sightings, archive, offline = pipelines.run(cameras, values=values, until=lambda found: settled(found, 6))
+    assert {status.state for status in (sightings, archive, offline)} == {State.DRAINED}
+    assert len({status.checkpoint for status in (sightings, archive, offline)}) == 3
+    assert [status.pool for status in (sightings, archive, offline)] == ["sightings", "archive", "offline"]
+    assert counts(kafka) == {("98101", 9): "1201", ("98101", 10): "3", ("10001", 9): "7"}
+    rows = pq.ParquetDataset(str(lake / "archive")).read()
+    assert rows.num_rows == 600 + 601 + 7 + 3 + 2 + 1
+    assert set(rows.column_names) == {"device_id", "software_version", "is_online", "last_event"}
+    alerts = [json.loads(record.value or b"") for record in kafka.consume_all("camera-alerts")]
+    assert sorted(alert["device_id"] for alert in alerts) == ["d1600", "d1601"]
+    assert alerts[0]["last_seen"] == "2026-03-01T09:30:00.000Z"
+
+    kafka.produce("homes", [home(1500, 400, 9), home(1500, 400, 9), home(1500, 400, 9)])
+    [busy] = pipelines.run(report, values=values)
+    assert busy.state is State.COMPLETED
+    assert reported(lake) == [("98101", 9)]
+    pipelines.run(cameras, values=values, until=lambda found: settled(found, 3))
+    assert counts(kafka) == {("98101", 9): "1201", ("98101", 10): "3", ("10001", 9): "1207"}
+    [busy] = pipelines.run(report, values=values)
+    assert (busy.state, busy.batch) == (State.COMPLETED, 1)
+    assert reported(lake) == [("10001", 9), ("98101", 9)]
+
+
+def counts(kafka: Broker) -> dict[tuple[str, int], str]:
+    """The last value of each key, as a consumer of the compacted topic has them."""
+    found = {}
+    for record in kafka.consume_all("camera-sightings"):
+        key = json.loads(record.key or b"")
+        assert set(key) == {"zip_code", "window"}
+        found[key["zip_code"], int(key["window"]["start"][11:13])] = (record.value or b"").decode()
+    return found
+
+
+def reported(lake: Path) -> list[tuple[str, int]]:
+    """Zip codes and hours of the report."""
+    rows = DeltaTable(str(lake / "busy")).to_pyarrow_table().to_pylist()
+    return sorted((row["zip_code"], row["from_time"].hour) for row in rows)
+
+
+def reach(pipelines: Any, pipeline: Any) -> None:
+    """Tell the session, which is older than the store, where the buckets are."""
+    hadoop = pipelines.spark.sparkContext._jsc.hadoopConfiguration()
+    profiles = Path(pipelines.spark.conf.get(CREDENTIALS)) / "s3-profiles"
+    [store] = [connection for connection in pipeline.spec.connections if connection.s3]
+    for bucket in store.s3.buckets:
+        for key, value in _bucket(bucket, store.s3, store.name, profiles).items():
+            hadoop.set(key.removeprefix("spark.hadoop."), value)
