@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from mainstem import logs
 from mainstem.build import query as build
-from mainstem.run import session, sweep
+from mainstem.run import session, sweep, usercode
 from mainstem.run.place import this_machine
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
@@ -32,6 +32,7 @@ spec:
 def opened(folder: Path) -> Iterator[SparkSession]:
     """A session with the properties and jars of a run."""
     logs.configure("console", verbose=False)
+    usercode.look_in(Path(__file__).parents[1] / "usercode")
     [document] = read_text(DOCUMENT.format(folder=folder))
     with session.opened(
         document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False

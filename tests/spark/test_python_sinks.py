@@ -75,14 +75,17 @@ def test_a_function_of_batches_gets_the_same_number_again(spark: SparkSession, t
     assert read(tmp_path) == {"batch-0.json": ["a"], "batch-1.json": ["b"]}
 
 
-@pytest.mark.parametrize("name", ["nowhere.to.be:found", "harness.usersinks:nothing"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("nowhere.to.be:found", "ModuleNotFound"), ("harness.usersinks:nothing", "FunctionNotFound")],
+)
 def test_code_that_is_not_there_is_told_before_the_query_starts(
-    spark: SparkSession, tmp_path: Path, name: str
+    spark: SparkSession, tmp_path: Path, name: str, reason: str
 ) -> None:
     give(tmp_path, 0, "a")
     with pytest.raises(NotReady) as refused:
         sparks.run(spark, spec(tmp_path, {"name": "code", "python": {"foreachBatch": name}}))
-    assert refused.value.reason == "PythonNotFound"
+    assert refused.value.reason == reason
 
 
 def test_a_class_that_does_not_take_its_arguments_is_told(spark: SparkSession, tmp_path: Path) -> None:

@@ -11,13 +11,24 @@ from documents.bad_cluster import BAD_CLUSTER, CLUSTER
 from documents.bad_delta import BAD_DELTA, DELTA
 from documents.bad_expectations import BAD_EXPECTATIONS, EXPECTING
 from documents.bad_sinks import BAD_SINKS, SINKS
+from documents.bad_steps import BAD_STEPS, STEPS
 from documents.bad_triggers import BAD_TRIGGERS
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.spec.document import read, read_text
 
 
-NO_REASONS = {"StreamingPipeline", "OnFailure", "CSafeLoader", "IfNotPresent"}
-ALL = BAD + BAD_CLUSTER + BAD_DELTA + BAD_EXPECTATIONS + BAD_SINKS + BAD_TRIGGERS
+NO_REASONS = {
+    "NoTimeout",
+    "ProcessingTime",
+    "EventTime",
+    "ProcessingTimeTimeout",
+    "EventTimeTimeout",
+    "StreamingPipeline",
+    "OnFailure",
+    "CSafeLoader",
+    "IfNotPresent",
+}
+ALL = BAD + BAD_CLUSTER + BAD_DELTA + BAD_EXPECTATIONS + BAD_SINKS + BAD_TRIGGERS + BAD_STEPS
 
 
 def refused(text: str, overrides: dict[str, str] | None = None) -> list[str]:
@@ -37,7 +48,7 @@ def test_base_is_sound() -> None:
         "f:23:7: warning: spec.sources[2].rate: not fault-tolerant, for demos and tests only: rate makes rows up by the clock, and keeps none [NotFaultTolerant]"
     ]
     assert document.pipeline.name == "flights"
-    for base in (CLUSTER, DELTA, EXPECTING, SINKS):
+    for base in (CLUSTER, DELTA, EXPECTING, SINKS, STEPS):
         (document,) = read_text(base)
         assert without_ticks(document.warnings) == []
 

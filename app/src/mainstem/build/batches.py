@@ -68,7 +68,7 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     """The writer of one sink's batches.
 
     Raises:
-        NotReady: `PythonNotFound`, `SecretNotFound`.
+        NotReady: Python code cannot be found or used; `SecretNotFound`.
         Py4JJavaError: a database refuses.
     """
     session, mode = frame.sparkSession, query.output_mode

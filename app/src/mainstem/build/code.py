@@ -1,26 +1,113 @@
-"""Python code that the document names as `module:object`."""
+"""Python code that the document names: found, imported, and its failures told by the user's own lines."""
 
 import importlib
-from typing import Any
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
+from py4j.protocol import Py4JNetworkError
+from pyspark.sql import DataFrame
+
+from mainstem import logs
 from mainstem.errors import NotReady
 
 
-def load(reference: str) -> Any:
-    """What `module:object` stands for; the object may be within another one: `module:Class.method`.
+OURS: Final = re.compile(
+    r"[/\\](?:pyspark|py4j|delta)[/\\.]|[/\\](?:site-packages|src)[/\\]mainstem[/\\]|python[\d.]*[/\\]importlib[/\\]|^<"
+)
+"""Files whose frames say nothing about the user's code."""
+
+
+def load(where: str, reference: str) -> Callable[..., Any]:
+    """The function or class that `module:name` names.
+
+    Args:
+        where: the field that names it, for the message.
+        reference: what stands there.
 
     Raises:
-        NotReady: `PythonNotFound`: there is no such module, it fails, or has nothing of that name.
+        NotReady: `ModuleNotFound`, `ModuleFailed`, `FunctionNotFound`.
     """
-    module, _, path = reference.partition(":")
+    module, _, name = reference.partition(":")
+    found: Any = _module(where, module)
+    for piece in name.split("."):
+        if not hasattr(found, piece):
+            raise NotReady(
+                f"{where}: the module {module!r} has no {name!r}",
+                reason="FunctionNotFound",
+                remedy=_which(found),
+            )
+        found = getattr(found, piece)
+    if not callable(found):
+        message = f"{where}: {reference!r} is a {type(found).__name__}, which cannot be called"
+        raise NotReady(message, reason="FunctionNotFound")
+    return found  # type: ignore[no-any-return]
+
+
+def frame_of(where: str, reference: str, inputs: list[DataFrame], arguments: Mapping[str, str]) -> DataFrame:
+    """What the user's function makes of DataFrames.
+
+    Raises:
+        NotReady: it cannot be found, raises (`PythonFailed`), or gives no DataFrame (`NotADataFrame`).
+    """
+    result = guarded(where, reference, *inputs, **arguments)
+    if not isinstance(result, DataFrame):
+        message = f"{where}: {reference!r} gave a {type(result).__name__}, a DataFrame is needed"
+        raise NotReady(message, reason="NotADataFrame")
+    return result
+
+
+def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
+    """What the user's code gives when it is called; its failure as `NotReady`, reason `PythonFailed`."""
+    call = load(where, reference)
     try:
-        found: Any = importlib.import_module(module)
-        for name in path.split("."):
-            found = getattr(found, name)
+        return call(*inputs, **arguments)
+    except Py4JNetworkError:
+        raise
     except Exception as error:
-        raise NotReady(
-            f"{reference} cannot be loaded: {type(error).__name__}: {error}",
-            reason="PythonNotFound",
-            remedy="install the module in the image, or on a laptop name its folder in PYTHONPATH",
-        ) from error
-    return found
+        raise NotReady(f"{where}: {told(error)}", reason="PythonFailed") from error
+
+
+def not_found(where: str, what: str) -> NotReady:
+    """The error of a module that is not there."""
+    remedy = "install it, name its folder in PYTHONPATH, or with `mainstem run` put it beside the document"
+    return NotReady(f"{where}: {what}", reason="ModuleNotFound", remedy=remedy)
+
+
+def told(error: BaseException) -> str:
+    """An exception of the user's code on one line: what it says, and the lines of theirs that led to it.
+
+    >>> told(ValueError("no such airport"))
+    'ValueError: no such airport'
+    """
+    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    said = logs.redact(" ".join(next((line for line in lines if ": " in line), lines[0]).split()))[:400]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+        for frame in frames
+        if not OURS.search(frame.filename)
+    ]
+    return f"{said} ({', '.join(own[-4:])})" if own else said
+
+
+def _module(where: str, name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        what = (
+            f"no module {missing!r}"
+            if name == missing or name.startswith(f"{missing}.")
+            else f"{name!r} imports {missing!r}, which is not there"
+        )
+        raise not_found(where, what) from error
+    except Exception as error:
+        raise NotReady(f"{where}: importing {name!r} failed: {told(error)}", reason="ModuleFailed") from error
+
+
+def _which(found: Any) -> str:
+    names = [name for name, value in vars(found).items() if callable(value) and not name.startswith("_")]
+    return f"there are {', '.join(names[:8])}" if names else ""

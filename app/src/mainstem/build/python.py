@@ -5,9 +5,8 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build.code import load
+from mainstem.build import code
 from mainstem.build.sinks import BatchWriter
-from mainstem.errors import NotReady
 from mainstem.spec.sinks import PythonSink
 
 
@@ -15,25 +14,21 @@ def row_writer(sink: PythonSink) -> Any:
     """A writer of rows as `DataStreamWriter.foreach` takes it, made with the document's arguments.
 
     Raises:
-        NotReady: `PythonNotFound`, or `PythonFailed` where the class does not take its arguments.
+        NotReady: the code cannot be found, or no writer can be made of it.
     """
-    kind = load(sink.foreach or "")
-    try:
-        return kind(**sink.arguments)
-    except Exception as error:
-        message = f"{sink.foreach} cannot be made: {type(error).__name__}: {error}"
-        raise NotReady(message, reason="PythonFailed", remedy="see arguments of the sink") from error
+    reference = sink.foreach or ""
+    return code.guarded(f"{reference} cannot be made", reference, **sink.arguments)
 
 
 def batch_writer(sink: PythonSink) -> BatchWriter:
     """The writer of a sink's batches.
 
     Raises:
-        NotReady: `PythonNotFound`.
+        NotReady: the code cannot be found, or no writer can be made of it.
     """
     if sink.foreach_batch is None:
         return _row_by_row(row_writer(sink))
-    function = load(sink.foreach_batch)
+    function = code.load(f"{sink.foreach_batch} cannot be called", sink.foreach_batch)
     return lambda batch, batch_id: function(batch, batch_id, **sink.arguments)
 
 

@@ -1,10 +1,12 @@
 """One query of the document, built and started."""
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import kafka
+from mainstem.build import functions, kafka
 from mainstem.build.batches import writer
 from mainstem.build.batchquery import Batch
 from mainstem.build.fit import misfits
@@ -23,12 +25,15 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
     Raises:
         AnalysisException: Spark refuses the SQL or a path.
         SpecInvalid: a sink names what is none of the query's.
-        NotReady: `PythonNotFound`, `SecretNotFound`.
+        NotReady: Python or Java code that the document names cannot be found or used; `SecretNotFound`.
         Py4JJavaError: a database refuses a sink.
     """
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES[query.state.provider])
-    frame = Builder(session, graph).relation(query.from_)
+    functions.register(session, graph)
+    # An aggregation whose whole result is written takes rows from stateful steps that only append.
+    mode = "append" if query.output_mode == "complete" else query.output_mode
+    frame = Builder(session, graph, output_mode=mode).relation(query.from_)
     if found := misfits(graph, query, frame):
         raise SpecInvalid(found)
     databases = {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
@@ -36,6 +41,14 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
     if not frame.isStreaming:
         return Batch(frame, query, connections)
     return writer(frame, query, checkpoint(graph, query), connections)
+
+
+def occurrences(writer: DataStreamWriter) -> list[str]:
+    """The names of the streams that a built query reads, in the order of its plan, which is that of Spark's progress."""
+    plan: Any = writer._df._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001
+    leaves = [plan.apply(index) for index in range(plan.length())]
+    names = [str(leaf.sourceIdentifyingName().name()) for leaf in leaves if leaf.isStreaming()]
+    return list(dict.fromkeys(names))
 
 
 def start(session: SparkSession, writer: DataStreamWriter, query: Query) -> StreamingQuery:

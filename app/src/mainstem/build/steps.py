@@ -1,8 +1,12 @@
 """Views that are no SQL: one step over other relations."""
 
+from functools import partial
+from typing import Any
+
 from pyspark.sql import DataFrame
 
-from mainstem.spec.views import Deduplicate
+from mainstem.build import code
+from mainstem.spec.views import Deduplicate, PythonStep, Stateful
 
 
 def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:
@@ -12,4 +16,45 @@ def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:
         frame.dropDuplicatesWithinWatermark(columns)
         if step.within_watermark
         else frame.dropDuplicates(columns)
+    )
+
+
+def transformed(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFrame:
+    """What the user's function makes of the inputs.
+
+    Raises:
+        NotReady: the function cannot be found, fails, or gives no DataFrame.
+    """
+    return code.frame_of(f"view {view!r}", step.function, inputs, step.arguments)
+
+
+def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: str) -> DataFrame:
+    """What the user's code makes of rows and state.
+
+    Args:
+        view: name of the view.
+        step: what the document says.
+        inputs: the rows; and the state to start from, where there is one.
+        output_mode: of the query, where the step names none.
+
+    Raises:
+        NotReady: the code cannot be found, or no processor can be made of its class.
+    """
+    where = f"view {view!r}"
+    mode = step.output_mode or output_mode
+    grouped = inputs[0].groupBy(*step.keys)
+    if step.function:
+        call: Any = partial(code.load(where, step.function), **step.arguments)
+        return grouped.applyInPandasWithState(
+            call, step.schema_, step.state_schema or "", mode, step.timeout or "NoTimeout"
+        )
+    processor = code.guarded(where, step.processor or "", **step.arguments)
+    transform: Any = grouped.transformWithStateInPandas if step.pandas else grouped.transformWithState
+    return transform(
+        processor,
+        step.schema_,
+        mode,
+        step.time_mode or "None",
+        inputs[1].groupBy(*step.keys) if step.initial_state else None,
+        step.event_time_column or "",
     )

@@ -27,10 +27,14 @@ class Builder:
         session: the query's session.
         graph: the pipeline's relations.
         reader: opens sources; by default where they are.
+        output_mode: the query's, which stateful steps share.
     """
 
-    def __init__(self, session: SparkSession, graph: Graph, reader: Reader | None = None) -> None:
+    def __init__(
+        self, session: SparkSession, graph: Graph, reader: Reader | None = None, output_mode: str = "append"
+    ) -> None:
         self._session = session
+        self._output_mode = output_mode
         self._graph = graph
         self._counts: Counter[str] = Counter()
         self._counted: set[str] = set()
@@ -65,9 +69,16 @@ class Builder:
 
     def _view(self, name: str) -> DataFrame:
         view = self._graph.views[name]
+        if view.sql is not None:
+            return self._select(name, view.sql)
+        inputs = [self.relation(below) for _, below in view.inputs]
+        if view.python:
+            return steps.transformed(name, view.python, inputs)
+        if view.state:
+            return steps.stateful(name, view.state, inputs, self._output_mode)
         if view.deduplicate:
-            return steps.deduplicated(self.relation(view.deduplicate.from_), view.deduplicate)
-        return self._select(name, view.sql or "")
+            return steps.deduplicated(inputs[0], view.deduplicate)
+        raise ValueError(f"{name} is no view")
 
     def _select(self, name: str, sql: str) -> DataFrame:
         references = self._graph.facts[name].references

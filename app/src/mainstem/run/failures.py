@@ -7,6 +7,7 @@ from typing import Any, Final
 from mainstem import logs
 from mainstem.build.decode import BAD_RECORD
 from mainstem.build.expectations import EXPECTATION_FAILED
+from mainstem.run import tracebacks
 from mainstem.run.columns import difference
 
 
@@ -229,6 +230,8 @@ def of_text(text: str) -> Failure:
     for sign in _SIGNS:
         if match := sign.pattern.search(text):
             return Failure(sign.reason, _line(sign, match, text), sign.permanent)
+    if said := tracebacks.told(text):
+        return Failure("PythonFailed", _short(said))
     conditions = [(name, rest) for name, rest in _CONDITION.findall(text) if name not in _NOISE]
     permanent = bool(_ANALYSIS.search(text))
     if conditions:

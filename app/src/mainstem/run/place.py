@@ -19,6 +19,7 @@ class Place:
         room: what to change where the heap is too small.
         address: where Spark's UI listens; None is every address.
         namespace: of the pipeline, on a cluster.
+        code: folder in which Python modules are looked for too.
     """
 
     cores: int
@@ -28,6 +29,7 @@ class Place:
     profiles: Path | None = None
     room: str = "--heap"
     address: str | None = "127.0.0.1"
+    code: Path | None = None
     namespace: str | None = None
 
     def owner(self, pipeline: str) -> str:
@@ -35,6 +37,6 @@ class Place:
         return f"{self.namespace}/{pipeline}" if self.namespace else pipeline
 
 
-def this_machine(*, cores: int | None = None, heap: str = "2g") -> Place:
+def this_machine(*, cores: int | None = None, heap: str = "2g", code: Path | None = None) -> Place:
     """The machine that the command runs on, with all its cores unless a number is given."""
-    return Place(cores=cores or os.cpu_count() or 1, heap=heap)
+    return Place(cores=cores or os.cpu_count() or 1, heap=heap, code=code)

@@ -46,7 +46,7 @@ def reachable(graph: Graph) -> None:
             _broker(connection.name, connection.kafka)
         if connection.jdbc:
             _database(connection.name, connection.jdbc)
-    for what, path in demanded(graph):
+    for what, path in (*demanded(graph), *_jars(graph)):
         if (local := _local(path)) and not local.exists():
             raise _absent(what, path)
     for what, path in (*_outputs(graph), ("checkpoints.location", graph.spec.checkpoints.location)):
@@ -169,6 +169,12 @@ def _check_topics(session: SparkSession, name: str, kafka: KafkaConnection, writ
     known = asked(what, "", brokers.topics)
     for topic in sorted(written - known):
         asked(what, topic, partial(brokers.make, topic))
+
+
+def _jars(graph: Graph) -> Iterator[tuple[str, str]]:
+    for function in graph.spec.functions:
+        if function.java and function.java.jar:
+            yield f"function {function.name!r}", function.java.jar
 
 
 def _outputs(graph: Graph) -> Iterator[tuple[str, str]]:

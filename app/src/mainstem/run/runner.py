@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
 from mainstem.errors import DrainCut, MainstemError, NotReady, QueryFailed, SpecInvalid
-from mainstem.run import claims, preflight, session
+from mainstem.run import claims, preflight, session, usercode
 from mainstem.run.place import Place, this_machine
 from mainstem.run.progress import QueryStatus, as_json
 from mainstem.run.reporter import Reporter, for_stream
@@ -66,7 +66,8 @@ def on_this_machine(
 ) -> Options:
     """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
     name = document.pipeline.name
-    place, reporter = this_machine(cores=cores, heap=heap), for_stream(sys.stdout, name)
+    place = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
+    reporter = for_stream(sys.stdout, name)
     if report is None:
         return Options(place, reporter, idle, verbose)
     return Options(place, reporter, idle, verbose, ended=partial(_write_report, report, name))
@@ -88,6 +89,9 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
     stop.listen()
     reporter = options.reporter
     try:
+        if options.place.code is not None:
+            usercode.look_in(options.place.code)
+        usercode.installed(Graph(pipeline))
         preflight.reachable(Graph(pipeline))
         with session.opened(
             pipeline, options.place, output=reporter.output, verbose=options.verbose

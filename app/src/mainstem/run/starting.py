@@ -41,8 +41,11 @@ class Starter:
         self._log = logs.get("mainstem")
 
     def built(self, run: Run) -> Built:
-        """The query's writer, its DataFrames built anew."""
-        return build.build(run.session, self._graph, run.query)
+        """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan."""
+        made = build.build(run.session, self._graph, run.query)
+        if not isinstance(made, Batch):
+            run.occurrences = {name: run.occurrences.get(name, name) for name in build.occurrences(made)}
+        return made
 
     def prepare(self, run: Run, built: Built) -> None:
         """Make checkpoint and folders fit, and see that there are cores for tasks that never end.

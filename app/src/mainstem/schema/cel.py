@@ -12,6 +12,7 @@ from mainstem.spec.connections import KafkaSecurity
 from mainstem.spec.delta import DeltaSource
 from mainstem.spec.deployment import DynamicAllocation, Executors, Resources
 from mainstem.spec.filesource import FilesSource
+from mainstem.spec.functions import JavaFunction
 from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
 from mainstem.spec.queries import Query
@@ -20,6 +21,7 @@ from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
 from mainstem.spec.sinks import FILE_FORMATS, KafkaSink
 from mainstem.spec.sources import Source
 from mainstem.spec.static import DeltaTable
+from mainstem.spec.views import Stateful
 
 
 class Rule(NamedTuple):
@@ -239,6 +241,26 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "options go to Delta's streaming writer, which a merge does not use",
             ".to",
         ),
+    ),
+    JavaFunction: (
+        Rule(
+            "!self.aggregate || !has(self.returns)",
+            "the class of an aggregate says its type itself",
+            ".returns",
+        ),
+    ),
+    Stateful: (
+        Rule(
+            "has(self.function) == has(self.stateSchema)",
+            "stateSchema goes with a function, and a function needs it",
+            ".stateSchema",
+        ),
+        Rule(
+            "!has(self.function) || !(has(self.timeMode) || has(self.eventTimeColumn) || has(self.initialState) || self.pandas)",
+            "timeMode, eventTimeColumn, initialState and pandas go with a processor",
+            ".function",
+        ),
+        Rule("!has(self.processor) || !has(self.timeout)", "timeout goes with a function", ".timeout"),
     ),
     Resources: (
         Rule(

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from mainstem.schema.features import FEATURES
 from mainstem.schema.models import Schema, definitions, referred
-from mainstem.spec.base import ByteSize, Duration, Identifier, Label, ParameterName, Version
+from mainstem.spec.base import ByteSize, Duration, Identifier, Label, ParameterName, PythonObject, Version
 from mainstem.spec.connections import Bucket
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
+from mainstem.spec.functions import JavaClass
 from mainstem.spec.pipeline import PipelineName, StreamingPipeline
 from mainstem.spec.rules import MEANING, NAMING
 from mainstem.spec.status import Status
@@ -53,6 +54,11 @@ _STRINGS: Final = {
         Cron,
         "Five fields, as crontab and Kubernetes' CronJob have them; `MON-FRI`, `*/15`, `1,15` and `L` for the last day too.",
     ),
+    "Python reference": (
+        PythonObject,
+        "`module:name`, as in `shop.prices:rounded`; the name may have dots too.",
+    ),
+    "Java class": (JavaClass, "A class with its package, as in `com.example.Soundex`."),
     "bucket": (Bucket, "A bucket's name, without `s3a://` and without a path."),
     "duration": (Duration, "`30 seconds`, `5 minutes`, `1 day`, or short: `30s`, `5m`, `1d`."),
 }

@@ -116,6 +116,11 @@ class Graph:
     def _step(self, view: View) -> Node:
         if view.deduplicate:
             return logical.deduplicated(self.plan(view.deduplicate.from_), view.deduplicate, view.name)
+        if view.state:
+            return logical.stateful(self.plan(view.state.from_), view.name)
+        if view.python:
+            inputs = [self.plan(name) for name in view.python.inputs]
+            return logical.unknown(*inputs, streams=None if self.streams(view.name) else False)
         facts = self.facts[view.name]
         if facts.tree is not None and facts.references is not None:
             return sqlplan.plan(facts.tree, view.name, self._relation)
@@ -125,11 +130,14 @@ class Graph:
         return self.plan(name) if name in self.names else None
 
     def watermarked(self, relation: str) -> bool:
-        """True where a source or a view behind the relation has a watermark, or a text on the way may set one."""
+        """True where a source or a view behind the relation has a watermark, or a text or code on the way may set one."""
         if any(source.watermark is not None for source in self.sources_of(relation)):
             return True
         views = [self.views[name] for name in self.closure(relation) if name in self.views]
-        return any(view.watermark is not None or has_word(view.sql or "", "watermark") for view in views)
+        return any(
+            view.watermark is not None or view.python is not None or has_word(view.sql or "", "watermark")
+            for view in views
+        )
 
     def cycle(self) -> list[str] | None:
         """A chain of views that certainly leads back to its start, if there is one."""

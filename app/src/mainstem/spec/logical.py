@@ -152,6 +152,11 @@ def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
     )
 
 
+def stateful(below: Node, view: str) -> Node:
+    """What code makes of rows and of the state that it keeps; any of its columns may carry event time."""
+    return Node(Kind.STATE, below.streams, None, (below,), view)
+
+
 def unknown(*inputs: Node, streams: bool | None = None, events: Events = None) -> Node:
     """A step of which nothing else is certain."""
     return Node(Kind.UNKNOWN, streams, events, inputs)

@@ -25,6 +25,7 @@ from mainstem.spec.base import (
 from mainstem.spec.connections import Bucket
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.spec.fields import field_at, keys_of, model_at
+from mainstem.spec.functions import JavaClass
 from mainstem.spec.pipeline import PipelineName
 from mainstem.spec.yamltext import Path, Text, render_path
 
@@ -72,6 +73,10 @@ _PATTERNS = {
     pattern(Cron): (
         "a cron expression of five fields (minute, hour, day of month, month, day of week) such as '0 3 * * *'",
         "InvalidCron",
+    ),
+    pattern(JavaClass): (
+        "a Java class with its package, such as com.example.Soundex",
+        "InvalidName",
     ),
     pattern(Bucket): (
         "a bucket name, without s3a:// and without a path",

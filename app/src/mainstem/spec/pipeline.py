@@ -19,6 +19,7 @@ from mainstem.spec.base import (
 )
 from mainstem.spec.connections import Connection
 from mainstem.spec.deployment import Driver, Executors, PullSecrets, Schedule
+from mainstem.spec.functions import Function
 from mainstem.spec.queries import Query
 from mainstem.spec.sources import Source
 from mainstem.spec.views import View
@@ -92,6 +93,8 @@ class PipelineSpec(Model):
         tuple[Connection, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ] = ()
     """Kafka clusters and S3 stores."""
+    functions: Annotated[tuple[Function, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
+    """Functions that SQL calls besides Spark's own."""
     sources: Annotated[
         tuple[Source, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ]

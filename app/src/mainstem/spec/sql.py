@@ -5,6 +5,7 @@ what is not certain is `None`, and left to Spark's own analysis at start.
 """
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -84,6 +85,24 @@ def subquery(predicate: str) -> bool:
     except Exception:  # noqa: BLE001 - as above
         return False
     return sum(1 for _ in tree.find_all(exp.Query)) > 1
+
+
+def streamed_calls(facts: Facts, names: set[str], streaming: dict[str, bool]) -> Iterator[tuple[str, int]]:
+    """Calls of certain functions in a SELECT that certainly reads a stream: the name, and where in the text."""
+    for call in facts.tree.find_all(exp.Anonymous) if facts.tree is not None else ():
+        select = call.find_ancestor(exp.Query)
+        name = str(call.name).lower()
+        if name in names and isinstance(select, exp.Select) and _reads_stream_directly(select, streaming):
+            yield name, call.meta.get("start", 0)
+
+
+def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bool:
+    clause = select.args.get("from_") or select.args.get("from")
+    ctes = {cte.alias.lower() for cte in select.ctes}
+    table = clause.this if clause is not None else None
+    if not isinstance(table, exp.Table) or table.db or table.name.lower() in ctes:
+        return False
+    return streaming.get(table.name.lower(), False)
 
 
 def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:

@@ -15,6 +15,7 @@ def duplicate_names(context: Context) -> Iterator[Problem]:
     lists: list[tuple[Path, Sequence[Any]]] = [
         (("parameters",), spec.parameters),
         (("connections",), spec.connections),
+        (("functions",), spec.functions),
         (("sources",), spec.sources),
         (("views",), spec.views),
         (("queries",), spec.queries),

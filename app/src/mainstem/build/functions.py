@@ -1,0 +1,80 @@
+"""Functions of the document, under their names in a query's session."""
+
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import pandas_udf
+from pyspark.sql.types import DataType
+from pyspark.util import PythonEvalType
+
+from mainstem.build import code
+from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.spec.functions import JavaFunction, PythonFunction
+from mainstem.spec.graph import Graph
+
+
+_AGGREGATES: Final = (
+    PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF,
+    PythonEvalType.SQL_GROUPED_AGG_PANDAS_ITER_UDF,
+)
+
+
+def register(session: SparkSession, graph: Graph) -> None:
+    """Make every function of the document one of the session's.
+
+    Raises:
+        NotReady: a function or class cannot be found, or is none that Spark takes.
+        SpecInvalid: `returns` is no type of Spark's.
+    """
+    for index, function in enumerate(graph.spec.functions):
+        if function.python:
+            kind = _type(index, function.python.returns)
+            session.udf.register(function.name, *_python(function.name, function.python, kind))
+        if function.java:
+            _java(session, function.name, function.java)
+
+
+def _type(index: int, returns: str) -> DataType:
+    try:
+        return DataType.fromDDL(returns)
+    except ParseException as error:
+        message = f"{returns!r} is no type of Spark's: {error.getCondition()}"
+        path = f"spec.functions[{index}].python.returns"
+        raise SpecInvalid([Problem(0, 0, path, message, "InvalidType")]) from error
+
+
+def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...]:
+    """What Spark registers, and its type where it does not know it."""
+    where = f"function {name!r}"
+    call: Any = code.load(where, python.function)
+    if hasattr(call, "evalType"):
+        message = f"{where}: {python.function!r} is wrapped as a UDF already"
+        remedy = f"name the plain function within: {python.function}.func"
+        raise NotReady(message, reason="FunctionNotUsable", remedy=remedy)
+    if not (python.vectorized or python.aggregate):
+        return call, kind
+    try:
+        made: Any = pandas_udf(call, kind)
+    except PySparkException as error:
+        message = f"{where}: Spark makes no pandas UDF of {python.function!r}: {error}"
+        raise NotReady(" ".join(message.split()), reason="FunctionNotUsable") from error
+    if (made.evalType in _AGGREGATES) != python.aggregate:
+        does = "one value of Series" if made.evalType in _AGGREGATES else "a Series"
+        message = f"{where}: by its type hints {python.function!r} makes {does}, and aggregate is {str(python.aggregate).lower()}"
+        raise NotReady(message, reason="FunctionNotUsable")
+    return (made,)
+
+
+def _java(session: SparkSession, name: str, java: JavaFunction) -> None:
+    try:
+        if java.jar:
+            session._jsparkSession.sessionState().resourceLoader().addJar(java.jar)  # noqa: SLF001
+        if java.aggregate:
+            session.udf.registerJavaUDAF(name, java.class_)
+        else:
+            session.udf.registerJavaFunction(name, java.class_, java.returns)
+    except (PySparkException, Py4JError) as error:
+        said = " ".join(str(error).split())
+        raise NotReady(f"function {name!r}: {said}", reason="FunctionNotUsable") from error

@@ -1,0 +1,31 @@
+"""Where the user's Python modules are found."""
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from mainstem.build.code import not_found
+from mainstem.spec.graph import Graph
+from mainstem.spec.usercode import references
+
+
+def look_in(folder: Path) -> None:
+    """Let Python find the modules of a folder, here behind all others, and in Spark's workers, which inherit PYTHONPATH."""
+    if str(folder) in sys.path:
+        return
+    sys.path.append(str(folder))
+    given = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = f"{given}{os.pathsep}{folder}" if given else str(folder)
+
+
+def installed(graph: Graph) -> None:
+    """Look for the module, or the package around it, of all code that the document names; imports none of it.
+
+    Raises:
+        NotReady: `ModuleNotFound`.
+    """
+    for where, reference in references(graph.spec):
+        package = reference.partition(":")[0].partition(".")[0]
+        if find_spec(package) is None:
+            raise not_found(where, f"no module {package!r}")

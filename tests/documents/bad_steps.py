@@ -1,0 +1,83 @@
+"""As `bad`, for code of the user's own: functions, views in Python, deduplication, state."""
+
+from typing import Final
+
+from documents.bad import Bad
+
+
+STEPS: Final = """\
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: steps}
+spec:
+  functions:
+    - name: geometric
+      python: {function: "shop:geometric", returns: DOUBLE}
+    - name: longest
+      java: {class: com.example.Longest, aggregate: true}
+  sources:
+    - name: events
+      files: {path: /data/events, format: json, schema: "user STRING, n INT, at TIMESTAMP"}
+      watermark: {column: at, delay: 1 minute}
+    - name: before
+      static: {json: {path: /data/before.json}}
+  views:
+    - name: enriched
+      python: {function: "shop:priced", inputs: [events, before], arguments: {least: "2"}}
+    - name: once
+      deduplicate: {from: events, columns: [user], withinWatermark: true}
+    - name: visits
+      state:
+        from: events
+        keys: [user]
+        processor: visits:Counter
+        schema: user STRING, n BIGINT
+        timeMode: EventTime
+        initialState: {from: before}
+    - name: means
+      sql: SELECT geometric(collect_list(n)) AS g FROM events
+  queries:
+    - {name: enriched, from: enriched, to: [{name: out, console: {}}]}
+    - {name: once, from: once, to: [{name: out, console: {}}]}
+    - {name: visits, from: visits, to: [{name: out, console: {}}]}
+    - {name: means, from: means, outputMode: complete, to: [{name: out, console: {}}]}
+  checkpoints: {location: /ckpt/steps}
+"""
+_FUNCTION: Final = (
+    ("processor: visits:Counter", "function: visits:counted"),
+    ("timeMode: EventTime", "timeout: EventTimeTimeout"),
+    ("        initialState: {from: before}\n", ""),
+)
+_NO_WATERMARK: Final = ("      watermark: {column: at, delay: 1 minute}\n", "")
+
+
+def _bad(name: str, edits: tuple[tuple[str, str], ...], *problems: str) -> Bad:
+    return Bad(name, edits, problems, STEPS)
+
+
+BAD_STEPS: Final = [
+    _bad("reference without a module", (('"shop:priced"', '"priced"'),), "18:26: spec.views[0].python.function: 'priced' is not an object of a Python module, such as package.module:function [InvalidName]"),
+    _bad("class that is none", (("com.example.Longest", "com/example/Longest"),), "9:21: spec.functions[1].java.class: 'com/example/Longest' is not a Java class with its package, such as com.example.Soundex [InvalidName]"),
+    _bad("function twice", (("name: longest", "name: geometric"),), "8:13: spec.functions[1].name: the name 'geometric' is taken by an earlier entry of functions [DuplicateName]"),
+    _bad("function called as Spark's", (("- name: longest", "- name: upper"),), "8:13: spec.functions[1].name: Spark has a function 'upper', and would call that one; choose another name [FunctionNameTaken]"),
+    _bad("type of a Java aggregate", (("aggregate: true", "aggregate: true, returns: STRING"),), "9:68: spec.functions[1].java.returns: the class of an aggregate says its type itself; leave returns out [FieldNotAllowed]"),
+    _bad(
+        "aggregate in Python over a stream",
+        (("returns: DOUBLE", "returns: DOUBLE, aggregate: true"), ("geometric(collect_list(n))", "n % 2 AS k, geometric(n)"), ("AS g FROM events", "AS g FROM events GROUP BY 1")),
+        "30:31: spec.views[3].sql: geometric aggregates pandas Series, which Spark does over no stream; take a function of a list, without aggregate: true, and call geometric(collect_list(...)) [AggregateNotAllowed]",
+    ),
+    _bad("argument that is no name", (('{least: "2"}', '{"at least": "2"}'),), "18:79: spec.views[0].python.arguments[at least]: 'at least' is no name of an argument in Python [InvalidName]"),
+    _bad("input that is not there", (("inputs: [events", "inputs: [evnts"),), "18:50: spec.views[0].python.inputs[0]: no source or view is called 'evnts'; did you mean 'events'? [UnknownRelation]"),
+    _bad("steps in a circle", (("inputs: [events, before]", "inputs: [events, again]"), ("- name: once", "- {name: again, sql: SELECT * FROM enriched}\n    - name: once")), "18:58: spec.views[0].python.inputs[1]: views read each other: enriched -> again -> enriched [CyclicViews]"),
+    _bad("step over itself", (("deduplicate: {from: events", "deduplicate: {from: once"),), "20:27: spec.views[1].deduplicate.from: the view reads itself [CyclicViews]"),
+    _bad("column that the source has not", (("columns: [user]", "columns: [usr]"), ("keys: [user]", "keys: [users]")), "20:45: spec.views[1].deduplicate.columns[0]: 'events' has no column 'usr'; did you mean 'user'? [UnknownColumn]", "24:16: spec.views[2].state.keys[0]: 'events' has no column 'users'; did you mean 'user'? [UnknownColumn]"),
+    _bad("within no watermark", (_NO_WATERMARK, ("timeMode: EventTime", "timeMode: None")), "19:20: spec.views[1].deduplicate: withinWatermark drops what it has seen behind the watermark, and nothing below has one; give the source or a view a watermark [WatermarkNeeded]"),
+    _bad("within the watermark of what does not stream", (("{from: events, columns: [user]", "{from: before, columns: [user]"),), "20:69: spec.views[1].deduplicate.withinWatermark: 'before' does not stream, so it has no watermark; leave withinWatermark out [WatermarkNotAllowed]"),
+    _bad("state that grows, and an unknown column", (("columns: [user], withinWatermark: true", "columns: [user]"), ("keys: [user]", "keys: [users]")), "20:20: warning: spec.views[1].deduplicate: all rows that were ever seen are kept as state; give the source a watermark, and either name its column in columns or set withinWatermark: true [StateGrows]", "24:16: spec.views[2].state.keys[0]: 'events' has no column 'users'; did you mean 'user'? [UnknownColumn]"),
+    _bad("event clock without a watermark", (_NO_WATERMARK, (", withinWatermark: true", "")), "19:20: warning: spec.views[1].deduplicate: all rows that were ever seen are kept as state; give the source a watermark, and either name its column in columns or set withinWatermark: true [StateGrows]", "26:19: spec.views[2].state.timeMode: the clock of event time is the watermark, and 'events' has none [WatermarkNeeded]"),
+    _bad("time-out by event time without a watermark", (_NO_WATERMARK, (", withinWatermark: true", ""), *_FUNCTION, ("schema: user STRING, n BIGINT", "schema: user STRING, n BIGINT\n        stateSchema: n BIGINT")), "19:20: warning: spec.views[1].deduplicate: all rows that were ever seen are kept as state; give the source a watermark, and either name its column in columns or set withinWatermark: true [StateGrows]", "27:18: spec.views[2].state.timeout: the clock of event time is the watermark, and 'events' has none [WatermarkNeeded]"),
+    _bad("fields of a processor at a function", (*_FUNCTION[:2], ("initialState: {from: before}", "initialState: {from: before}\n        pandas: true")), "23:9: spec.views[2].state: a function needs stateSchema, the columns of its state, such as 'visits INT' [MissingField]", "28:9: spec.views[2].state.initialState: initialState does not go with a function [FieldNotAllowed]", "29:9: spec.views[2].state.pandas: a function takes and gives pandas DataFrames always; pandas is for a processor [FieldNotAllowed]"),
+    _bad("fields of a function at a processor", (("timeMode: EventTime", "timeout: NoTimeout"),), "27:9: spec.views[2].state.timeout: timeout does not go with a processor [FieldNotAllowed]"),
+    _bad("state that starts from a stream", (("initialState: {from: before}", "initialState: {from: events}"),), "28:30: spec.views[2].state.initialState.from: 'events' streams; state starts from what does not [StreamNotAllowed]"),
+    _bad("two kinds of state", (("processor: visits:Counter", "processor: visits:Counter\n        function: visits:counted"),), "23:9: spec.views[2].state: exactly one of processor, function must be given, found processor, function [NotExactlyOne]"),
+]  # fmt: skip

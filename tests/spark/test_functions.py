@@ -1,0 +1,176 @@
+"""Functions of the user's in SQL: Python for values, Series and groups, Java by class; and what is said of those that fail."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.pipebench import PipeBench
+from mainstem.build import functions
+from mainstem.build.query import build
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.run.failures import classify
+from mainstem.spec.builtins import BUILTINS
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S11
+PARSE = {
+    "name": "parse_order",
+    "python": {"function": "shop:parse", "returns": "STRUCT<count INT, item STRING>"},
+}
+DOUBLED = {"name": "doubled", "python": {"function": "shop:doubled", "returns": "BIGINT", "vectorized": True}}
+GEOMETRIC = {
+    "name": "geometric",
+    "python": {"function": "shop:geometric", "returns": "DOUBLE", "aggregate": True},
+}
+OF_LIST = {"name": "geometric_of", "python": {"function": "shop:geometric_of", "returns": "DOUBLE"}}
+THRICE = {"name": "thrice", "python": {"function": "shop:thrice", "returns": "INT"}}
+JAR = str(Path(__file__).parents[1] / "usercode" / "java" / "udfs.jar")
+
+
+@pytest.fixture
+def bench(spark: SparkSession, tmp_path: Path) -> PipeBench:
+    bench = PipeBench(spark, tmp_path, {"orders": "text STRING"})
+    bench.put("orders", {"text": "2:apples"}, {"text": "3:pears"}, {"text": None})
+    return bench
+
+
+def test_values(bench: PipeBench) -> None:
+    view = {"name": "v", "sql": "SELECT parse_order(text).count AS n, thrice(length(text)) AS t FROM orders"}
+    assert bench.run(view, functions=[PARSE, THRICE]) == [(2, 24), (3, 21), (None, None)]
+
+
+def test_series(bench: PipeBench) -> None:
+    bench.put("orders")
+    view = {"name": "v", "sql": "SELECT doubled(length(text)) AS n FROM orders WHERE text IS NOT NULL"}
+    assert bench.run(view, functions=[DOUBLED]) == [(14,), (16,)]
+
+
+def test_classes_of_java(bench: PipeBench) -> None:
+    shout = {"name": "shout", "java": {"class": "com.example.Shout", "jar": JAR, "returns": "STRING"}}
+    longest = {
+        "name": "longest",
+        "java": {"class": "com.example.Longest", "jar": JAR, "aggregate": True},
+    }
+    views = [{"name": "v", "sql": "SELECT shout(longest(text)) AS s FROM orders"}]
+    query = {"outputMode": "complete"}
+    assert bench.run(*views, query=query, functions=[shout, longest]) == [("2:APPLES!",)]
+    bench.put("orders", {"text": "4:pineapples"})
+    assert bench.run(*views, query=query, functions=[shout, longest]) == [("4:PINEAPPLES!",)]
+
+
+@pytest.mark.S17
+def test_an_aggregate_in_python_over_a_stream_takes_a_collected_list(bench: PipeBench) -> None:
+    sql = "SELECT geometric_of(collect_list(length(text))) AS g FROM orders"
+    query = {"outputMode": "complete"}
+    assert bench.run({"name": "v", "sql": sql}, query=query, functions=[OF_LIST]) == [
+        (pytest.approx(56**0.5),)
+    ]
+    bench.put("orders", {"text": "1"})
+    assert bench.run({"name": "v", "sql": sql}, query=query, functions=[OF_LIST]) == [
+        (pytest.approx(56 ** (1 / 3)),)
+    ]
+
+
+@pytest.mark.S17
+def test_an_aggregate_over_series_is_for_what_does_not_stream(spark: SparkSession, bench: PipeBench) -> None:
+    (bench.folder / "prices.json").write_text('{"p": 2}\n{"p": 8}\n', encoding="utf-8")
+    prices = {"name": "prices", "static": {"json": {"path": str(bench.folder / "prices.json")}}}
+    graph = bench.graph(
+        {"name": "mean", "sql": "SELECT geometric(p) AS g FROM prices"},
+        {"name": "v", "sql": "SELECT text, g FROM orders CROSS JOIN mean WHERE text LIKE '2%'"},
+        sources=[*bench.sources, prices],
+        functions=[GEOMETRIC],
+    )
+    session = spark.newSession()
+    build(session, graph, graph.spec.queries[0]).start().awaitTermination(60)
+    assert bench.rows() == [("2:apples", 4.0)]
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "no module": ({"function": "shops:parse"}, "ModuleNotFound", "function 'f': no module 'shops'"),
+    "no package": ({"function": "shop.deep:parse"}, "ModuleNotFound", "no module 'shop.deep'"),
+    "a module that needs another": (
+        {"function": "needy:parse"},
+        "ModuleNotFound",
+        "'needy' imports 'module_that_is_not_there', which is not there",
+    ),
+    "a module that fails": (
+        {"function": "failing:parse"},
+        "ModuleFailed",
+        r"importing 'failing' failed: RuntimeError: no licence, token=\*\*\*\*\* \(failing.py:3 in <module>\)",
+    ),
+    "no function": ({"function": "shop:parsed"}, "FunctionNotFound", "the module 'shop' has no 'parsed'"),
+    "no callable": ({"function": "shop:NOT_CALLABLE"}, "FunctionNotFound", "is a int, which cannot be called"),
+    "a UDF already": (
+        {"function": "shop:wrapped"},
+        "FunctionNotUsable",
+        "wrapped as a UDF already; name the plain function within: shop:wrapped.func",
+    ),
+    "a function as an aggregate": (
+        {"function": "shop:without_hints", "aggregate": True},
+        "FunctionNotUsable",
+        "makes a Series, and aggregate is true",
+    ),
+    "an aggregate as a function": (
+        {"function": "shop:geometric", "vectorized": True},
+        "FunctionNotUsable",
+        "makes one value of Series, and aggregate is false",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("python", "reason", "message"), FAULTS.values(), ids=FAULTS)
+def test_code_that_cannot_be_used(
+    spark: SparkSession, bench: PipeBench, python: dict[str, Any], reason: str, message: str
+) -> None:
+    function = {"name": "f", "python": {"returns": "INT", **python}}
+    graph = bench.graph({"name": "v", "sql": "SELECT * FROM orders"}, functions=[function])
+    with pytest.raises(NotReady, match=message) as refused:
+        functions.register(spark.newSession(), graph)
+    assert refused.value.reason == reason
+
+
+def test_a_type_that_is_none(spark: SparkSession, bench: PipeBench) -> None:
+    function = {"name": "f", "python": {"function": "shop:parse", "returns": "NUMBER"}}
+    graph = bench.graph({"name": "v", "sql": "SELECT f(text) FROM orders"}, functions=[function])
+    with pytest.raises(SpecInvalid) as refused:
+        functions.register(spark.newSession(), graph)
+    [problem] = refused.value.problems
+    assert (problem.path, problem.reason) == ("spec.functions[0].python.returns", "InvalidType")
+
+
+@pytest.mark.parametrize("name", ["com.example.Absent", "java.lang.String"])
+def test_classes_that_cannot_be_used(spark: SparkSession, bench: PipeBench, name: str) -> None:
+    function = {"name": "f", "java": {"class": name, "returns": "STRING"}}
+    graph = bench.graph({"name": "v", "sql": "SELECT f(text) FROM orders"}, functions=[function])
+    with pytest.raises(NotReady, match=f"function 'f': .*{re.escape(name)}") as refused:
+        functions.register(spark.newSession(), graph)
+    assert refused.value.reason == "FunctionNotUsable"
+
+
+def test_a_row_that_the_function_does_not_take(bench: PipeBench) -> None:
+    bench.put("orders", {"text": "many:apples"})
+    view = {"name": "v", "sql": "SELECT parse_order(text) AS p FROM orders"}
+    with pytest.raises(StreamingQueryException) as failed:
+        bench.run(view, functions=[PARSE])
+    failure = classify(failed.value)
+    assert failure.reason == "PythonFailed"
+    assert re.fullmatch(
+        r"ValueError: invalid literal for int\(\) with base 10: 'many' \(shop.py:\d+ in parse\)",
+        failure.message,
+    )
+
+
+def test_names_of_spark_s_own(spark: SparkSession) -> None:
+    """The list that the rule asks is that of the Spark at hand."""
+    found = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert {name for name in found if re.fullmatch(r"[a-z]\w*", name)} == set(BUILTINS)
+
+
+def test_spark_would_pass_a_function_over_that_is_called_like_its_own(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.udf.register("upper", lambda _text: "mine")
+    assert session.sql("SELECT upper('a')").collect() == [("A",)]
