@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from mainstem.build.query import build, start
+from mainstem.run.plans import plan
 from mainstem.spec.eligibility import obstacles, of_async_progress
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
@@ -168,6 +169,13 @@ def test_once_and_available_now_end_by_themselves(bench: Bench) -> None:
         assert handle.awaitTermination(60)
         folder = query.to[0].member("parquet").path
         assert sorted(row.value for row in bench.spark.read.parquet(folder).collect()) == ["a", "b"]
+
+
+def test_spark_explains_a_query_that_is_not_started(bench: Bench) -> None:
+    graph = bench.graph("SELECT count(*) AS n FROM ticks", {}, {"console": {}}, outputMode="complete")
+    told = plan(bench.spark, graph, graph.spec.queries[0])
+    assert "== Analyzed Logical Plan ==" in told
+    assert "StateStoreSave" in told.partition("== Physical Plan ==")[2]
 
 
 def _sink(bench: Bench, kind: str) -> dict[str, Any]:

@@ -28,12 +28,14 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     with session.opened(
         document.pipeline, this_machine(cores=1, heap="1g"), output=print, verbose=False
     ) as spark:
-        return {query.name: first(query, partial(_plan, spark, graph, query)) for query in queries}
+        return {query.name: first(query, partial(plan, spark, graph, query)) for query in queries}
 
 
-def _plan(spark: SparkSession, graph: Graph, query: Query) -> str:
+def plan(spark: SparkSession, graph: Graph, query: Query) -> str:
+    """The plans of one query, in a session of its own."""
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
-    frame: Any = Builder(own, graph).relation(query.from_)
+    # Spark explains a stream only where the plan that it is given is resolved already: that of a SQL text is not.
+    frame: Any = Builder(own, graph).relation(query.from_).select("*")
     utils: Any = spark._jvm.org.apache.spark.sql.api.python.PythonSQLUtils  # noqa: SLF001
     return str(utils.explainString(frame._jdf.queryExecution(), "extended"))  # noqa: SLF001
