@@ -1,6 +1,6 @@
 """The driver is killed ten times; every row is there exactly once.
 
-Real Kafka, checkpoints and tables on a real S3 server, SIGKILL for Python and JVM at once.
+Real Kafka, checkpoints and tables on real S3 and PostgreSQL servers, SIGKILL for Python and JVM at once.
 """
 
 import collections
@@ -22,6 +22,7 @@ from harness.driver import Driver
 from harness.errors import HarnessError
 from harness.java import SHORT_LIVED
 from harness.kafka import Broker
+from harness.postgres import Postgres
 from harness.records import Record
 from harness.s3 import S3Server
 
@@ -37,7 +38,7 @@ BROKEN = 4_000
 """One record in so many is broken."""
 SHOPS = ("bern", "genf", "chur")
 FIRST = datetime.datetime(2024, 3, 1, tzinfo=datetime.UTC)
-QUERIES = ("archive", "copy", "shop-days")
+QUERIES = ("archive", "copy", "shop-days", "ledger", "twice")
 START = 240.0
 """Seconds for a start and a first batch, on a machine that does other things too."""
 KILLS = ("planned",) * 5 + ("writing",) * 3 + ("any",) * 2
@@ -69,21 +70,32 @@ def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
 
 @pytest.mark.S26
 @pytest.mark.S28
+@pytest.mark.S27
 @pytest.mark.S29
+@pytest.mark.S31
+@pytest.mark.S32
 @pytest.mark.S36
 @pytest.mark.timeout(1800)
-def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path: Path) -> None:
+def test_ten_kills_lose_and_repeat_nothing(
+    kafka: Broker, s3: S3Server, postgres: Postgres, tmp_path: Path
+) -> None:
     seed = int(os.environ.get("MAINSTEM_SEED", str(random.SystemRandom().randrange(10**6))))
     print(f"seed {seed} (MAINSTEM_SEED={seed} repeats it)")
     chance = random.Random(seed)
     for bucket in ("lake", "checkpoints"):
         s3.make_bucket(bucket)
     kafka.create_topic("orders", 2)
+    kafka.create_topic("shop-days", 2)
+    postgres.run("CREATE TABLE ledger (id BIGINT, shop TEXT, at TIMESTAMPTZ, amount DOUBLE PRECISION)")
+    postgres.run(
+        "CREATE TABLE shop_days (day DATE, shop TEXT, orders BIGINT, amount DOUBLE PRECISION, PRIMARY KEY (day, shop))"
+    )
+    postgres.secret(tmp_path / "secrets", "postgres")
     scratch = tmp_path / "scratch"  # a driver that is killed leaves its own behind
     scratch.mkdir()
     keys = {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
-    env = SHORT_LIVED | keys | {"TMPDIR": str(scratch)}
-    sets = {"brokers": kafka.bootstrap_servers, "endpoint": s3.endpoint}
+    env = SHORT_LIVED | keys | {"TMPDIR": str(scratch), "MAINSTEM_SECRETS": str(tmp_path / "secrets")}
+    sets = {"brokers": kafka.bootstrap_servers, "endpoint": s3.endpoint, "database": postgres.url}
     checkpoints, archive = s3.root / "checkpoints" / "exactly-once", s3.root / "lake" / "archive"
 
     def checkpoint(query: str) -> Path:
@@ -106,7 +118,7 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     chance.shuffle(kinds)
     seen: collections.Counter[str] = collections.Counter()
     for number, kind in enumerate(kinds):
-        target = checkpoint("archive" if kind == "writing" else QUERIES[number % 3])
+        target = checkpoint("archive" if kind == "writing" else QUERIES[number % len(QUERIES)])
         rows = feed(target, rows)
         before = newest(target / "commits")
         with Driver(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
@@ -138,7 +150,23 @@ def test_ten_kills_lose_and_repeat_nothing(kafka: Broker, s3: S3Server, tmp_path
     merged = DeltaTable(str(s3.root / "lake" / "shop_days")).to_pyarrow_table().to_pylist()
     assert sum(row["orders"] for row in merged) == rows, "Delta, merged"
     assert len(merged) == len({(row["day"], row["shop"]) for row in merged}) == math.ceil(rows / DAY) * 3
+    ledger = [row[0] for row in postgres.run("SELECT id FROM ledger ORDER BY id")]
+    assert ledger == list(range(rows)), "PostgreSQL, appended"
+    counted = {(row["day"], row["shop"]): (row["orders"], row["amount"]) for row in merged}
+    too = DeltaTable(str(s3.root / "lake" / "shop_days_too")).to_pyarrow_table().to_pylist()
+    assert {(row["day"], row["shop"]): (row["orders"], row["amount"]) for row in too} == counted, (
+        "Delta, one of several sinks"
+    )
+    upserted = postgres.run("SELECT day, shop, orders, amount FROM shop_days")
+    assert {(day, shop): (orders, amount) for day, shop, orders, amount in upserted} == counted, (
+        "PostgreSQL, one of several sinks"
+    )
+    told = [json.loads(record.value or b"{}") for record in kafka.consume_all("shop-days")]
+    newest_told = {(row["day"], row["shop"]): row["orders"] for row in told}  # a batch may be there twice
+    assert newest_told == {(day.isoformat(), shop): orders for (day, shop), (orders, _) in counted.items()}, (
+        "Kafka, one of several sinks"
+    )
     with pytest.raises(HarnessError):
         driver.until(lambda: False, 1)  # it has ended: nothing of it is left
-    for secret in (s3.access_key, s3.secret_key):
+    for secret in (s3.access_key, s3.secret_key, postgres.password):
         assert secret not in driver.stderr

@@ -28,8 +28,9 @@ class Bench(DeltaBench):
             lines = [json.dumps(dict(zip(("id", "v", "seq", "op"), row, strict=False))) for row in rows]
             (folder / f"{len(list(folder.iterdir()))}.json").write_text("\n".join(lines), encoding="utf-8")
         sink = {"path": self.path("out"), "merge": merge or NEWEST, **more.pop("sink", {})}
-        query = {"to": [{"name": "table", "delta": sink}], **more}
-        return self.run({"files": {"path": str(folder), "format": "json", "schema": SCHEMA}}, query)
+        query = {"outputMode": "update", "to": [{"name": "table", "delta": sink}], **more}
+        sql = query.pop("sql", None)
+        return self.run({"files": {"path": str(folder), "format": "json", "schema": SCHEMA}}, query, sql)
 
     def refusals(self, **more: Any) -> list[tuple[str, str]]:
         """Path and reason of each problem."""
@@ -118,3 +119,19 @@ def test_what_the_query_does_not_have_is_refused_before_a_table_is_made(bench: B
         merge = {"keys": ["id"], "deleteWhen": condition}
         assert bench.refusals(merge=merge) == [(f"{at}.deleteWhen", "InvalidCondition")], condition
     assert not (bench.folder / "out").exists()
+
+
+@pytest.mark.S36
+def test_the_state_of_a_batch_that_runs_again_is_kept_though_the_table_has_it(bench: Bench) -> None:
+    """A kill between table and checkpoint: the merge passes over the batch, whose counts the next batch needs."""
+    counts = "SELECT id, count(*) AS n FROM rows GROUP BY id"
+
+    def run(*rows: Any) -> None:
+        bench.merge(*rows, merge={"keys": ["id"]}, sql=counts, outputMode="update")
+
+    run((1, "a", 1))
+    commits = bench.folder / "checkpoints" / "copy" / "1" / "commits"
+    for name in ("0", ".0.crc"):
+        (commits / name).unlink(missing_ok=True)
+    run((1, "b", 2), (2, "c", 1))
+    assert bench.rows("out") == [(1, 2), (2, 1)]

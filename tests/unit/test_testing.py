@@ -1,5 +1,6 @@
 """`mainstem test`, as far as it needs no Spark: files, comparison, reports."""
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -140,12 +141,16 @@ def test_rows_are_equal_in_any_order(rows: list[dict[str, object]], random: obje
     assert difference(rows, shuffled) == ""
 
 
+def spelt(row: dict[str, object]) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
 @given(ROWS, ROWS)
 def test_rows_that_differ_are_all_told(
     expected: list[dict[str, object]], found: list[dict[str, object]]
 ) -> None:
     marks = [line[0] for line in difference(expected, found).splitlines()[1:]]
-    same = sorted(map(str, expected)) == sorted(map(str, found))
+    same = sorted(map(spelt, expected)) == sorted(map(spelt, found))
     assert marks == [] if same else len(expected) - len(found) == marks.count("-") - marks.count("+")
     assert same or marks.count("-") + marks.count(" ") == len(expected)
 
