@@ -15,6 +15,7 @@ from mainstem.spec.steps import STATEFUL, Doing, Step, steps
 
 
 Meaning = dict[str, Any]
+_STORES: Final = {"rocksdb": "RocksDB on the local disk", "hdfs": "a map on the Java heap"}
 _LONG: Final = {"schema", "schemaFile", "options"}
 """Fields that are left to the document."""
 
@@ -128,7 +129,7 @@ def _state(graph: Graph, query: Query, found: list[Step]) -> Meaning | None:
     return {
         "operators": operators,
         "partitions": query.state.partitions,
-        "store": "RocksDB, with a changelog in the checkpoint",
+        "store": _STORES[query.state.provider],
         "watermarks": _watermarks(graph, query),
         "warnings": warnings,
     }
