@@ -16,6 +16,7 @@ from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 
+HEAD = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "tests"}}
 DOCUMENT = """
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline
@@ -51,8 +52,7 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     Raises:
         StreamingQueryException: the query failed.
     """
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "tests"}}
-    text = head | {"spec": spec}
+    text = HEAD | {"spec": spec}
     pipeline = (
         read_text(yaml.safe_dump(text))[0].pipeline if checked else StreamingPipeline.model_validate(text)
     )

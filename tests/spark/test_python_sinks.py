@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from harness import sparks
+from mainstem.build.batches import batch_writer
+from mainstem.build.sinks import Connections
 from mainstem.errors import NotReady
+from mainstem.spec.document import read_text
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
@@ -103,3 +107,16 @@ def test_memory_keeps_rows_and_goes_on_with_the_checkpoint(spark: SparkSession, 
     give(tmp_path, 1, "b")
     session = sparks.run(spark, spec(tmp_path, {"name": "kept", "memory": {}}))
     assert [row["v"] for row in session.table("kept").collect()] == ["b"]
+
+
+def test_a_query_that_runs_once_gives_rows_and_batches_to_code_as_well(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    give(tmp_path, 0)
+    frame = spark.createDataFrame([("a",)], "v STRING")
+    [document] = read_text(yaml.safe_dump(sparks.HEAD | {"spec": spec(tmp_path, foreach(tmp_path))}))
+    [query] = document.pipeline.spec.queries
+    writer = batch_writer(frame, query, query.to[0], Connections({}, {}))
+    writer(frame, 7)
+    assert list(read(tmp_path).values()) == [["a"]]
+    assert next(iter(read(tmp_path))).startswith("7-")

@@ -33,10 +33,12 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
 
 
 def _row_by_row(writer: Any) -> BatchWriter:
-    """Calls a writer of rows as Spark's own `foreach` does: the number of the batch comes from Spark's task."""
+    """Calls a writer of rows as Spark's own `foreach` does, which has the batch's number from the task's properties."""
     function = DataStreamWriter._construct_foreach_function(writer)  # noqa: SLF001
 
-    def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
+    def write(batch: DataFrame, batch_id: int) -> None:
+        # A stream has set it already, a query that runs once has not.
+        batch.sparkSession.sparkContext.setLocalProperty("streaming.sql.batchId", str(batch_id))
         batch.rdd.mapPartitionsWithIndex(function).count()
 
     return write
