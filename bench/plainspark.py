@@ -13,7 +13,10 @@ from pyspark.sql import SparkSession
 JAVA_OPTIONS: Final = (
     "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8 -Duser.timezone=UTC "
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=25000 -XX:Tier4MinInvocationThreshold=3000 "
-    "-XX:Tier4CompileThreshold=75000 -XX:Tier4BackEdgeThreshold=200000"
+    "-XX:Tier4CompileThreshold=75000 -XX:Tier4BackEdgeThreshold=200000 "
+    "-Dorg.apache.avro.limits.string.maxLength=67108864 "
+    "-Dorg.apache.avro.limits.bytes.maxLength=67108864 "
+    "-Dorg.apache.avro.limits.collectionItems.maxLength=16777216"
 )
 CONF: Final = {
     "spark.driver.host": "127.0.0.1",
@@ -21,6 +24,9 @@ CONF: Final = {
     "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.scheduler.mode": "FAIR",
     "spark.ui.showConsoleProgress": "false",
+    "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
+    "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
+    "spark.sql.streaming.metricsEnabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.variable.substitute": "false",
