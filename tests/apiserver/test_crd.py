@@ -186,10 +186,13 @@ def _drivers(queries: int) -> dict[str, Any]:
 
 
 def _texts(spec: dict[str, Any]) -> dict[str, Any]:
-    """A `spec` as the server has it, its quantities as text: the server keeps a bare number, our models do not."""
+    """A `spec` as the server has it, what may be a number as text: the server keeps a bare number, our models do not."""
     for pod in ("driver", "executors"):
         for given in spec[pod]["resources"].values():
             given |= {name: str(value) for name, value in given.items()}
+    for source in spec["sources"]:
+        if "startingVersion" in source.get("delta", {}):
+            source["delta"]["startingVersion"] = str(source["delta"]["startingVersion"])
     return spec
 
 

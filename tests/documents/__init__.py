@@ -190,7 +190,6 @@ INVALID: Final = [
     Edit("runtime", "spark/conf/spark.executorEnv.TOKEN", "x", "OwnedConf", "a property that Mainstem owns"),
 ]  # fmt: skip
 
-_STATIC = {"name": "t", "static": {"parquet": {"path": "/t"}}}
 OURS_ONLY: Final = [
     Edit("complete", "views/1/sql", "SELECT word, count(*) AS n FROM word GROUP BY word", "UnknownRelation"),
     Edit("complete", "views/0/sql", "SELECT word FROM counts", "CyclicViews"),
@@ -232,7 +231,7 @@ OURS_ONLY: Final = [
     Edit("dead-letters", "queries/1/from", "departures", "DeadLettersUnread"),
     Edit("dead-letters", "queries/0/from", "departures_dead_letters", "DeadLettersReadTwice"),
     Edit("scheduled", "queries/0/trigger", DROP, "ScheduleUnbounded"),
-    Edit("kafka-bounded", "queries/0/trigger", {"processingTime": "1s"}, "TriggerNotAllowed"),
+    Edit("static-csv", "queries/1", {"name": "b", "from": "airports", "to": [{"name": "out", "console": {}}], "trigger": {"processingTime": "1s"}}, "TriggerNotAllowed"),
     Edit("kafka-bounded", "sources/0/kafka/startingOffsets", "latest", "EmptyRange"),
     Edit("kafka-secured", "connections/0/kafka/properties/sasl.mechanism", "PLAIN", "OwnedOption"),
     Edit("kafka-to-parquet", "queries/1", {"name": "b", "from": "departures", "to": [{"name": "f", "parquet": {"path": "s3a://lake/archive/"}}]}, "FolderShared"),

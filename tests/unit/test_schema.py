@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from mainstem.errors import SpecInvalid
 from mainstem.schema import crd, crd_yaml, files, json_schema, reference
 from mainstem.schema.__main__ import main
-from mainstem.schema.cel import exactly_one
+from mainstem.schema.cel import escaped, exactly_one
 from mainstem.schema.models import definitions, referred
 from mainstem.spec.document import read_text
 from mainstem.spec.messages import shape_problems
@@ -92,6 +92,18 @@ def test_every_union_has_its_rule() -> None:
     found = {rule["rule"] for rule in rules if rule["message"].startswith("exactly one of")}
     assert found == {exactly_one(keys).rule for keys in unions}
     assert all(len(rule["message"]) < 120 for rule in rules)
+
+
+def test_rules_name_fields_as_the_server_does() -> None:
+    unknown = [
+        f"{path}: {name}"
+        for path, node in _nodes(_root(), "")
+        for rule in node.get("x-kubernetes-validations", ())
+        for name in re.findall(r"\bself\.(\w+)", rule["rule"])
+        if name not in {escaped(field) for field in node["properties"]}
+    ]
+    assert unknown == []
+    assert escaped("function") == "__function__"
 
 
 def test_reference_has_a_section_for_every_object() -> None:

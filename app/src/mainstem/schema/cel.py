@@ -37,14 +37,21 @@ class Rule(NamedTuple):
         return {"rule": self.rule, "message": self.message, **blamed}
 
 
+def escaped(key: str) -> str:
+    """A field's name in CEL, as Kubernetes has it for words that CEL keeps to itself: `__function__`."""
+    return f"__{key}__" if key in _RESERVED else key
+
+
 def exactly_one(keys: list[str]) -> Rule:
     """A union: exactly one of the keys is given."""
     if len(keys) == 1:
-        return Rule(f"has(self.{keys[0]})", f"exactly one of {keys[0]} must be given")
-    given = ", ".join(f"has(self.{key})" for key in keys)
+        return Rule(f"has(self.{escaped(keys[0])})", f"exactly one of {keys[0]} must be given")
+    given = ", ".join(f"has(self.{escaped(key)})" for key in keys)
     return Rule(f"[{given}].filter(x, x).size() == 1", f"exactly one of {', '.join(keys)} must be given")
 
 
+_RESERVED: Final = frozenset({"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"})  # fmt: skip
+"""Words that are no names in CEL."""
 _NAME: Final = PipelineName.__metadata__[0]  # type: ignore[attr-defined]
 _DEAD: Final = "has(s.decode) && s.decode.onBadRecord == 'deadLetter'"
 _CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
@@ -251,12 +258,12 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
     ),
     Stateful: (
         Rule(
-            "has(self.function) == has(self.stateSchema)",
+            "has(self.__function__) == has(self.stateSchema)",
             "stateSchema goes with a function, and a function needs it",
             ".stateSchema",
         ),
         Rule(
-            "!has(self.function) || !(has(self.timeMode) || has(self.eventTimeColumn) || has(self.initialState) || self.pandas)",
+            "!has(self.__function__) || !(has(self.timeMode) || has(self.eventTimeColumn) || has(self.initialState) || self.pandas)",
             "timeMode, eventTimeColumn, initialState and pandas go with a processor",
             ".function",
         ),
