@@ -23,7 +23,7 @@ FILES, ROWS = 4, 5
 
 def document(folder: Path, kafka: Broker, postgres: Postgres) -> dict[str, Any]:
     def killer(name: str) -> dict[str, Any]:
-        code = {"foreachBatch": "harness.usersinks:die_once", "arguments": {"flag": f"{folder}/{name}"}}
+        code = {"foreachBatch": "sinks:die_once", "arguments": {"flag": f"{folder}/{name}"}}
         return {"name": name, "python": code}
 
     files = {"path": f"{folder}/in", "format": "json", "schema": "id INT", "maxFilesPerTrigger": 1}
@@ -66,7 +66,7 @@ def test_killed_between_two_sinks_those_with_transactions_agree(
         (tmp_path / flag).touch()
     (tmp_path / "s31.yaml").write_text(yaml.safe_dump(document(tmp_path, kafka, postgres)))
     (tmp_path / "scratch").mkdir()
-    code = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    code = os.pathsep.join([str(Path(__file__).parents[1] / "usercode"), os.environ.get("PYTHONPATH", "")])
     env = {
         names.ENV_SECRETS: str(tmp_path / "secrets"),
         "TMPDIR": str(tmp_path / "scratch"),

@@ -66,7 +66,6 @@ def test_complete_replaces_the_table_and_its_columns_where_it_may(bench: Bench) 
     assert bench.rows("out", "odd", "n") == [(0, 3), (1, 2)]
     bench.put("t", "SELECT id, id % 2 AS odd FROM range(5, 6)")
     renamed = "SELECT odd, count(*) AS total FROM rows GROUP BY odd"
-    message = bench.refusal(renamed, "complete").message
-    assert "the table has no total; the query has no n" in message
+    assert "the table has no total" in bench.refusal(renamed, "complete").message
     bench.write(renamed, "complete", overwriteSchema=True)
     assert bench.rows("out", "odd", "total") == [(0, 3), (1, 3)]

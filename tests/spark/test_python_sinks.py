@@ -37,7 +37,7 @@ def give(folder: Path, number: int, *values: str) -> None:
 def foreach(folder: Path) -> dict[str, Any]:
     return {
         "name": "rows",
-        "python": {"foreach": "harness.usersinks:Lines", "arguments": {"folder": f"{folder}/out"}},
+        "python": {"foreach": "sinks:Lines", "arguments": {"folder": f"{folder}/out"}},
     }
 
 
@@ -69,7 +69,7 @@ def test_a_writer_of_rows_opens_processes_closes_and_may_refuse_what_it_has(
 
 
 def test_a_function_of_batches_gets_the_same_number_again(spark: SparkSession, tmp_path: Path) -> None:
-    sink = {"foreachBatch": "harness.usersinks:keep", "arguments": {"folder": f"{tmp_path}/out"}}
+    sink = {"foreachBatch": "sinks:keep", "arguments": {"folder": f"{tmp_path}/out"}}
     give(tmp_path, 0, "a")
     sparks.run(spark, spec(tmp_path, {"name": "code", "python": sink}))
     (tmp_path / "checkpoints" / "q" / "1" / "commits" / "0").unlink()
@@ -81,7 +81,7 @@ def test_a_function_of_batches_gets_the_same_number_again(spark: SparkSession, t
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("nowhere.to.be:found", "ModuleNotFound"), ("harness.usersinks:nothing", "FunctionNotFound")],
+    [("nowhere.to.be:found", "ModuleNotFound"), ("sinks:nothing", "FunctionNotFound")],
 )
 def test_code_that_is_not_there_is_told_before_the_query_starts(
     spark: SparkSession, tmp_path: Path, name: str, reason: str
@@ -95,7 +95,7 @@ def test_code_that_is_not_there_is_told_before_the_query_starts(
 def test_a_class_that_does_not_take_its_arguments_is_told(spark: SparkSession, tmp_path: Path) -> None:
     give(tmp_path, 0, "a")
     with pytest.raises(NotReady, match="Lines cannot be made: TypeError") as refused:
-        sparks.run(spark, spec(tmp_path, {"name": "code", "python": {"foreach": "harness.usersinks:Lines"}}))
+        sparks.run(spark, spec(tmp_path, {"name": "code", "python": {"foreach": "sinks:Lines"}}))
     assert refused.value.reason == "PythonFailed"
 
 

@@ -98,7 +98,7 @@ def test_a_batch_that_runs_again_is_written_to_no_table_twice(run: Run, tmp_path
 def test_a_failure_between_two_sinks_repeats_and_loses_nothing(run: Run, tmp_path: Path) -> None:
     """The sinks before it have the batch, those behind it do not; what a failed task left in the folder is swept."""
     flag = tmp_path / "flag"
-    failing = {"foreachBatch": "harness.usersinks:fail_once", "arguments": {"flag": str(flag)}}
+    failing = {"foreachBatch": "sinks:fail_once", "arguments": {"flag": str(flag)}}
     to = sinks(tmp_path)
     to = [to[0], {"name": "failing", "python": failing}, *to[1:]]
     run(A, to)
