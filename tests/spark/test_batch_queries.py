@@ -208,6 +208,27 @@ def test_what_is_done_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
     assert len(bench.delta("delta")) == 4
 
 
+@pytest.mark.S32
+def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Bench) -> None:
+    """A batch's code is called in the driver's own thread, not by way of Java as in a stream."""
+    (bench.folder / "flag").touch()
+    code = {"foreachBatch": "harness.usersinks:fail_once", "arguments": {"flag": str(bench.folder / "flag")}}
+    query = {"name": "copy", "from": "visits", "to": [{"name": "out", "python": code}]}
+    told: list[tuple[State, str | None, str | None]] = []
+    supervisor = bench.supervisor(query)
+    supervisor._changed = lambda statuses: told.extend((s.state, s.reason, s.message) for s in statuses)
+    supervisor.start()
+    until = time.monotonic() + 120
+    while supervisor.turn():
+        assert time.monotonic() < until, supervisor.statuses
+        time.sleep(TURN / 4)
+    [status] = supervisor.statuses
+    assert (status.state, status.batch, status.restarts) == (State.COMPLETED, 0, 1)
+    [(_, message)] = {(reason, message) for state, reason, message in told if state is State.RESTARTING}
+    assert message is not None
+    assert message.startswith("RuntimeError: as asked (usersinks.py:")
+
+
 @pytest.mark.S35
 def test_it_runs_in_its_pool(bench: Bench) -> None:
     bench.run(bench.query("counted", "delta", name="in-its-pool"))

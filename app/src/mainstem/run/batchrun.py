@@ -6,16 +6,22 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from mainstem.build import code
 from mainstem.build.batchquery import Batch
+from mainstem.errors import NotReady
 from mainstem.run.drain import Outcome
 from mainstem.run.failures import Failure, classify
 from mainstem.run.runs import Runs
+
+
+_CUT_SECONDS: Final = 15.0
+"""A run that is cut may be in code of the user's own, which nothing stops but the end of the process."""
 
 
 class BatchRun:
@@ -65,7 +71,8 @@ class BatchRun:
         while self.active and time.monotonic() < deadline and not hurry():
             self._thread.join(0.2)
         cut = self.active
-        while self.active:  # a job of it may only just begin
+        patience = time.monotonic() + _CUT_SECONDS
+        while self.active and time.monotonic() < patience:  # a job of it may only just begin
             self._session.sparkContext.cancelJobGroup(self.run_id)
             self._thread.join(0.5)
         if cut:
@@ -77,8 +84,12 @@ class BatchRun:
     def _run(self) -> None:
         try:
             self._write()
+        except NotReady as error:
+            self._failure = Failure(error.reason, error.message)
         except (PySparkException, Py4JError, ConnectionError) as error:
             self._failure = classify(error)
+        except Exception as error:  # noqa: BLE001 - the user's own code, called in this thread, may raise anything
+            self._failure = Failure("PythonFailed", code.told(error))
 
     def _write(self) -> None:
         began = time.monotonic()
