@@ -95,10 +95,7 @@ def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     if merge.delete_when:
         into = into.whenMatchedDelete(f"source.{_REMOVES} AND {not_older}")
     into = into.whenMatchedUpdate(not_older, values).whenNotMatchedInsert(f"NOT source.{_REMOVES}", values)
-    if not into.execute().take(1):
-        # Passed over, for the table has this batch: the driver died before Spark heard of it. Its rows are computed
-        # all the same, for that is when the state of its operators is kept.
-        batch.write.format("noop").mode("overwrite").save()
+    into.execute()
 
 
 def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:
