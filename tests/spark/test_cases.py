@@ -12,6 +12,7 @@ from mainstem.testing import steps
 from mainstem.testing.files import suite
 from mainstem.testing.report import Outcome, lines
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,18 +55,89 @@ PIPELINE: dict[str, Any] = {
 }  # fmt: skip
 
 
+OF_ALL_KINDS = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: kinds}}
+spec:
+  connections:
+    - name: events
+      kafka: {{bootstrapServers: "nowhere:9092", security: {{sasl: {{mechanism: PLAIN, secretRef: {{name: nowhere}}}}, tls: {{}}}}}}
+  functions:
+    - {{name: parse_order, python: {{function: "shop:parse", returns: "STRUCT<count INT, item STRING>"}}}}
+  sources:
+    - name: avros
+      kafka: {{connection: events, subscribe: [t]}}
+      decode:
+        avro:
+          schema: |
+            {{"type": "record", "name": "R", "fields": [
+              {{"name": "k", "type": "string"}}, {{"name": "n", "type": ["null", "long"]}}]}}
+          registryId: 7
+        onBadRecord: deadLetter
+    - name: csvs
+      kafka: {{connection: events, subscribe: [t]}}
+      decode: {{csv: {{schema: "k STRING, n BIGINT", options: {{sep: ";"}}}}}}
+    - {{name: texts, kafka: {{connection: events, subscribe: [t]}}, decode: {{text: {{}}}}}}
+    - {{name: files, files: {{path: "s3a://nowhere/files", format: json, schemaFile: {folder}/columns.json}}}}
+    - {{name: sockets, socket: {{host: nowhere, port: 1, includeTimestamp: true}}}}
+    - {{name: made, rateMicroBatch: {{rowsPerBatch: 1}}}}
+    - {{name: changes, delta: {{path: "s3a://nowhere/changes"}}}}
+    - name: replay
+      kafka: {{connection: events, subscribe: [t], endingOffsets: latest}}
+      decode: {{csv: {{schema: "k STRING, n BIGINT"}}}}
+    - {{name: before, static: {{json: {{path: "s3a://nowhere/before", schema: "user STRING, n BIGINT"}}}}}}
+  views:
+    - name: all_kinds
+      sql: |
+        SELECT k, n FROM avros UNION ALL SELECT k, n FROM csvs UNION ALL SELECT k, n FROM files
+        UNION ALL SELECT k, n FROM changes UNION ALL SELECT 'made', value FROM made
+        UNION ALL SELECT value, 0L FROM texts UNION ALL SELECT value, 0L FROM sockets
+    - {{name: once, deduplicate: {{from: csvs, columns: [k]}}}}
+    - name: users
+      sql: SELECT k AS user, n FROM once
+      expectations: [{{name: positive, expect: n > 0, onViolation: quarantine}}]
+    - name: visits
+      state:
+        from: users
+        keys: [user]
+        processor: visits:Counter
+        schema: user STRING, n BIGINT
+        initialState: {{from: before}}
+    - {{name: parsed, sql: "SELECT parse_order(k) AS o, n FROM replay"}}
+    - {{name: total, python: {{function: "cases:total", inputs: [parsed], arguments: {{named: sum}}}}}}
+  queries:
+    - {{name: all, from: all_kinds, to: [{{name: out, console: {{}}}}]}}
+    - {{name: dead, from: avros_dead_letters, to: [{{name: out, console: {{}}}}]}}
+    - {{name: visits, from: visits, outputMode: update, to: [{{name: out, console: {{}}}}]}}
+    - {{name: aside, from: users_quarantine, to: [{{name: out, console: {{}}}}]}}
+    - {{name: total, from: total, to: [{{name: out, console: {{}}}}]}}
+  checkpoints: {{location: /nowhere}}
+"""
+"""Every kind of source that has a form of its own, and every kind of view."""
+
+
 @pytest.fixture
 def bench(spark: SparkSession, tmp_path: Path) -> "Bench":
     return Bench(spark, tmp_path)
+
+
+@pytest.fixture
+def kinds(bench: "Bench") -> "Bench":
+    columns = StructType.fromDDL("k STRING, n BIGINT").json()
+    (bench.folder / "columns.json").write_text(columns, encoding="utf-8")
+    bench.pipeline = OF_ALL_KINDS.format(folder=bench.folder)
+    return bench
 
 
 class Bench:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
         self.folder = folder
+        self.pipeline = json.dumps(PIPELINE)
 
     def run(self, *case_steps: dict[str, Any], **tests: Any) -> Outcome:
-        (self.folder / "orders.yaml").write_text(json.dumps(PIPELINE), encoding="utf-8")
+        (self.folder / "orders.yaml").write_text(self.pipeline, encoding="utf-8")
         file = self.folder / "orders.test.yaml"
         case = {"name": "case", "steps": list(case_steps)}
         file.write_text(
@@ -129,6 +201,70 @@ def test_nested_values_are_compared_whole(bench: Bench) -> None:
     ]
     assert '- {"a": [4]' in lines(outcome)
     assert '+ {"a": [3]' in lines(outcome)
+
+
+def test_sources_of_all_kinds(kinds: Bench) -> None:
+    outcome = kinds.run(
+        {
+            "given": {
+                "avros": [{"k": "avro", "n": 1}, {"k": "none"}, "no avro"],
+                "csvs": [{"k": 'a "quoted"; field', "n": 2}, "plain;3"],
+                "texts": [{"value": "text"}, "bare"],
+                "files": [{"k": "file", "n": 4}],
+                "sockets": ["line"],
+                "made": [{"value": 5}],
+                "changes": [{"k": "change", "n": 6}],
+            },
+            "expect": {
+                "relations": {
+                    "all_kinds": [
+                        {"k": k, "n": n}
+                        for k, n in (
+                            ("avro", 1), ("none", None), ('a "quoted"; field', 2), ("plain", 3), ("text", 0),
+                            ("bare", 0), ("file", 4), ("line", 0), ("made", 5), ("change", 6),
+                        )
+                    ],
+                    "avros_dead_letters": [{"error": "no Confluent header with the id 7", "offset": 2}],
+                }
+            },
+        },
+        schemas={"changes": "k STRING, n BIGINT"},
+    )  # fmt: skip
+    assert outcome.passed, lines(outcome)
+
+
+def test_steps_keep_their_state_and_put_rows_aside(kinds: Bench) -> None:
+    outcome = kinds.run(
+        {
+            "given": {"csvs": [{"k": "ann", "n": 1}, {"k": "ann", "n": 2}, {"k": "bob", "n": 0}]},
+            "expect": {
+                "queries": {"visits": [{"user": "ann", "n": 11}]},
+                "relations": {"users_quarantine": [{"user": "bob", "violated": ["positive"]}]},
+            },
+        },
+        {
+            "given": {"csvs": [{"k": "ann", "n": 3}, {"k": "eve", "n": 1}]},
+            "expect": {
+                "queries": {"visits": [{"user": "eve", "n": 1}]},
+                "relations": {"users_quarantine": []},
+            },
+        },
+        tables={"before": [{"user": "ann", "n": 10}]},
+    )
+    assert outcome.passed, lines(outcome)
+
+
+def test_what_does_not_stream_runs_in_the_first_step(kinds: Bench) -> None:
+    replay = {"tables": {"replay": [{"k": "2:figs", "n": 20}, "3:dates,30"]}}
+    expect = {"relations": {"parsed": [{"o": {"count": 2, "item": "figs"}}, {"o": {"count": 3, "item": "dates"}}]}}  # fmt: skip
+    outcome = kinds.run(
+        {"expect": expect | {"queries": {"total": [{"sum": 50}]}, "dropped": {"total": 0}}},
+        {"expect": {"queries": {"total": []}}},
+        **replay,
+    )
+    assert outcome.passed, lines(outcome)
+    [failure] = kinds.run({"expect": expect}).failures
+    assert (failure.reason, failure.what) == ("TableNotGiven", "the test gives no rows of the table 'replay'")
 
 
 @pytest.mark.parametrize(

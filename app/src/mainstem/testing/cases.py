@@ -45,7 +45,7 @@ class Case(Model):
     name: Name
     """What is tested."""
     tables: Annotated[dict[Identifier, Rows], Field(max_length=MAX_ITEMS)] = Field(default_factory=dict)
-    """Static source -> its rows, in place of the file's."""
+    """Static source, or topic that is read up to an end -> its rows."""
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MAX_ITEMS)]
     """The steps."""
 
@@ -64,6 +64,6 @@ class PipelineTest(Model):
     schemas: Annotated[dict[Identifier, Ddl], Field(max_length=MAX_ITEMS)] = Field(default_factory=dict)
     """Source -> its columns as DDL, where the pipeline leaves them to the table that it reads."""
     tables: Annotated[dict[Identifier, Rows], Field(max_length=MAX_ITEMS)] = Field(default_factory=dict)
-    """Static source -> its rows, for every case."""
+    """Static source, or topic that is read up to an end -> its rows, for every case."""
     cases: Annotated[tuple[Case, ...], Field(min_length=1, max_length=MAX_ITEMS)]
     """The tests."""

@@ -29,12 +29,14 @@ def run(
         NotReady: a file cannot be read, or Spark does not start.
     """
     suites = [files.suite(path, overrides) for path in paths]
+    from mainstem.run import usercode
     from mainstem.testing import lab, steps  # Spark: only once every file is good
 
     start = time.monotonic()
     outcomes: list[report.Outcome] = []
     try:
         for suite in suites:
+            usercode.look_in(Path(suite.document.file).absolute().parent)
             with lab.opened(suite.document.pipeline, verbose=verbose) as spark:
                 outcomes += steps.run(suite, spark, lambda outcome: tell(report.lines(outcome)))
     finally:

@@ -31,9 +31,8 @@ def opened(pipeline: StreamingPipeline, *, verbose: bool) -> Iterator[SparkSessi
 
 
 def _alone(pipeline: StreamingPipeline) -> StreamingPipeline:
-    """The pipeline without stores and their secrets, with checkpoints that lie nowhere but here."""
+    """The pipeline without connections and their secrets, with checkpoints that lie nowhere but here."""
     spec = pipeline.spec
-    connections = tuple(connection for connection in spec.connections if connection.s3 is None)
     checkpoints = spec.checkpoints.model_copy(update={"location": "checkpoints"})
-    here = spec.model_copy(update={"connections": connections, "checkpoints": checkpoints})
+    here = spec.model_copy(update={"connections": (), "checkpoints": checkpoints})
     return pipeline.model_copy(update={"spec": here})

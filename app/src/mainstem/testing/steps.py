@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import StructType
 
+from mainstem.build import functions
 from mainstem.build.views import Builder
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run.failures import classify
@@ -37,12 +38,13 @@ _NULLS: Final = {"ignoreNullFields": "false"}
 
 @dataclass
 class _Watched:
-    """A query that runs for a test, and what it brought in the step that is on."""
+    """A query that runs for a test, and what it brought in the step that is on; one that does not stream has a `table`."""
 
     name: str
     schema: StructType
     complete: bool
     handle: Any = None
+    table: DataFrame | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     seen: int = -1
 
@@ -53,7 +55,7 @@ class _Watched:
     def dropped(self) -> int:
         """Rows dropped by the watermark in the batches since the last call."""
         count = 0
-        for progress in self.handle.recentProgress:
+        for progress in self.handle.recentProgress if self.handle else ():
             if progress["batchId"] > self.seen and "addBatch" in progress["durationMs"]:
                 count += sum(op["numRowsDroppedByWatermark"] for op in progress["stateOperators"])
                 self.seen = progress["batchId"]
@@ -75,7 +77,7 @@ def run(suite: Suite, spark: SparkSession, told: Callable[[Outcome], None]) -> l
 def _case(suite: Suite, case: Case, spark: SparkSession) -> tuple[Failure, ...]:
     folder = Path(tempfile.mkdtemp(prefix="mainstem-test-"))
     graph = Graph(suite.document.pipeline)
-    given = Given(folder / "given", suite.tests.schemas, dict(suite.tests.tables) | dict(case.tables))
+    given = Given(spark, folder / "given", suite.tests.schemas, dict(suite.tests.tables) | dict(case.tables))
     (folder / "given").mkdir()
     number = 1
     try:
@@ -109,7 +111,8 @@ def _started(
         yield watched
     finally:
         for query in watched.values():
-            query.handle.stop()
+            if query.handle:
+                query.handle.stop()
 
 
 def _wanted(graph: Graph, case: Case) -> Iterator[tuple[str, str, str]]:
@@ -130,8 +133,13 @@ def _start(
     session: SparkSession, graph: Graph, given: Given, name: str, relation: str, mode: str, checkpoint: Path
 ) -> _Watched:
     session.conf.set("spark.sql.shuffle.partitions", "1")
-    frame = Builder(session, graph, given).relation(relation)
+    functions.register(session, graph)
+    steps_mode = "append" if mode == "complete" else mode
+    frame = Builder(session, graph, given, output_mode=steps_mode).relation(relation)
     watched = _Watched(name, frame.schema, complete=mode == "complete")
+    if not frame.isStreaming:
+        watched.table = frame
+        return watched
     writer = frame.writeStream.outputMode(mode).foreachBatch(watched.take)
     watched.handle = writer.option("checkpointLocation", str(checkpoint)).start()
     return watched
@@ -144,7 +152,10 @@ def _step(
         query.rows = []
     deadline = time.monotonic() + STEP_SECONDS
     for query in watched.values():
-        _finish(query.handle, deadline)
+        if query.handle:
+            _finish(query.handle, deadline)
+        elif query.table is not None and number == 1:  # it runs once
+            query.take(query.table, 0)
     failures = []
     relations = {f"relation:{name}": rows for name, rows in step.expect.relations.items()}
     for name, rows in [*relations.items(), *step.expect.queries.items()]:

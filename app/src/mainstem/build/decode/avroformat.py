@@ -43,7 +43,7 @@ class AvroFormat:
         options = dict(self.options) | {"mode": "PERMISSIVE"}
         body = value.cast("binary")
         if self.registry_id is not None:
-            body = F.when(self._has_header(value), F.substring(body, len(self._header) + 1, _ALL))
+            body = F.when(self._has_header(value), F.substring(body, len(header(self.registry_id)) + 1, _ALL))
         return from_avro(F.concat(body, F.lit(_MARK)), json.dumps(framed), options)
 
     def columns(self, record: Column) -> list[Column]:
@@ -64,9 +64,11 @@ class AvroFormat:
             why = why.when(~self._has_header(value), f"no Confluent header with the id {self.registry_id}")
         return why.otherwise("not a record of the Avro schema")
 
-    @property
-    def _header(self) -> bytes:
-        return b"\x00" + (self.registry_id or 0).to_bytes(4, "big")
-
     def _has_header(self, value: Column) -> Column:
-        return F.substring(value.cast("binary"), 1, len(self._header)) == F.lit(self._header)
+        wanted = header(self.registry_id or 0)
+        return F.substring(value.cast("binary"), 1, len(wanted)) == F.lit(wanted)
+
+
+def header(registry_id: int) -> bytes:
+    """What a record of Confluent's wire format begins with."""
+    return b"\x00" + registry_id.to_bytes(4, "big")

@@ -1,0 +1,88 @@
+"""Rows that a test gives, as the records that the pipeline decodes to them."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.avro.functions import from_avro, to_avro
+from pyspark.sql.types import StructType
+
+from mainstem.build import schemas
+from mainstem.build.decode.avroformat import header
+from mainstem.errors import NotReady
+from mainstem.spec.decode import AvroDecode, CsvDecode, Decode
+from mainstem.spec.messages import nearest_of
+from mainstem.testing.cases import Row
+
+
+def columns_of(row: Row, decode: Decode | None) -> dict[str, Any]:
+    """The columns of the source itself: of one that decodes, with the record as `value`, yet to be encoded."""
+    if isinstance(row, str):
+        return {"value": row}
+    if list(row) == ["record"] and isinstance(row["record"], dict):
+        return dict(row["record"])
+    return row if decode is None or decode.text else {"value": row}
+
+
+def encoded(
+    session: SparkSession, name: str, decode: Decode | None, records: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The records with every `value` that has columns as the text or the bytes that decode to it.
+
+    Args:
+        session: any session.
+        name: of the source.
+        decode: how it decodes.
+        records: columns of the source.
+
+    Raises:
+        NotReady: `UnknownColumn`; or a schema's file cannot be read.
+    """
+    if decode is None or not (decode.csv or decode.avro):
+        return list(records)  # JSON is written as it stands
+    given = [record["value"] for record in records if isinstance(record.get("value"), dict)]
+    if not given:
+        return list(records)
+    made = iter(_values(session, name, decode, given))
+    return [
+        record | {"value": next(made)} if isinstance(record.get("value"), dict) else record
+        for record in records
+    ]
+
+
+def check(name: str, known: Sequence[str], rows: Sequence[Row]) -> None:
+    """See that rows name columns that there are.
+
+    Raises:
+        NotReady: `UnknownColumn`.
+    """
+    for row in rows:
+        for column in row if isinstance(row, dict) else ():
+            if column not in known:
+                message = f"the source {name!r} has no column {column!r}{nearest_of(column, known)}"
+                raise NotReady(message, reason="UnknownColumn")
+
+
+def _values(session: SparkSession, name: str, decode: Decode, rows: Sequence[dict[str, Any]]) -> list[Any]:
+    schema, encode = _csv(decode.csv) if decode.csv else _avro(session, decode.avro or AvroDecode())
+    check(name, schema.fieldNames(), rows)
+    texts = session.createDataFrame([(json.dumps(row),) for row in rows], "row STRING").coalesce(1)
+    found = texts.select(encode(F.from_json("row", schema, {"mode": "FAILFAST"}))).collect()
+    return [bytes(value) if isinstance(value, bytearray) else value for (value,) in found]
+
+
+def _csv(csv: CsvDecode) -> tuple[StructType, Any]:
+    return schemas.columns(csv.schema_, csv.schema_file), lambda row: F.to_csv(row, dict(csv.options))
+
+
+def _avro(session: SparkSession, avro: AvroDecode) -> tuple[StructType, Any]:
+    text = json.dumps(schemas.avro(avro.schema_, avro.schema_file))
+    empty: Any = session.range(0).select(from_avro(F.lit(None).cast("binary"), text)).schema[0].dataType
+
+    def encode(row: Column) -> Column:
+        body = to_avro(row, text)
+        return body if avro.registry_id is None else F.concat(F.lit(header(avro.registry_id)), body)
+
+    return empty, encode
