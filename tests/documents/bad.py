@@ -1387,7 +1387,7 @@ BAD: Final = [
         ),
         (
             "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
-            "64:16: spec.queries[3].trigger: 'airports' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+            "64:33: spec.queries[3].trigger.processingTime: processingTime is for streams, and 'airports' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
     Bad(
@@ -1402,7 +1402,7 @@ BAD: Final = [
         (("maxOffsetsPerTrigger: 5000", "endingOffsets: latest, endingOffsetsByTimestamp: '{}'"),),
         (
             "14:83: spec.sources[0].kafka.endingOffsetsByTimestamp: endingOffsets says already where to end; give one of the two [AmbiguousOffsets]",
-            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+            "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
     Bad(
@@ -1431,7 +1431,7 @@ BAD: Final = [
         (("maxOffsetsPerTrigger: 5000", "startingOffsets: ' Latest', endingOffsets: latest"),),
         (
             "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at the latest: nothing would be read [EmptyRange]",
-            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+            "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
     Bad(
@@ -1439,7 +1439,7 @@ BAD: Final = [
         (("maxOffsetsPerTrigger: 5000", 'startingOffsets: \'{"d": {"0": -1}}\', endingOffsets: latest'),),
         (
             "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at the latest: nothing would be read [EmptyRange]",
-            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+            "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
     Bad(
@@ -1447,7 +1447,7 @@ BAD: Final = [
         (("maxOffsetsPerTrigger: 5000", "endingOffsets: earliest"),),
         (
             "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at the earliest: nothing would be read [EmptyRange]",
-            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+            "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
     Bad(
@@ -1455,7 +1455,7 @@ BAD: Final = [
         (("maxOffsetsPerTrigger: 5000", 'endingOffsets: \'{"d": {"0": -2}}\''),),
         (
             "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at the earliest: nothing would be read [EmptyRange]",
-            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+            "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
     Bad(
@@ -1463,7 +1463,7 @@ BAD: Final = [
         (("maxOffsetsPerTrigger: 5000", "maxOffsetsPerTrigger: 5, endingOffsets: latest"),),
         (
             "14:60: spec.sources[0].kafka.maxOffsetsPerTrigger: a source with an end is read at once, without batches; use maxRecordsPerPartition [LimitNotAllowed]",
-            "47:16: spec.queries[0].trigger: 'enriched' reads static and bounded sources only, so the query runs once and ends; leave the trigger out [TriggerNotAllowed]",
+            "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
     Bad(

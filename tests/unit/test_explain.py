@@ -76,6 +76,18 @@ def test_triggers_are_told_with_what_stands_in_their_way() -> None:
     ]
 
 
+@pytest.mark.S05
+def test_a_query_that_runs_once_has_no_trigger_of_streams_and_pins_nothing() -> None:
+    query = meaning(pipeline(VALID["kafka-bounded"]), "part")["queries"][0]
+    assert query["plan"]["kind"] == "batch"
+    assert [found["trigger"] for found in query["triggers"] if found["eligible"]] == [
+        "default",
+        "availableNow",
+        "once",
+    ]
+    assert query["checkpoint"]["pinned"] == []
+
+
 @pytest.mark.S34
 def test_what_is_eligible_is_not_refused() -> None:
     for written in VALID.values():

@@ -159,12 +159,19 @@ def _checkpoint(graph: Graph, query: Query) -> Meaning:
         "path": f"{location}/{query.checkpoint_path}",
         "id": query.checkpoint.id or query.name,
         "generation": query.checkpoint.generation,
-        "pinned": [
-            f"{query.state.partitions} partitions of every shuffle and store",
-            "offsets under the names " + ", ".join(name for name, _ in occurrence_names(graph, query.from_)),
-            f"the time zone {graph.spec.time_zone}",
-        ],
+        "pinned": _pinned(graph, query),
     }
+
+
+def _pinned(graph: Graph, query: Query) -> list[str]:
+    """What the first batch fixes; nothing, of a query that runs once, whose runs alone are counted there."""
+    if not graph.streams(query.from_):
+        return []
+    return [
+        f"{query.state.partitions} partitions of every shuffle and store",
+        "offsets under the names " + ", ".join(name for name, _ in occurrence_names(graph, query.from_)),
+        f"the time zone {graph.spec.time_zone}",
+    ]
 
 
 def _interval(query: Query) -> str | None:

@@ -18,6 +18,8 @@ from mainstem.spec.triggers import LEAST_CHECKPOINT_INTERVAL
 DEFAULT: Final = "default"
 """The trigger of a query that names none."""
 TRIGGERS: Final = (DEFAULT, "processingTime", "availableNow", "once", "continuous", "realTime")
+_STREAMING: Final = ("processingTime", "continuous", "realTime")
+"""Triggers of queries that do not end by themselves."""
 ASYNC: Final = "asyncProgressTracking"
 
 
@@ -89,6 +91,10 @@ def eligibility(graph: Graph, query: Query) -> list[tuple[str, list[Obstacle]]]:
 
 def obstacles(graph: Graph, query: Query, trigger: str) -> list[Obstacle]:
     """What stands in the way of one trigger."""
+    if trigger in _STREAMING and not graph.streams(query.from_):
+        what = f"{query.from_!r} reads static and bounded sources only"
+        way_out = "leave the trigger out: the query runs once and ends"
+        return [Obstacle("TriggerNotAllowed", what, f"{trigger} is for streams", way_out)]
     if trigger == "continuous":
         return [*_beyond(graph, query, trigger, _CONTINUOUS), *_continuous(query)]
     if trigger == "realTime":

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from mainstem.errors import Problem
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.rules import (
-    batches,
     connections,
     delta,
     deployment,
@@ -86,8 +85,6 @@ MEANING: tuple[Rule, ...] = (
     expectations.quarantines,
     relations.unread,
     relations.fault_tolerance,
-    batches.triggers,
-    batches.schedule,
     functions.aggregates,
     steps.columns,
     steps.deduplication,
@@ -102,6 +99,7 @@ MEANING: tuple[Rule, ...] = (
     sinks.memory,
     triggers.eligible,
     triggers.async_progress,
+    triggers.schedule,
     triggers.deprecated,
     triggers.drained_in_time,
     triggers.something_runs,

@@ -9,7 +9,9 @@ from mainstem.spec.rules.context import Context
 
 
 def eligible(context: Context) -> Iterator[Problem]:
-    """`continuous` and `realTime` take few sources, sinks and plans; `realTime` wants `outputMode: update` and 5 seconds."""
+    """`continuous` and `realTime` take few sources, sinks and plans; `realTime` wants `outputMode: update` and 5 seconds;
+    a query over static and bounded sources alone runs once and ends, with `availableNow`, `once` or none of them.
+    """
     for index, query in enumerate(context.spec.queries):
         trigger = named(query)
         for found in obstacles(context.graph, query, trigger):
@@ -47,6 +49,19 @@ def drained_in_time(context: Context) -> Iterator[Problem]:
             )
             path = ("queries", index, "trigger", "realTime")
             yield context.problem(path, message, "DrainTooShort", warning=True)
+
+
+def schedule(context: Context) -> Iterator[Problem]:
+    """A schedule is for pipelines that come to an end: a query over a stream has `trigger: {availableNow: true}`."""
+    if context.spec.schedule is None:
+        return
+    for index, query in enumerate(context.spec.queries):
+        if context.graph.ends(query) is False:
+            message = (
+                f"the query {query.name!r} never ends, and a schedule wants all to; "
+                "give it trigger: {availableNow: true}, or leave spec.schedule out"
+            )
+            yield context.problem(("queries", index, "trigger"), message, "ScheduleUnbounded")
 
 
 def something_runs(context: Context) -> Iterator[Problem]:
