@@ -15,7 +15,7 @@ from mainstem.schema.__main__ import main
 from mainstem.schema.cel import escaped, exactly_one
 from mainstem.schema.models import definitions, referred
 from mainstem.spec.document import read_text
-from mainstem.spec.messages import shape_problems
+from mainstem.spec.messages import PATTERNS, shape_problems
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.status import Status
 from mainstem.spec.yamltext import Text
@@ -104,6 +104,11 @@ def test_rules_name_fields_as_the_server_does() -> None:
     ]
     assert unknown == []
     assert escaped("function") == "__function__"
+
+
+def test_every_pattern_is_told_in_words() -> None:
+    patterns = set(re.findall(r'"pattern": ("(?:[^"\\]|\\.)*")', json.dumps(definitions())))
+    assert {json.loads(found) for found in patterns} - PATTERNS.keys() == set()
 
 
 def test_reference_has_a_section_for_every_object() -> None:

@@ -171,6 +171,9 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 
 Sql = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Ddl = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
+Predicate = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+"""A condition in Spark SQL, over the columns of one relation."""
+
 PythonObject = Annotated[
     str,
     StringConstraints(

@@ -1,8 +1,6 @@
 """Delta tables: as a stream that is read, and as what is written, merged into, and tended."""
 
-from typing import Annotated
-
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from mainstem.spec.base import (
     ByteSize,
@@ -12,13 +10,10 @@ from mainstem.spec.base import (
     Model,
     Options,
     PositiveInt,
+    Predicate,
     Text,
     Version,
 )
-
-
-Predicate = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-"""A condition in Spark SQL, over the columns of one relation."""
 
 
 class DeltaSource(Model):

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from mainstem.spec.base import LIST_MAP, Identifier, Model
+from mainstem.spec.base import LIST_MAP, Identifier, Model, Predicate
 
 
 MOST: Final = 16
@@ -12,8 +12,6 @@ MOST: Final = 16
 METRIC: Final = "mainstem-expectations."
 ROWS: Final = "mainstem-rows"
 """Under which name Spark counts a view's rows and violations, and the rows among them; no expectation is called so."""
-
-Predicate = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 
 
 class Expectation(Model):

@@ -43,7 +43,7 @@ _TYPES = {
     "model_attributes_type": "a mapping",
 }
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
-_PATTERNS = {
+PATTERNS: Final = {
     pattern(Duration): ("a duration such as '30 seconds' or '30s'", "InvalidDuration"),
     pattern(Identifier): (
         "a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters",
@@ -83,6 +83,7 @@ _PATTERNS = {
         "InvalidName",
     ),
 }
+"""Pattern of a string -> what such a string is, and the reason for refusing another."""
 
 
 _OF_THEIR_OWN = tuple(map(pattern, (Duration, Quantity, Memory, Cron, ByteSize, Version)))
@@ -186,7 +187,7 @@ def _choice(fault: _Fault) -> _Words:
 
 
 def _mismatch(fault: _Fault) -> _Words:
-    what, reason = _PATTERNS[str(fault.context["pattern"])]
+    what, reason = PATTERNS[str(fault.context["pattern"])]
     return f"{fault.shown} is not {what}{fault.parameter}", reason
 
 
@@ -240,7 +241,7 @@ _WORDS: Final[dict[str, Callable[[_Fault], _Words]]] = {
 
 def _type(fault: _Fault) -> str:
     wanted = _pattern_at(fault) if fault.kind == "string_type" else None
-    what = _PATTERNS[wanted][0] if wanted else _TYPES[fault.kind]
+    what = PATTERNS[wanted][0] if wanted else _TYPES[fault.kind]
     return f"{fault.shown} is not {what}{fault.parameter or _retype(fault, wanted)}"
 
 

@@ -14,6 +14,7 @@ from mainstem.spec.base import (
     Model,
     Options,
     ParameterName,
+    PythonObject,
     Text,
     TimeZone,
 )
@@ -31,11 +32,7 @@ KIND = "StreamingPipeline"
 PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,43}[a-z0-9])?$", max_length=45)]
 
 
-Listeners = Annotated[
-    tuple[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=255)], ...],
-    Field(max_length=16, json_schema_extra=LIST_SET),
-    UNIQUE,
-]
+Listeners = Annotated[tuple[PythonObject, ...], Field(max_length=16, json_schema_extra=LIST_SET), UNIQUE]
 
 
 class Parameter(Model):
@@ -92,7 +89,7 @@ class PipelineSpec(Model):
     connections: Annotated[
         tuple[Connection, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ] = ()
-    """Kafka clusters and S3 stores."""
+    """Kafka clusters, S3 stores and databases."""
     functions: Annotated[tuple[Function, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
     """Functions that SQL calls besides Spark's own."""
     sources: Annotated[

@@ -12,7 +12,6 @@ from mainstem.spec.base import (
     Identifier,
     Model,
     Options,
-    OptionText,
     PythonObject,
     Text,
 )
@@ -94,9 +93,6 @@ class ConsoleSink(Model):
     """Cut long values."""
 
 
-Arguments = Annotated[dict[Text, OptionText], Field(max_length=MAX_ITEMS)]
-
-
 class PythonSink(Model):
     """Rows or batches to Python code from the image, at least once: after a failure the last batch comes again."""
 
@@ -108,7 +104,7 @@ class PythonSink(Model):
     foreach_batch: PythonObject | None = None
     """Function that is called in the driver with each batch, a DataFrame, its number, and the arguments by name:
     `module:function`. A batch that comes again has the same number."""
-    arguments: Arguments = Field(default_factory=dict)
+    arguments: Options = Field(default_factory=dict)
     """Keyword arguments of the class or function, all strings."""
 
 

@@ -1,13 +1,8 @@
-"""What is read: streams of Kafka, files and rate, and static side inputs; and how bytes become columns."""
+"""What is read: streams and static side inputs, each with how its bytes become columns, and its event time."""
 
 from typing import ClassVar
 
-from mainstem.spec.base import (
-    Column,
-    Duration,
-    Identifier,
-    Model,
-)
+from mainstem.spec.base import Column, Duration, Identifier, Model
 from mainstem.spec.decode import Decode
 from mainstem.spec.delta import DeltaSource
 from mainstem.spec.filesource import FilesSource
@@ -26,7 +21,9 @@ class Watermark(Model):
 
 
 class Source(Model):
-    """A named relation that is read: one of `kafka`, `files`, `delta`, `rate`, `static`."""
+    """A named relation that is read: one of `kafka`, `files`, `delta`, `rate`, `rateMicroBatch`,
+    `socket`, `static`.
+    """
 
     one_of: ClassVar = ("kafka", "files", "delta", "rate", "rateMicroBatch", "socket", "static")
 

@@ -224,7 +224,7 @@ def _owned(key: str, instead: str) -> str:
 
 
 def _maps(context: Context) -> Iterator[Given]:
-    """Every map of pass-through options: where, what is given, what is owned there."""
+    """Every map of options and arguments that is passed through: where, what is given, what is owned there."""
     for index, connection in enumerate(context.spec.connections):
         if connection.kafka:
             yield ("connections", index, "kafka", "properties"), connection.kafka.properties, _KAFKA_CLIENT
@@ -232,6 +232,11 @@ def _maps(context: Context) -> Iterator[Given]:
             yield ("connections", index, "jdbc", "properties"), connection.jdbc.properties, _JDBC
     for index, source in enumerate(context.spec.sources):
         yield from _source_maps(("sources", index), source)
+    for index, view in enumerate(context.spec.views):
+        if view.python:
+            yield ("views", index, "python", "arguments"), view.python.arguments, {}
+        if view.state:
+            yield ("views", index, "state", "arguments"), view.state.arguments, {}
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
             yield from _sink_maps(("queries", index, "to", place), sink)

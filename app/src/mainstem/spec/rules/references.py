@@ -77,7 +77,7 @@ def _uses(context: Context) -> Iterator[tuple[Path, str, str]]:
 
 
 def query_relations(context: Context) -> Iterator[Problem]:
-    """A query reads a source, a view, or a source's dead letters."""
+    """A query reads a source, a view, a source's dead letters, or a view's quarantine."""
     for index, query in enumerate(context.spec.queries):
         if query.from_ not in context.graph.names:
             yield context.problem(
@@ -94,7 +94,7 @@ def one_query_each(context: Context) -> Iterator[Problem]:
 
 
 def view_relations(context: Context) -> Iterator[Problem]:
-    """Every relation that a view reads, in SQL every unqualified one, is a source, a view, or a source's dead letters."""
+    """Every relation that a view reads, in SQL every unqualified one, is one that a query may read."""
     for index, view in enumerate(context.spec.views):
         for path, name in view.inputs:
             if name not in context.graph.names:
