@@ -58,6 +58,25 @@ def test_refused_with_exactly_these_words(bad: Bad) -> None:
     assert refused(bad.document()) == list(bad.problems)
 
 
+@pytest.mark.parametrize(
+    ("base", "old", "new"),
+    [
+        (
+            SINKS,
+            "parquet: {path: /lake/lines}",
+            "text: {path: /lake/lines, partitionBy: [KEY, Topic, partition, offset, timestamp, timestamptype]}",
+        ),
+        (STEPS, "keys: [user]", 'keys: ["`USER`"]'),
+        (EXPECTING, "length(value) < 80", '"exists(array(value), x -> x > 1)"'),
+    ],
+    ids=["folders in another case", "a quoted key", "exists of an array"],
+)
+def test_what_spark_takes_is_taken(base: str, old: str, new: str) -> None:
+    assert old in base
+    (document,) = read_text(base.replace(old, new))
+    assert without_ticks(document.warnings) == []
+
+
 def test_table_is_large_and_its_names_are_unique() -> None:
     assert len(BAD) >= 45
     assert len({bad.name for bad in ALL}) == len(ALL)

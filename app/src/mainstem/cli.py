@@ -1,4 +1,4 @@
-"""The command line: `mainstem run`, `validate`, `test`, `crd`; and what containers start: `driver`, `executor`.
+"""The command line: `mainstem run`, `validate`, `test`, `explain`, `crd`; and what containers start: `driver`, `executor`.
 
 Imports are late: `validate` must not wait for Spark, nor any command for another's libraries.
 """

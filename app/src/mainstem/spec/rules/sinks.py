@@ -68,7 +68,8 @@ def text(context: Context) -> Iterator[Problem]:
         known = column_names(source) if source else None
         if sink.text is None or known is None:
             continue
-        lines = set(known) - set(sink.text.partition_by or ())
+        folders = {name.lower() for name in sink.text.partition_by or ()}
+        lines = [name for name in known if name.lower() not in folders]
         if len(lines) > 1:
             message = (
                 f"a line of text is one column, and there are {', '.join(sorted(lines))}; choose in a view"

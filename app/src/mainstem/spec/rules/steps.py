@@ -37,7 +37,9 @@ def columns(context: Context) -> Iterator[Problem]:
         names = step.columns if isinstance(step, Deduplicate) else step.keys
         at: Path = ("deduplicate", "columns") if isinstance(step, Deduplicate) else ("state", "keys")
         for place, name in enumerate(names or ()):
-            if known is not None and name.lower() not in {column.lower() for column in known}:
+            if known is None or {".", "`"} & set(name):
+                continue
+            if name.lower() not in {column.lower() for column in known}:
                 message = f"{step.from_!r} has no column {name!r}{nearest_of(name, known)}"
                 yield context.problem(("views", index, *at, place), message, "UnknownColumn")
 
