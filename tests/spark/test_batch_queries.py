@@ -212,7 +212,7 @@ def test_what_is_done_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
 def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Bench) -> None:
     """A batch's code is called in the driver's own thread, not by way of Java as in a stream."""
     (bench.folder / "flag").touch()
-    code = {"foreachBatch": "harness.usersinks:fail_once", "arguments": {"flag": str(bench.folder / "flag")}}
+    code = {"foreachBatch": "sinks:fail_once", "arguments": {"flag": str(bench.folder / "flag")}}
     query = {"name": "copy", "from": "visits", "to": [{"name": "out", "python": code}]}
     told: list[tuple[State, str | None, str | None]] = []
     supervisor = bench.supervisor(query)
@@ -226,7 +226,7 @@ def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Ben
     assert (status.state, status.batch, status.restarts) == (State.COMPLETED, 0, 1)
     [(_, message)] = {(reason, message) for state, reason, message in told if state is State.RESTARTING}
     assert message is not None
-    assert message.startswith("RuntimeError: as asked (usersinks.py:")
+    assert message.startswith("RuntimeError: as asked (sinks.py:")
 
 
 @pytest.mark.S35
