@@ -1,26 +1,24 @@
 """Records that expired before they were read, and topics that are not there yet, on a real broker."""
 
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from confluent_kafka import TopicPartition
-from deltalake import DeltaTable
-from harness.driver import Driver
 from harness.kafka import Broker
 from harness.records import Record
-from mainstem.errors import Exit
+from harness.turning import Stage
+from mainstem.run import scout
+from mainstem.run.progress import State
+from pyspark.sql import SparkSession
 
 
-START = 240.0
-"""Seconds for a start, on a machine that does other things too."""
+pytestmark = pytest.mark.timeout(300)
 
 
-def document(folder: Path, kafka: Broker, sources: dict[str, dict[str, Any]], **more: Any) -> Path:
+def spec(stage: Stage, kafka: Broker, sources: dict[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
     """One query for each source, to a table of its name: partition and offset of each record."""
-    spec = {
+    return {
         "connections": [{"name": "events", "kafka": {"bootstrapServers": kafka.bootstrap_servers}}],
         "sources": [
             {"name": name, "kafka": {"connection": "events", "startingOffsets": "earliest", **source}}
@@ -29,31 +27,12 @@ def document(folder: Path, kafka: Broker, sources: dict[str, dict[str, Any]], **
         "views": [
             {"name": f"{name}_places", "sql": f"SELECT partition, offset FROM {name}"} for name in sources
         ],
-        "queries": [
-            {
-                "name": name,
-                "from": f"{name}_places",
-                "to": [{"name": "table", "delta": {"path": str(folder / name)}}],
-                **more,
-            }
-            for name in sources
-        ],
-        "checkpoints": {"location": str(folder / "checkpoints")},
+        "queries": [stage.query(f"{name}_places", name, **more) for name in sources],
     }
-    whole = {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "losses"},
-        "spec": spec,
-    }
-    file = folder / "pipeline.yaml"
-    file.write_text(yaml.safe_dump(whole), encoding="utf-8")
-    return file
 
 
-def rows(folder: Path, table: str) -> list[tuple[int, int]]:
-    found = DeltaTable(str(folder / table)).to_pyarrow_table().to_pylist()
-    return sorted((row["partition"], row["offset"]) for row in found)
+def rows(stage: Stage, table: str) -> list[tuple[int, int]]:
+    return sorted((row["partition"], row["offset"]) for row in stage.rows(table))
 
 
 def records(partition: int, count: int) -> list[Record]:
@@ -61,63 +40,56 @@ def records(partition: int, count: int) -> list[Record]:
 
 
 @pytest.mark.S03
-@pytest.mark.timeout(600)
-def test_offsets_that_expired_are_counted_or_end_the_query(kafka: Broker, tmp_path: Path) -> None:
+def test_offsets_that_expired_are_counted_or_end_the_query(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
     kafka.create_topic("losses", partitions=2)
-    lossy = {"subscribe": ["losses"], "failOnDataLoss": False}
-    file = document(
-        tmp_path,
-        kafka,
-        {"lossy": lossy, "strict": {"subscribe": ["losses"]}},
-        trigger={"availableNow": True},
-        state={"partitions": 1},
-    )
-    arguments = ("--heap=1g", "--cores=2")
+    stage = Stage(spark.newSession(), tmp_path)
+    sources = {
+        "lossy": {"subscribe": ["losses"], "failOnDataLoss": False},
+        "strict": {"subscribe": ["losses"]},
+    }
+    document = spec(stage, kafka, sources, trigger={"availableNow": True})
     kafka.produce("losses", [*records(0, 4), *records(1, 3)])
-    with Driver(file, tmp_path / "run", arguments=arguments) as driver:
-        assert driver.wait(START) == Exit.OK
-        before = {query["name"]: query["sources"][0]["lost"] for query in driver.final()["queries"]}
-    assert before == {"lossy": 0, "strict": 0}
+    with stage.running(**document) as running:
+        running.to_the_end()
+        assert [status.sources[0].lost for status in running.supervisor.statuses] == [0, 0]
 
     kafka.produce("losses", [*records(0, 6), *records(1, 5)])
     gone = [TopicPartition("losses", 0, 7), TopicPartition("losses", 1, 3)]
     admin = kafka.admin()
     for deleted in admin.delete_records(gone).values():
         deleted.result(30)
-    with Driver(file, tmp_path / "run", arguments=arguments) as driver:
-        assert driver.wait(START) == Exit.QUERY_FAILED
-        after = {query["name"]: query for query in driver.final()["queries"]}
+    with stage.running(**document) as running:
+        running.to_the_end()
+        lossy, strict = running["to-lossy"], running["to-strict"]
     # Of partition 0 the offsets 4 to 6 are gone; of partition 1 only what had been read.
-    assert after["lossy"]["state"] == "Completed"
-    assert after["lossy"]["sources"][0]["lost"] == 3
-    assert after["lossy"]["countedSince"] < after["lossy"]["lastProgressTime"]
-    assert rows(tmp_path, "lossy") == [
+    assert (lossy.state, lossy.sources[0].lost) == (State.COMPLETED, 3)
+    assert lossy.counted_since is not None
+    assert lossy.last_progress_time is not None
+    assert lossy.counted_since < lossy.last_progress_time
+    assert rows(stage, "lossy") == [
         *((0, offset) for offset in (0, 1, 2, 3, 7, 8, 9)),
         *((1, offset) for offset in range(8)),
     ]
-    assert (after["strict"]["state"], after["strict"]["reason"]) == ("Failed", "KafkaDataLost")
-    assert "set failOnDataLoss: false" in after["strict"]["message"]
+    assert (strict.state, strict.reason) == (State.FAILED, "KafkaDataLost")
+    assert "set failOnDataLoss: false" in (strict.message or "")
 
 
-@pytest.mark.timeout(600)
-def test_a_topic_that_comes_later(kafka: Broker, tmp_path: Path) -> None:
+def test_a_topic_that_comes_later(
+    spark: SparkSession, kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
     kafka.create_topic("early-bird")
     kafka.produce("early-bird", records(0, 2))
+    stage = Stage(spark.newSession(), tmp_path)
     sources = {"late": {"subscribe": ["late-bird"]}, "early": {"subscribe": ["early-bird"]}}
-    file = document(tmp_path, kafka, sources)
-    with Driver(file, tmp_path / "run", arguments=("--heap=1g", "--cores=2")) as driver:
-
-        def told(name: str, **wanted: Any) -> bool:
-            return any(
-                line["name"] == name and all(line.get(key) == value for key, value in wanted.items())
-                for line in driver.progress
-            )
-
-        driver.until(lambda: told("late", state="Waiting", reason="TopicNotFound"), START)
-        driver.until(lambda: told("early", state="Running", inputRows=2), START)
+    with stage.running(**spec(stage, kafka, sources)) as running:
+        running.until(lambda: running["to-early"].input_rows == 2)
+        late = running["to-late"]
+        assert (late.state, late.reason) == (State.WAITING, "TopicNotFound")
         kafka.create_topic("late-bird")
         kafka.produce("late-bird", records(0, 3))
-        driver.until(lambda: told("late", state="Running", inputRows=3), START)
-        driver.send(signal.SIGTERM)
-        assert driver.wait(START) == Exit.OK
-    assert rows(tmp_path, "late") == [(0, 0), (0, 1), (0, 2)]
+        running.until(lambda: running["to-late"].input_rows == 3)
+        assert running.supervisor.drain()
+    assert rows(stage, "late") == [(0, 0), (0, 1), (0, 2)]
