@@ -67,7 +67,7 @@ def test_offsets_that_expired_are_counted_or_end_the_query(
     assert (lossy.state, lossy.sources[0].lost) == (State.COMPLETED, 3)
     assert lossy.counted_since is not None
     assert lossy.last_progress_time is not None
-    assert lossy.counted_since < lossy.last_progress_time
+    assert lossy.counted_since[:19] <= lossy.last_progress_time[:19]
     assert rows(stage, "lossy") == [
         *((0, offset) for offset in (0, 1, 2, 3, 7, 8, 9)),
         *((1, offset) for offset in range(8)),
