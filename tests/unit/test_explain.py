@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from documents import VALID
+from documents.bad_steps import STEPS
 from mainstem.explain import meaning, text
 from mainstem.explain.defaults import DEFAULTS
 from mainstem.explain.promises import promise
@@ -45,6 +46,12 @@ def test_a_query_with_state() -> None:
     assert [sink["promise"] for sink in query["sinks"]] == [
         "exactly once: each batch is at most one version of the table"
     ]
+
+
+def test_what_only_spark_knows_is_not_called_stateless() -> None:
+    told = text(meaning(pipeline(STEPS), "enriched"))
+    assert "  plan       unknown\n" in told
+    assert "  state      known to Spark alone\n" in told
 
 
 def test_state_without_a_watermark_is_warned_of() -> None:

@@ -64,7 +64,7 @@ DEFAULTS: Final = (
         "RocksDB",
         "a map on the heap",
         "state does not fill the Java heap",
-        "",
+        "queries[].state.provider",
         _keeps_state,
     ),
     Default(

@@ -30,7 +30,7 @@ def _query(query: Mapping[str, Any]) -> Iterator[str]:
     yield f"{query['name']}: {query['from']}, {query['outputMode']} mode{suspended}"
     yield from _rows("reads", (_read(source) for source in query["reads"]))
     yield from _rows("plan", [query["plan"]["kind"], *query["plan"]["steps"]])
-    yield from _rows("state", _state(query["state"]))
+    yield from _rows("state", _state(query))
     yield from _rows("writes", (line for sink in query["sinks"] for line in _sink(sink)))
     yield from _rows("trigger", _triggers(query))
     yield from _rows(
@@ -52,11 +52,12 @@ def _sink(sink: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {sink['promise']}"
 
 
-def _state(state: Mapping[str, Any] | None) -> Iterator[str]:
+def _state(query: Mapping[str, Any]) -> Iterator[str]:
+    state = query["state"]
     if state is None:
-        yield "none"
+        yield "known to Spark alone" if query["plan"]["kind"] == "unknown" else "none"
         return
-    yield f"{'; '.join(state['operators'])}"
+    yield "; ".join(state["operators"])
     yield f"{state['partitions']} partitions; {state['store']}"
     for watermark in state["watermarks"]:
         yield f"watermark {watermark}"
