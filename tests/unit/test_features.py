@@ -34,7 +34,6 @@ def test_each_path_is_one_of_a_document(feature: Feature) -> None:
 def test_each_scenario_has_tests() -> None:
     page = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
     scenarios = set(re.findall(r"^\| (S\d\d) \|", page, re.MULTILINE))
-    assert len(scenarios) == 39
     assert scenarios - marked() == set()
     assert {feature.scenario for feature in FEATURES} <= scenarios
 
