@@ -1,0 +1,140 @@
+"""Every map of options and arguments that is passed through, and what is owned in each: it has a field, or is Mainstem's."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from mainstem.spec.rules.context import Context
+from mainstem.spec.sinks import Sink
+from mainstem.spec.sources import Source
+from mainstem.spec.yamltext import Path
+
+
+Given = tuple[Path, Mapping[str, str], Mapping[str, str]]
+"""Where a map of options stands, what it holds, and what is owned there (option -> what to use instead)."""
+
+_KAFKA_SOURCE: Final = {
+    "subscribe": "subscribe",
+    "subscribepattern": "subscribePattern",
+    "assign": "assign",
+    "startingoffsets": "startingOffsets",
+    "startingtimestamp": "startingTimestamp",
+    "startingoffsetsbytimestamp": "startingOffsetsByTimestamp",
+    "startingoffsetsbytimestampstrategy": "startingOffsetsByTimestampStrategy",
+    "endingoffsets": "endingOffsets",
+    "endingtimestamp": "endingTimestamp",
+    "endingoffsetsbytimestamp": "endingOffsetsByTimestamp",
+    "maxoffsetspertrigger": "maxOffsetsPerTrigger",
+    "minoffsetspertrigger": "minOffsetsPerTrigger",
+    "maxtriggerdelay": "maxTriggerDelay",
+    "minpartitions": "minPartitions",
+    "maxrecordsperpartition": "maxRecordsPerPartition",
+    "failondataloss": "failOnDataLoss",
+    "includeheaders": "includeHeaders",
+    "kafka.bootstrap.servers": "the connection's bootstrapServers",
+    "kafka.group.id": "",
+}
+_KAFKA_SINK: Final = {"topic": "topic", "kafka.bootstrap.servers": "the connection's bootstrapServers", "checkpointlocation": "checkpoints"}  # fmt: skip
+_FILES: Final = {
+    "path": "path",
+    "maxbytespertrigger": "maxBytesPerTrigger",
+    "maxfileage": "maxFileAge",
+    "filenameonly": "fileNameOnly",
+    "cleansource": "cleanSource",
+    "sourcearchivedir": "cleanSource.archive",
+    "maxfilespertrigger": "maxFilesPerTrigger",
+    "latestfirst": "latestFirst",
+    "pathglobfilter": "pathGlobFilter",
+}
+_DELTA_SOURCE: Final = {
+    "path": "path",
+    "maxfilespertrigger": "maxFilesPerTrigger",
+    "maxbytespertrigger": "maxBytesPerTrigger",
+    "startingversion": "startingVersion",
+    "startingtimestamp": "startingTimestamp",
+    "ignoredeletes": "ignoreDeletes",
+    "ignorechanges": "ignoreChanges",
+    "ignorefiledeletion": "ignoreDeletes",
+    "skipchangecommits": "skipChangeCommits",
+    "readchangefeed": "readChangeFeed",
+    "readchangedata": "readChangeFeed",
+    "excluderegex": "excludeRegex",
+    "failondataloss": "failOnDataLoss",
+}
+_CSV_TABLE: Final = {"path": "path", "header": "header"}
+_TABLE: Final = {"path": "path"}
+_JDBC_TABLE: Final = {"url": "the connection's url", "dbtable": "table", "query": "query", "user": "the connection's secretRef"}  # fmt: skip
+_JDBC: Final = {"url": "url", "dbtable": "", "query": "", "user": "secretRef"}
+_WRITER: Final = {
+    "path": "path",
+    "checkpointlocation": "checkpoints",
+    "txnappid": "",
+    "txnversion": "",
+    "partitionby": "partitionBy",
+}
+_DELTA_SINK: Final = {"mergeschema": "mergeSchema", "overwriteschema": "overwriteSchema"}
+_PARSED: Final = {"mode": "onBadRecord", "columnnameofcorruptrecord": "onBadRecord"}
+_DECODE: Final = {
+    "json": _PARSED,
+    "csv": _PARSED | {"maxcolumns": ""},
+    "avro": {"mode": "onBadRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
+}
+# The sweep knows files by their endings.
+_FILE_WRITER: Final = _WRITER | {"extension": ""}
+_JDBC_WRITER: Final = {
+    "url": "the connection's url",
+    "dbtable": "table",
+    "user": "the connection's secretRef",
+    "driver": "",
+    "truncate": "",
+    "isolationlevel": "",
+    "createtableoptions": "",
+    "createtablecolumntypes": "",
+}
+_KAFKA_CLIENT: Final = {"bootstrap.servers": "bootstrapServers", "group.id": "", "key.deserializer": "", "value.deserializer": "", "key.serializer": "", "value.serializer": "", "enable.auto.commit": ""}  # fmt: skip
+
+
+def maps(context: Context) -> Iterator[Given]:
+    """Every map of options and arguments that is passed through: where, what is given, what is owned there."""
+    for index, connection in enumerate(context.spec.connections):
+        if connection.kafka:
+            yield ("connections", index, "kafka", "properties"), connection.kafka.properties, _KAFKA_CLIENT
+        if connection.jdbc:
+            yield ("connections", index, "jdbc", "properties"), connection.jdbc.properties, _JDBC
+    for index, source in enumerate(context.spec.sources):
+        yield from _source_maps(("sources", index), source)
+    for index, view in enumerate(context.spec.views):
+        if view.python:
+            yield ("views", index, "python", "arguments"), view.python.arguments, {}
+        if view.state:
+            yield ("views", index, "state", "arguments"), view.state.arguments, {}
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            yield from _sink_maps(("queries", index, "to", place), sink)
+
+
+def _source_maps(at: Path, source: Source) -> Iterator[Given]:
+    if source.kafka:
+        yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE
+    if source.files:
+        yield (*at, "files", "options"), source.files.options, _FILES
+    if source.delta:
+        yield (*at, "delta", "options"), source.delta.options, _DELTA_SOURCE
+    if source.decode and (kind := source.decode.choice()) in _DECODE:
+        yield (*at, "decode", kind, "options"), source.decode.member(kind).options, _DECODE[kind]
+    if source.static:
+        kind = source.static.choice()
+        owned = {"csv": _CSV_TABLE, "jdbc": _JDBC_TABLE}.get(kind, _TABLE)
+        yield (*at, "static", kind, "options"), getattr(source.static.member(kind), "options", {}), owned
+
+
+def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
+    if sink.kafka:
+        yield (*at, "kafka", "options"), sink.kafka.options, _KAFKA_SINK
+    if sink.delta:
+        yield (*at, "delta", "options"), sink.delta.options, _WRITER | _DELTA_SINK
+    if sink.files:
+        yield (*at, sink.choice(), "options"), sink.files.options, _FILE_WRITER
+    if sink.jdbc:
+        yield (*at, "jdbc", "options"), sink.jdbc.options, _JDBC_WRITER
+    if sink.python:
+        yield (*at, "python", "arguments"), sink.python.arguments, {}
