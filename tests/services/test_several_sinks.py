@@ -1,18 +1,13 @@
-"""One query, five sinks, and a driver that is killed between two of them, twice."""
+"""One query, seven sinks, and a failure between two of them, twice. Kills: `test_kill`."""
 
 import json
-import os
-import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset
 import pytest
-import yaml
 from deltalake import DeltaTable
-from harness.driver import Driver
-from harness.java import SHORT_LIVED
 from harness.kafka import Broker
 from harness.postgres import Postgres
 from mainstem import names
@@ -21,39 +16,40 @@ from mainstem import names
 FILES, ROWS = 4, 5
 
 
-def document(folder: Path, kafka: Broker, postgres: Postgres) -> dict[str, Any]:
-    def killer(name: str) -> dict[str, Any]:
-        code = {"foreachBatch": "sinks:die_once", "arguments": {"flag": f"{folder}/{name}"}}
+def spec(folder: Path, kafka: Broker, postgres: Postgres) -> dict[str, Any]:
+    def failing(name: str) -> dict[str, Any]:
+        code = {"foreachBatch": "sinks:fail_once", "arguments": {"flag": f"{folder}/{name}"}}
         return {"name": name, "python": code}
 
     files = {"path": f"{folder}/in", "format": "json", "schema": "id INT", "maxFilesPerTrigger": 1}
     to = [
         {"name": "table", "delta": {"path": f"{folder}/table"}},
-        killer("first"),
+        failing("first"),
         {"name": "merged", "delta": {"path": f"{folder}/merged", "merge": {"keys": ["id"]}}},
         {"name": "files", "parquet": {"path": f"{folder}/files"}},
         {"name": "row", "jdbc": {"connection": "shop", "table": "s31"}},
-        killer("second"),
+        failing("second"),
         {"name": "topic", "kafka": {"connection": "events", "topic": "s31"}},
     ]
-    spec = {
+    return {
         "connections": [
             {"name": "events", "kafka": {"bootstrapServers": kafka.bootstrap_servers}},
             {"name": "shop", "jdbc": {"url": postgres.url, "secretRef": {"name": "pg"}}},
         ],
         "sources": [{"name": "lines", "files": files}],
         "queries": [{"name": "q", "from": "lines", "to": to, "trigger": {"availableNow": True}}],
-        "checkpoints": {"location": f"{folder}/checkpoints"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "s31"}}
-    return head | {"spec": spec}
 
 
 @pytest.mark.S31
-@pytest.mark.timeout(600)
-def test_killed_between_two_sinks_those_with_transactions_agree(
-    kafka: Broker, postgres: Postgres, tmp_path: Path
+def test_after_failures_between_two_sinks_those_with_transactions_agree(
+    pipelines: Any,
+    kafka: Broker,
+    postgres: Postgres,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv(names.ENV_SECRETS, str(tmp_path / "secrets"))
     kafka.create_topic("s31")
     postgres.run("CREATE TABLE s31 (id int)")
     postgres.secret(tmp_path / "secrets", "pg")
@@ -64,21 +60,8 @@ def test_killed_between_two_sinks_those_with_transactions_agree(
         (tmp_path / "in" / f"{file}.json").write_text("".join(lines))
     for flag in ("first", "second"):
         (tmp_path / flag).touch()
-    (tmp_path / "s31.yaml").write_text(yaml.safe_dump(document(tmp_path, kafka, postgres)))
-    (tmp_path / "scratch").mkdir()
-    code = os.pathsep.join([str(Path(__file__).parents[1] / "usercode"), os.environ.get("PYTHONPATH", "")])
-    env = {
-        names.ENV_SECRETS: str(tmp_path / "secrets"),
-        "TMPDIR": str(tmp_path / "scratch"),
-        "PYTHONPATH": code,
-    }
-    ends = []
-    for _ in range(3):
-        with Driver(
-            tmp_path / "s31.yaml", tmp_path / "run", arguments=("--cores=2",), env=SHORT_LIVED | env
-        ) as driver:
-            ends.append(driver.wait(within=180))
-    assert ends == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    ends = [pipelines.run(spec(tmp_path, kafka, postgres))[0].state for _ in range(3)]
+    assert ends == ["Failed", "Failed", "Completed"]
     ids = [row["id"] for row in rows]
     assert sorted(DeltaTable(tmp_path / "table").to_pyarrow_table()["id"].to_pylist()) == ids
     bare = pyarrow.dataset.dataset(tmp_path / "files", format="parquet")

@@ -1,8 +1,6 @@
 """Sinks as a user writes them in Python, for `python: {foreach: ...}` and `python: {foreachBatch: ...}`."""
 
 import json
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +42,3 @@ def fail_once(batch: DataFrame, number: int, flag: str) -> None:
     if Path(flag).exists():
         Path(flag).unlink()
         raise RuntimeError("as asked")
-
-
-def die_once(batch: DataFrame, number: int, flag: str) -> None:
-    """End JVM and driver by SIGKILL in the second batch while a file is there, which goes first."""
-    if number == 1 and Path(flag).exists():
-        Path(flag).unlink()
-        jvm: Any = batch.sparkSession._jvm
-        os.kill(jvm.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)
-        os.kill(os.getpid(), signal.SIGKILL)
