@@ -556,6 +556,17 @@ def test_a_bounded_pipeline_that_is_done_is_complete_and_its_pod_removed() -> No
     assert condition(changed, "Complete")[0] == "-"
 
 
+def test_a_suspended_query_keeps_no_pipeline_from_its_end() -> None:
+    [query] = BOUNDED["queries"]
+    to = [{"name": "t", "delta": {"path": "s3a://lake/other"}}]
+    endless = {key: value for key, value in query.items() if key != "trigger"} | {"name": "b", "to": to}
+    for suspend in (True, False):
+        spec = {**BOUNDED, "queries": [query, {**endless, "suspend": suspend}]}
+        of = body(spec, status("Running", body(spec)) | reported("Completed", "Suspended"))
+        found = next_step(of, ended(of, 0, "completed"))
+        assert (phase(found) == "Completed") == suspend
+
+
 SCHEDULED = body(BOUNDED, schedule={"cron": "0 3 * * *"})
 
 

@@ -40,9 +40,9 @@ class Revision:
 
     @property
     def bounded(self) -> bool:
-        """True unless a query certainly never comes to an end."""
+        """True unless a query certainly never comes to an end; one that is suspended does not begin."""
         graph = Graph(self.pipeline)
-        return all(graph.ends(query) is not False for query in self.pipeline.spec.queries)
+        return all(query.suspend or graph.ends(query) is not False for query in self.pipeline.spec.queries)
 
     @property
     def scaled_out(self) -> bool:

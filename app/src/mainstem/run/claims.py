@@ -8,6 +8,7 @@ pipelines that try at once exactly one succeeds, and it stays when the pipeline 
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
@@ -15,7 +16,8 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.errors import NotReady
-from mainstem.run.failures import classify
+from mainstem.run.inputs import asked
+from mainstem.run.needed import running
 from mainstem.spec.graph import Graph
 
 
@@ -44,23 +46,19 @@ class Claim:
 
 
 def take(session: SparkSession, graph: Graph, pipeline: str) -> None:
-    """Claim every Delta table on S3 that the queries write, for as long as nobody removes the claims.
+    """Claim every Delta table on S3 that running queries write, for as long as nobody removes the claims.
 
     Raises:
-        NotReady: `TableClaimed`: another pipeline writes one of them; or the store does not answer.
+        NotReady: `TableClaimed`: another pipeline writes one of them; `ClaimNotReadable`; or the store does not answer.
     """
     tables = {
         sink.delta.path.rstrip("/")
-        for query in graph.spec.queries
+        for query in running(graph)
         for sink in query.to
         if sink.delta and sink.delta.path.startswith("s3a://")
     }
     for table in sorted(tables):
-        try:
-            _take(session, table, pipeline)
-        except Py4JJavaError as error:
-            failure = classify(error)
-            raise NotReady(f"the Delta table {table}: {failure.message}", reason=failure.reason) from error
+        asked("the Delta table", table, partial(_take, session, table, pipeline))
 
 
 def _take(session: SparkSession, table: str, pipeline: str) -> None:
@@ -114,8 +112,12 @@ def read(session: SparkSession, file: str) -> Claim | None:
         if _status(error) == _NOT_FOUND:
             return None
         raise
-    found = json.loads(text)
-    return Claim(str(found["pipeline"]), str(found["since"]))
+    try:
+        found = json.loads(text)
+        return Claim(str(found["pipeline"]), str(found["since"]))
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"{file} does not say which pipeline writes the table"
+        raise NotReady(message, reason="ClaimNotReadable", remedy="once none does, remove it") from error
 
 
 def _status(error: Py4JJavaError) -> int:

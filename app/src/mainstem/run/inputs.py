@@ -14,6 +14,7 @@ from mainstem.errors import MainstemError, NotReady
 from mainstem.run.brokers import Brokers
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
+from mainstem.run.needed import running
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.places import normal
@@ -35,11 +36,11 @@ class Absent:
 
 
 def makers(graph: Graph, query: Query) -> set[str]:
-    """Other queries of the document that write what the query reads."""
+    """Other running queries of the document that write what the query reads."""
     read = {normal(path) for source in graph.sources_of(query.from_) if (path := path_of(source))}
     return {
         other.name
-        for other in graph.spec.queries
+        for other in running(graph)
         if other.name != query.name and any(normal(path) in read for path in _written(other))
     }
 
@@ -60,15 +61,11 @@ def path_of(source: Source) -> str | None:
 
 def demanded(graph: Graph) -> Iterator[tuple[str, str]]:
     """Paths that have to be there when the run begins: no query waits for them; with what reads each."""
-    patient = {
-        source.name
-        for query in graph.spec.queries
-        if waits(graph, query)
-        for source in graph.sources_of(query.from_)
-    }
+    patient = {query.name for query in running(graph) if waits(graph, query)}
     for source in graph.spec.sources:
         path = path_of(source)
-        if path is not None and source.name not in patient:
+        readers = {query.name for query in running(graph) if source in graph.sources_of(query.from_)}
+        if path is not None and readers and not readers & patient:
             yield f"source {source.name!r}", path
 
 

@@ -21,6 +21,7 @@ from mainstem.errors import NotReady
 from mainstem.run.brokers import Brokers
 from mainstem.run.hadoop import Folder
 from mainstem.run.inputs import asked, demanded
+from mainstem.run.needed import needed, running
 from mainstem.spec.connections import JdbcConnection, KafkaConnection, S3Connection
 from mainstem.spec.graph import Graph
 
@@ -39,7 +40,8 @@ def reachable(graph: Graph) -> None:
     Raises:
         NotReady: `StoreUnreachable`, `BrokerUnreachable`, `DatabaseUnreachable`, `PathNotFound`, `PathNotWritable`.
     """
-    for connection in graph.spec.connections:
+    asks = needed(graph)
+    for connection in (each for each in graph.spec.connections if each.name in asks):
         if connection.s3 and connection.s3.endpoint:
             _store(connection.name, connection.s3, connection.s3.endpoint)
         if connection.kafka:
@@ -60,8 +62,9 @@ def present(session: SparkSession, graph: Graph) -> None:
     Raises:
         NotReady: `PathNotFound`, `TopicNotFound`, `BucketNotFound`, `StoreAccessDenied`, and the like.
     """
-    for name, kafka in connections(graph, session).items():
-        _check_topics(session, name, kafka, _topics(graph, name))
+    brokers = connections(graph, session)
+    for name in (each for each in needed(graph) if each in brokers):
+        _check_topics(session, name, brokers[name], _topics(graph, name))
     for what, path in demanded(graph):
         if not asked(what, path, partial(_matches, session, path)):
             raise _absent(what, path)
@@ -160,7 +163,7 @@ def _unwritable(folder: Path) -> str | None:
 
 def _topics(graph: Graph, connection: str) -> set[str]:
     """Topics by name that are written through a connection."""
-    sinks = [sink.kafka for query in graph.spec.queries for sink in query.to if sink.kafka]
+    sinks = [sink.kafka for query in running(graph) for sink in query.to if sink.kafka]
     return {sink.topic for sink in sinks if sink.topic and sink.connection == connection}
 
 
@@ -178,7 +181,7 @@ def _jars(graph: Graph) -> Iterator[tuple[str, str]]:
 
 
 def _outputs(graph: Graph) -> Iterator[tuple[str, str]]:
-    for query in graph.spec.queries:
+    for query in running(graph):
         for sink in query.to:
             if sink.folder:
                 yield f"sink {sink.name!r} of query {query.name!r}", sink.folder.path

@@ -18,6 +18,7 @@ from mainstem import logs
 from mainstem.build.merge import alone, located
 from mainstem.run.conf import UPKEEP_POOL
 from mainstem.run.failures import classify
+from mainstem.run.needed import running
 from mainstem.spec.base import seconds
 from mainstem.spec.delta import DeltaSink, Optimize, Vacuum
 from mainstem.spec.graph import Graph
@@ -46,10 +47,7 @@ class Upkeep:
         # A compaction works on fifteen files at a time by itself; beside a stream it takes one.
         self._session.conf.set("spark.databricks.delta.optimize.maxThreads", "1")
         self._tables = [
-            sink.delta
-            for query in graph.spec.queries
-            for sink in query.to
-            if sink.delta and sink.delta.upkeep
+            sink.delta for query in running(graph) for sink in query.to if sink.delta and sink.delta.upkeep
         ]
         self._log = logs.get("mainstem")
         self._done = threading.Event()
