@@ -1462,7 +1462,7 @@ BAD: Final = [
         "a limit of batches on a bounded source",
         (("maxOffsetsPerTrigger: 5000", "maxOffsetsPerTrigger: 5, endingOffsets: latest"),),
         (
-            "14:60: spec.sources[0].kafka.maxOffsetsPerTrigger: a source with an end is read at once, without batches; use maxRecordsPerPartition [LimitNotAllowed]",
+            "14:60: spec.sources[0].kafka.maxOffsetsPerTrigger: a source with an end is read at once, without batches; use maxRecordsPerPartition [FieldsConflict]",
             "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1470,14 +1470,14 @@ BAD: Final = [
         "nothing to wait for",
         (("maxOffsetsPerTrigger: 5000", "maxTriggerDelay: 5s"),),
         (
-            "14:60: spec.sources[0].kafka.maxTriggerDelay: nothing is waited for without minOffsetsPerTrigger [LimitNotAllowed]",
+            "14:60: spec.sources[0].kafka.maxTriggerDelay: nothing is waited for without minOffsetsPerTrigger [FieldsConflict]",
         ),
     ),
     Bad(
         "the least above the most",
         (("maxOffsetsPerTrigger: 5000", "minOffsetsPerTrigger: 5001, maxOffsetsPerTrigger: 5000"),),
         (
-            "14:82: spec.sources[0].kafka.minOffsetsPerTrigger: 5001 is above maxOffsetsPerTrigger, 5000 [LimitNotAllowed]",
+            "14:82: spec.sources[0].kafka.minOffsetsPerTrigger: 5001 is above maxOffsetsPerTrigger, 5000 [FieldsConflict]",
         ),
     ),
     Bad(

@@ -62,14 +62,14 @@ def limits(context: Context) -> Iterator[Problem]:
         for key in STREAMS_ONLY if source.bounded else ():
             if source.member(key) is not None:
                 message = "a source with an end is read at once, without batches; use maxRecordsPerPartition"
-                yield context.problem((*path, key), message, "LimitNotAllowed", key=True)
+                yield context.problem((*path, key), message, "FieldsConflict", key=True)
         least, most = source.min_offsets_per_trigger, source.max_offsets_per_trigger
         if source.max_trigger_delay and least is None:
             message = "nothing is waited for without minOffsetsPerTrigger"
-            yield context.problem((*path, "maxTriggerDelay"), message, "LimitNotAllowed", key=True)
+            yield context.problem((*path, "maxTriggerDelay"), message, "FieldsConflict", key=True)
         if least and most and least > most:
             message = f"{least} is above maxOffsetsPerTrigger, {most}"
-            yield context.problem((*path, "minOffsetsPerTrigger"), message, "LimitNotAllowed")
+            yield context.problem((*path, "minOffsetsPerTrigger"), message, "FieldsConflict")
 
 
 def security(context: Context) -> Iterator[Problem]:

@@ -64,7 +64,7 @@ def growth(context: Context) -> Iterator[Problem]:
                 "column in columns or set withinWatermark: true"
             )
             path: Path = ("views", index, "deduplicate")
-            yield context.problem(path, message, "StateGrows", warning=True)
+            yield context.problem(path, message, "StateUnbounded", warning=True)
 
 
 def _grows(context: Context, step: Deduplicate) -> bool:
