@@ -42,7 +42,9 @@ class Events:
             except queue.Empty:
                 return
             progress = json.loads(event.text)
-            run = next(run for run in runs if run.query.name == progress["name"])
+            run = next((run for run in runs if run.query.name == progress["name"]), None)
+            if run is None:  # a stream that the user's own code has started
+                continue
             earliest = self._earliest(run, progress["timestamp"])
             run.status = updated(run.status, progress, list(run.occurrences), earliest)
             if progress.get("numInputRows"):

@@ -1,0 +1,17 @@
+"""Spark's events, taken by the supervisor."""
+
+import json
+from typing import Any
+
+import pytest
+from mainstem.run.events import Events
+from mainstem.run.listener import Progress
+
+
+@pytest.mark.parametrize("name", [None, "theirs"])
+def test_a_stream_of_the_users_own_is_none_of_ours(name: str | None) -> None:
+    """Code of the user's may start one in a query's session."""
+    retention: Any = None
+    events = Events(retention, lambda _method, _event: None)
+    events.put(Progress(json.dumps({"name": name, "timestamp": "2026-01-01T00:00:00.000Z"})))
+    events.take([])
