@@ -33,6 +33,7 @@ def graph(folder: Path, **suspended: bool) -> Graph:
             {"name": "prices", "static": {"jdbc": {"connection": "shop", "table": "prices"}}},
             {"name": "names", "static": {"csv": {"path": f"{folder}/names.csv"}}},
             {"name": "made", "static": {"delta": {"path": f"{folder}/made"}}},
+            {"name": "unread", "static": {"csv": {"path": f"{folder}/in"}}},
         ],
         "views": [
             {"name": "joined", "sql": "SELECT e.value FROM events e CROSS JOIN prices CROSS JOIN names"}
@@ -56,8 +57,10 @@ def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> Non
     whole, part = graph(tmp_path), graph(tmp_path, far=True)
     assert needed(whole) == ["both", "gone", "shop", "lake"]
     assert needed(part) == ["lake"]
-    assert [what for what, _ in demanded(whole)] == ["source 'lines'", "source 'names'"]
-    assert [what for what, _ in demanded(part)] == ["source 'lines'"]
+    assert [what for what, _ in demanded(whole)] == [
+        f"source {name!r}" for name in ("lines", "names", "unread")
+    ]
+    assert [what for what, _ in demanded(part)] == ["source 'lines'", "source 'unread'"]
     with pytest.raises(NotReady, match="BrokerUnreachable"):
         preflight.reachable(whole)
     preflight.reachable(part)

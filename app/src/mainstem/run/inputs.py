@@ -61,12 +61,16 @@ def path_of(source: Source) -> str | None:
 
 def demanded(graph: Graph) -> Iterator[tuple[str, str]]:
     """Paths that have to be there when the run begins: no query waits for them; with what reads each."""
-    patient = {query.name for query in running(graph) if waits(graph, query)}
+    read = [
+        (query, {source.name for source in graph.sources_of(query.from_)}) for query in graph.spec.queries
+    ]
     for source in graph.spec.sources:
         path = path_of(source)
-        readers = {query.name for query in running(graph) if source in graph.sources_of(query.from_)}
-        if path is not None and readers and not readers & patient:
-            yield f"source {source.name!r}", path
+        readers = [query for query, names in read if source.name in names]
+        up = [query for query in readers if not query.suspend]
+        if path is None or (readers and not up) or any(waits(graph, query) for query in up):
+            continue
+        yield f"source {source.name!r}", path
 
 
 class Inputs:
