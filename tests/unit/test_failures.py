@@ -314,14 +314,57 @@ CASES = [
         "Failed to merge fields 'id' and 'id': DeltaAnalysisException: [DELTA_MERGE_INCOMPATIBLE_DATATYPE] Failed to merge incompatible data types LongType and StringType",
     ),
     Case(
-        "state of another shape",
+        "state by other keys",
         stream(
             "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not match existing state key schema.\nPlease check "
-            "number and type of fields.\nExisting key_schema=StructType(StructField(value,StringType,true)). SQLSTATE: XXKST"
+            "number and type of fields.\nExisting key_schema=StructType(StructField(k,StringType,true)) and new key_schema="
+            "StructType(StructField(k,StringType,true),StructField(v,IntegerType,true)).\nIf you want to force running the query "
+            "without schema validation, please set spark.sql.streaming.stateStore.stateSchemaCheck to false. SQLSTATE: XXKST"
         ),
         "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
-        "Provided key schema does not match existing state key schema. Please check number and type of fields. Existing "
-        "key_schema=StructType(StructField(value,StringType,true))",
+        "what the state is kept by has changed: columns, or their types, of a GROUP BY, a join or a deduplication (was k String; "
+        "is k String, v Integer); undo the change, or raise checkpoint.generation to start anew",
+    ),
+    Case(
+        "state of other values, told shortly",
+        stream("[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] Provided value schema does not match existing state value schema."),
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+        "what the state holds has changed: an aggregate, the type of a join, or the columns of a stream that it keeps; undo the "
+        "change, or raise checkpoint.generation to start anew",
+    ),
+    Case(
+        "state of an operator that is gone",
+        stream(
+            "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful operator name does not match with the "
+            "operator in state metadata. This likely to happen when user adds/removes/changes stateful operator of existing "
+            "streaming query.\nStateful operators in the metadata: [(OperatorId: 0 -> OperatorName: stateStoreSave)]; Stateful "
+            "operators in current batch: []. SQLSTATE: 42K03"
+        ),
+        "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+        "the checkpoint has the state of other operators (was stateStoreSave; is none); undo the change, or raise "
+        "checkpoint.generation to start anew",
+    ),
+    Case(
+        "a checkpoint without the id of its query",
+        "org.apache.spark.SparkException: [STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/c/q/1 is in an "
+        "inconsistent state: the metadata file is missing but offset and/or commit logs contain data. SQLSTATE: 42K03",
+        "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        "the checkpoint's file `metadata` is gone, and with it the id by which tables know what they have; put it back, or raise "
+        "checkpoint.generation to start anew",
+    ),
+    Case(
+        "files elsewhere",
+        stream("Wrong basePath /data/b for the root path: file:/data/a/1.json"),
+        "SourcePathChanged",
+        "the files of the last batch do not lie in /data/b, where the source reads now; put the path back, or start a new "
+        "generation of the checkpoint",
+    ),
+    Case(
+        "a table where files were",
+        stream("[DELTA_INVALID_SOURCE_VERSION] sourceVersion(0) is invalid"),
+        "SourceKindChanged",
+        "the checkpoint has the offsets of another kind of source; give the new source a name of its own, or start a new "
+        "generation of the checkpoint",
     ),
     Case(
         "a checkpoint in use",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem import logs
-from mainstem.run import tracebacks
+from mainstem.run import changes, tracebacks
 from mainstem.run.columns import difference
 from mainstem.run.signs import SIGNS, Sign
 
@@ -42,7 +42,7 @@ _ANALYSIS: Final = re.compile(
     r"AnalysisException|ParseException|ExtendedAnalysisException|UnsupportedOperationChecker"
 )
 _PERMANENT: Final = re.compile(
-    r"^(STATE_STORE_(KEY|VALUE)_SCHEMA|STREAMING_STATEFUL|DELTA_(METADATA_MISMATCH|FAILED_TO_MERGE|MULTIPLE_SOURCE_ROW|ILLEGAL_OPTION|MISSING_CHANGE_DATA|STREAMING_INCOMPATIBLE)|STREAMING_QUERY_EVOLUTION|STREAMING_OUTPUT_MODE)"
+    r"^(STREAMING_STATEFUL|DELTA_(METADATA_MISMATCH|FAILED_TO_MERGE|MULTIPLE_SOURCE_ROW|ILLEGAL_OPTION|MISSING_CHANGE_DATA|STREAMING_INCOMPATIBLE)|STREAMING_QUERY_EVOLUTION|STREAMING_OUTPUT_MODE)"
 )
 _PLANS: Final = re.compile(
     # The dump of a query, up to the next cause of the chain; and the tree of an analysis error.
@@ -73,6 +73,8 @@ def of_text(text: str) -> Failure:
     permanent = bool(_ANALYSIS.search(text))
     if conditions:
         name, rest = conditions[0]
+        if unfit := changes.told(name, text):
+            return Failure(name, _short(unfit), permanent=True)
         message = _short(rest) or name
         if name == "DELTA_METADATA_MISMATCH" and (differs := difference(text)):
             message = f"the columns do not fit the table: {differs}; set mergeSchema to add new ones"

@@ -99,6 +99,20 @@ SIGNS: Final = (
         permanent=True,
     ),
     _sign(
+        r"StreamingQueryException: [^\n]*Wrong basePath (?P<found>\S+)",
+        "SourcePathChanged",
+        "the files of the last batch do not lie in {found}, where the source reads now; put the path back, "
+        "or start a new generation of the checkpoint",
+        permanent=True,
+    ),
+    _sign(
+        r"StreamingQueryException: [^\n]*No usable value for (log)?offset|DELTA_INVALID_SOURCE_(VERSION|OFFSET_FORMAT)",
+        "SourceKindChanged",
+        "the checkpoint has the offsets of another kind of source; give the new source a name of its own, "
+        "or start a new generation of the checkpoint",
+        permanent=True,
+    ),
+    _sign(
         r"UnknownStoreException|NoSuchBucket|bucket does not exist",
         "BucketNotFound",
         "the bucket{bucket} does not exist",

@@ -1,0 +1,66 @@
+"""What Spark says of a document that its checkpoint does not fit, in the document's terms; pure."""
+
+import re
+from typing import Final
+
+
+_REMEDY: Final = "undo the change, or raise checkpoint.generation to start anew"
+_SENTENCES: Final = {
+    "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": (
+        "what the state is kept by has changed: columns, or their types, of a GROUP BY, a join or a deduplication"
+        "{columns}; " + _REMEDY
+    ),
+    "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": (
+        "what the state holds has changed: an aggregate, the type of a join, or the columns of a stream that it keeps"
+        "{columns}; " + _REMEDY
+    ),
+    "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY": (
+        "the query keeps state and the checkpoint has none: the query kept none before, or the folder was removed; "
+        "put it back, or raise checkpoint.generation to start anew"
+    ),
+    "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA": (
+        "the checkpoint has the state of other operators{operators}; " + _REMEDY
+    ),
+    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE": (
+        "the checkpoint's file `metadata` is gone, and with it the id by which tables know what they have; put it back, "
+        "or raise checkpoint.generation to start anew"
+    ),
+}
+_SCHEMAS: Final = re.compile(r"Existing \w+_schema=(?P<was>\S+) and new \w+_schema=(?P<now>\S+)")
+_FIELD: Final = re.compile(r"StructField\((?P<name>[^,()]+),(?P<kind>\w+?)(?:Type)?[,(]")
+_OPERATORS: Final = re.compile(
+    r"operators in the metadata: \[(?P<was>[^\]]*)\]; Stateful operators in current batch: \[(?P<now>[^\]]*)\]"
+)
+_OPERATOR: Final = re.compile(r"OperatorName: (?P<name>\w+)")
+
+
+def told(condition: str, text: str) -> str | None:
+    """What a condition of Spark's means for the document; None where it tells of no change.
+
+    Args:
+        condition: its name.
+        text: all that Spark says.
+    """
+    sentence = _SENTENCES.get(condition)
+    if sentence is None:
+        return None
+    return sentence.format(columns=_columns(text), operators=_operators(text))
+
+
+def _columns(text: str) -> str:
+    found = _SCHEMAS.search(text)
+    if found is None:
+        return ""
+    was, now = (
+        ", ".join(f"{field['name']} {field['kind']}" for field in _FIELD.finditer(schema))
+        for schema in (found["was"], found["now"])
+    )
+    return f" (was {was or 'nothing'}; is {now or 'nothing'})"
+
+
+def _operators(text: str) -> str:
+    found = _OPERATORS.search(text)
+    if found is None:
+        return ""
+    was, now = (", ".join(_OPERATOR.findall(part)) for part in (found["was"], found["now"]))
+    return f" (was {was or 'none'}; is {now or 'none'})"

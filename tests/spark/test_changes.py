@@ -1,0 +1,307 @@
+"""What a checkpoint survives between two runs, a row for each change: two documents, and what is seen of the second.
+
+All first runs go side by side, then all second ones: one by one they would take minutes.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow
+import pytest
+from deltalake import write_deltalake
+from harness.turning import Stage, Turning
+from mainstem.errors import NotReady
+from mainstem.run.progress import State
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S37
+
+COLUMNS = "k STRING, ts TIMESTAMP, v INT"
+BEFORE = {"a": [("x", 1, 1), ("y", 2, 2)], "b": [("x", 3, 10)]}
+AFTER = {"a": [("x", 4, 4)], "b": [("x", 5, 20)]}
+"""Source -> rows `k`, minutes of `ts`, `v`; the second file comes between the runs."""
+
+
+def files(name: str, **more: Any) -> dict[str, Any]:
+    reads = {"path": f"FOLDER/{name}", "format": "json", "schema": COLUMNS} | more
+    return {"name": name, "files": reads, "watermark": {"column": "ts", "delay": "1 day"}}
+
+
+def delta() -> dict[str, Any]:
+    """The source `a` as a table."""
+    return {"name": "a", "delta": {"path": "FOLDER/t"}}
+
+
+SEEN = {
+    "name": "seen",
+    "python": {"foreachBatch": "harness.usersinks:keep", "arguments": {"folder": "FOLDER/seen"}},
+}
+PARQUET = {"name": "files", "parquet": {"path": "FOLDER/out"}}
+
+
+def document(view: str | dict[str, Any], *sources: dict[str, Any], **query: Any) -> dict[str, Any]:
+    """A query over a view, by its SQL or wholly; of the source `a`, unless others are given."""
+    return {
+        "sources": list(sources) or [files("a")],
+        "views": [{"name": "result"} | ({"sql": view} if isinstance(view, str) else view)],
+        "queries": [
+            {
+                "name": "q",
+                "from": "result",
+                "to": [SEEN],
+                "trigger": {"availableNow": True},
+                "state": {"partitions": 1},
+            }
+            | query
+        ],
+    }
+
+
+def unique(*columns: str) -> dict[str, Any]:
+    source = {"name": "a", "files": files("a", schema="k STRING, v INT")["files"]}
+    return document({"deduplicate": {"from": "a", "columns": list(columns)}}, source)
+
+
+class Change(NamedTuple):
+    """One change.
+
+    Attributes:
+        before: the document of the first run.
+        after: that of the second.
+        seen: rows of the second run, or its reason for not running.
+        spoil: what else happens in between, to the folder of both.
+    """
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    seen: list[str] | str
+    spoil: Callable[[Path], None] | None = None
+
+
+ROWS = "SELECT k, v FROM a"
+UNION = "SELECT k, v FROM a UNION ALL SELECT k, v FROM b"
+COUNT = "SELECT k, count(*) AS n FROM a GROUP BY k"
+WINDOW = """SELECT date_format(w.start, 'mm') AS f, date_format(w.end, 'mm') AS t, v
+FROM (SELECT window(ts, '{}') AS w, sum(v) AS v FROM a GROUP BY 1)"""
+JOIN = """SELECT a.k, a.v, b.v AS w FROM a {} JOIN b
+ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL {} HOURS"""
+BOTH = (files("a"), files("b"))
+COMPLETE: dict[str, Any] = {"outputMode": "complete"}
+NEW = ["x 4"]
+
+CHANGES = {
+    "nothing": Change(document(ROWS), document(ROWS), NEW),
+    "a rate limit": Change(document(ROWS), document(ROWS, files("a", maxFilesPerTrigger=1)), NEW),
+    "the trigger": Change(document(ROWS), document(ROWS, trigger={"processingTime": "1 second"}), NEW),
+    "the name, checkpoint.id kept": Change(
+        document(ROWS), document(ROWS, name="renamed", checkpoint={"id": "q"}), NEW
+    ),
+    "a generation": Change(
+        document(ROWS), document(ROWS, checkpoint={"generation": 2}), ["x 1", "x 4", "y 2"]
+    ),
+    "a filter added": Change(document(ROWS), document(f"{ROWS} WHERE v > 9"), []),
+    "another projection": Change(document(ROWS), document("SELECT v * 2 AS w FROM a"), ["8"]),
+    "a source added": Change(document(ROWS), document(UNION, files("b"), files("a")), ["x 10", "x 20", "x 4"]),
+    "a source dropped": Change(document(UNION, files("a"), files("b")), document(ROWS), NEW),
+    "sources reordered": Change(
+        document(UNION, *BOTH),
+        document("SELECT k, v FROM b UNION ALL SELECT k, v FROM a", files("b"), files("a")),
+        ["x 20", "x 4"],
+    ),
+    "a nullable column added": Change(
+        document(ROWS),
+        document("SELECT k, v, more FROM a", files("a", schema=f"{COLUMNS}, more INT")),
+        ["x 4 None"],
+    ),
+    "a sink added": Change(document(ROWS), document(ROWS, to=[SEEN, PARQUET]), NEW),
+    "an output renamed": Change(
+        document(COUNT, **COMPLETE),
+        document("SELECT k, count(*) AS m FROM a GROUP BY k", **COMPLETE),
+        ["x 2", "y 1"],
+    ),
+    "the delay of a watermark": Change(
+        document(COUNT, **COMPLETE),
+        document(COUNT, files("a") | {"watermark": {"column": "ts", "delay": "2 days"}}, **COMPLETE),
+        ["x 2", "y 1"],
+    ),
+    "complete to update": Change(document(COUNT, **COMPLETE), document(COUNT, outputMode="update"), ["x 2"]),
+    "the length of a window": Change(
+        document(WINDOW.format("5 minutes"), **COMPLETE),
+        document(WINDOW.format("10 minutes"), **COMPLETE),
+        ["00 05 3", "00 10 4"],  # side by side
+    ),
+    "another key of the same name": Change(
+        document(COUNT, **COMPLETE),
+        document("SELECT k, count(*) AS n FROM (SELECT upper(k) AS k FROM a) GROUP BY k", **COMPLETE),
+        ["X 1", "x 1", "y 1"],  # counted apart
+    ),
+    "the range of a join": Change(
+        document(JOIN.format("", 1), *BOTH),
+        document(JOIN.format("", 2), *BOTH),
+        ["x 1 20", "x 4 20"],
+    ),
+    "an outer join": Change(
+        document(JOIN.format("", 1), *BOTH),
+        document(JOIN.format("LEFT", 1), *BOTH),
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+    ),
+    "no watermark": Change(
+        document(COUNT, outputMode="update"),
+        document(COUNT, {"name": "a", "files": files("a")["files"]}, outputMode="update"),
+        ["x 2"],
+    ),
+    "a group key added": Change(
+        document(COUNT, **COMPLETE),
+        document("SELECT k, v, count(*) AS n FROM a GROUP BY k, v", **COMPLETE),
+        "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+    ),
+    "another aggregate": Change(
+        document(COUNT, **COMPLETE),
+        document("SELECT k, sum(v) AS n FROM a GROUP BY k", **COMPLETE),
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+    ),
+    "an aggregate added": Change(
+        document(COUNT, **COMPLETE),
+        document("SELECT k, count(*) AS n, max(v) AS m FROM a GROUP BY k", **COMPLETE),
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+    ),
+    "state where there was none": Change(
+        document(ROWS), document(COUNT, **COMPLETE), "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+    ),
+    "no state where there was some": Change(
+        document(COUNT, **COMPLETE),
+        document(ROWS),
+        "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+    ),
+    "the partitions of the state": Change(
+        document(COUNT, **COMPLETE), document(COUNT, state={"partitions": 2}, **COMPLETE), "StatePinned"
+    ),
+    "the store of the state": Change(
+        document(COUNT, **COMPLETE),
+        document(COUNT, state={"partitions": 1, "provider": "hdfs"}, **COMPLETE),
+        "StatePinned",
+    ),
+    "the path of a source": Change(
+        document(ROWS), document(ROWS, files("a", path="FOLDER/b")), "SourcePathChanged"
+    ),
+    "rates for files": Change(
+        document(ROWS),
+        document("SELECT 'r' AS k, value AS v FROM a", {"name": "a", "rateMicroBatch": {"rowsPerBatch": 1}}),
+        "SourceKindChanged",
+    ),
+    "a table for files": Change(document(ROWS), document(ROWS, delta()), "SourceKindChanged"),
+    "files for a table": Change(document(ROWS, delta()), document(ROWS), "SourceKindChanged"),
+    "another table in a table's place": Change(
+        document(ROWS, delta()), document(ROWS, delta()), "SourceReplaced", lambda folder: shutil.rmtree(folder / "t")
+    ),
+    "the columns of a deduplication": Change(unique("k"), unique("k", "v"), "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"),
+    "the state is gone": Change(
+        document(COUNT, **COMPLETE),
+        document(COUNT, **COMPLETE),
+        "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+        lambda folder: shutil.rmtree(folder / "checkpoints" / "q" / "1" / "state"),
+    ),
+    "the metadata are gone": Change(
+        document(ROWS),
+        document(ROWS),
+        "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        lambda folder: (folder / "checkpoints" / "q" / "1" / "metadata").unlink(),
+    ),
+}  # fmt: skip
+
+
+class Outcome(NamedTuple):
+    """What a run came to: rows of its last batches, or a reason with its message."""
+
+    rows: list[str]
+    reason: str | None = None
+    message: str | None = None
+
+
+class Case:
+    """One change in a folder of its own."""
+
+    def __init__(self, stage: Stage, change: Change) -> None:
+        self.stage, self.change = stage, change
+        (stage.folder / "seen").mkdir(parents=True)
+
+    def put(self, rows: dict[str, list[tuple[str, int, int]]]) -> None:
+        if "FOLDER/t" in json.dumps(self.change[:2]):
+            table = pyarrow.table({"k": [k for k, _, _ in rows["a"]], "v": [v for _, _, v in rows["a"]]})
+            write_deltalake(str(self.stage.folder / "t"), table, mode="append")
+        for source, lines in rows.items():
+            self.stage.put(
+                source,
+                *(json.dumps({"k": k, "ts": f"2026-01-01T00:{ts:02}:00Z", "v": v}) for k, ts, v in lines),
+            )
+
+    def spec(self, document: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(json.dumps(document).replace("FOLDER", str(self.stage.folder)))
+        return found
+
+    def take(self) -> list[str]:
+        """The rows that were seen since the last call: in complete mode those of the last batch."""
+        seen = sorted((self.stage.folder / "seen").iterdir(), key=lambda path: int(path.stem[6:]))
+        found = [row for path in seen for row in json.loads(path.read_text())]
+        for path in seen:
+            path.unlink()
+        return sorted(" ".join(map(str, row.values())) for row in found)
+
+
+def run(cases: dict[str, Case], which: str) -> dict[str, Outcome]:
+    """Run one document of each case, all at once, to the end of what is there."""
+    outcomes: dict[str, Outcome] = {}
+    with ExitStack() as stack:
+        running: dict[str, Turning] = {}
+        for name, case in cases.items():
+            spec = case.spec(getattr(case.change, which))
+            try:
+                running[name] = stack.enter_context(case.stage.running(**spec))
+            except NotReady as refused:
+                outcomes[name] = Outcome([], refused.reason, refused.message)
+        for name, turning in running.items():
+            [query] = turning.supervisor.statuses
+            turning.until(lambda turning=turning, query=query: idle(turning, query.name))
+            [status] = turning.supervisor.statuses
+            outcomes[name] = Outcome(cases[name].take(), status.reason, status.message)
+    return outcomes
+
+
+def idle(turning: Turning, query: str) -> bool:
+    return turning[query].state in (State.COMPLETED, State.FAILED) or (
+        turning[query].idle and turning[query].batches > 0
+    )
+
+
+@pytest.fixture(scope="module")
+def outcomes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """What the second run of each change came to."""
+    folder = tmp_path_factory.mktemp("changes")
+    cases = {
+        name: Case(Stage(spark, folder / str(number)), change)
+        for number, (name, change) in enumerate(CHANGES.items())
+    }
+    for case in cases.values():
+        case.put(BEFORE)
+    for name, first in run(cases, "before").items():
+        assert first.rows, (name, first)
+    for case in cases.values():
+        if case.change.spoil:
+            case.change.spoil(case.stage.folder)
+        case.put(AFTER)
+    return run(cases, "after")
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_is_seen(outcomes: dict[str, Outcome], name: str) -> None:
+    seen, outcome = CHANGES[name].seen, outcomes[name]
+    if isinstance(seen, str):
+        assert outcome.reason == seen, outcome
+        assert outcome.rows == []
+    else:
+        assert outcome == Outcome(seen)
