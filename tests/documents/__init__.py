@@ -84,6 +84,7 @@ INVALID: Final = [
     Edit("made-up", "sources/2/socket/port", 0, "OutOfRange", "should be greater than or equal to 1"),
     Edit("static-tables", "sources/4/static/jdbc/query", "SELECT 1", "NotExactlyOne", f"{_ONE_OF} table, query"),
     Edit("static-tables", "sources/2/static/delta/version", 3, "FieldsConflict", "at a version or at a time"),
+    Edit("static-tables", "sources/2/static/refresh", "1 hour", "RefreshNotAllowed", "a fixed version of a table never changes"),
     Edit("static-tables", "sources/4/static/jdbc/connection", "shops", "UnknownConnection", "each JDBC table names a JDBC connection"),
     Edit("static-tables", "connections/0", {"name": "shop", "kafka": _KAFKA}, "WrongConnection", "each JDBC table names a JDBC connection"),
     Edit("files-decoded", "sources/0/decode/json", DROP, "NotExactlyOne", f"{_ONE_OF} json, csv, avro, text"),

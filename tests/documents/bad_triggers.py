@@ -66,6 +66,26 @@ BAD_TRIGGERS: Final = [
         STREAMS,
     ),
     Bad(
+        "refresh of a fixed version, and all the time",
+        (("{parquet: {path: /lake/shops}}", "{delta: {path: /lake/shops, version: 3}, refresh: 500ms}"),),
+        (
+            "15:65: spec.sources[2].static.refresh: a fixed version of a table never changes; leave refresh or the version out [RefreshNotAllowed]",
+            "15:65: spec.sources[2].static.refresh: each refresh starts queries again; give it a second at least, or better minutes [OutOfRange]",
+        ),
+        STREAMS,
+    ),
+    Bad(
+        "refresh for a query that ends",
+        (
+            ("{parquet: {path: /lake/shops}}", "{parquet: {path: /lake/shops}, refresh: 1 hour}"),
+            ("      from: known\n", "      from: known\n      trigger: {availableNow: true}\n"),
+        ),
+        (
+            "15:55: spec.sources[2].static.refresh: only queries that come to an end read 'shops' (known), and each reads it when it starts; leave refresh out [RefreshNotAllowed]",
+        ),
+        STREAMS,
+    ),
+    Bad(
         "real time of a rate",
         (
             ("from: ticks\n      to", "from: ticks\n      outputMode: update\n      to"),

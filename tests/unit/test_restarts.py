@@ -36,6 +36,16 @@ def test_a_long_time_of_health_gives_the_budget_back() -> None:
     assert restarts.count == 1
 
 
+def test_a_start_without_a_failure_before_it_takes_no_health_away() -> None:
+    """A query that was started again to read its side inputs anew has been well all the time."""
+    restarts = Restarts(settings(maxRetries=1, resetAfter="10 minutes"))
+    restarts.started(0.0)
+    assert restarts.next(1.0) == 5
+    for now in (10.0, 300.0, 600.0):
+        restarts.started(now)
+    assert restarts.next(610.0) == 5
+
+
 def test_starts_that_fail_are_no_health() -> None:
     """A store is down for an hour: nothing runs in that time, so nothing is given back."""
     restarts = Restarts(settings(maxRetries=3, resetAfter="10 minutes"))

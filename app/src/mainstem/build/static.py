@@ -20,6 +20,8 @@ def table(
     if source.delta:
         return _delta(session, source.delta)
     if source.table:
+        if source.refresh:  # a session remembers which files it has found
+            session.catalog.refreshTable(source.table.name)
         return session.table(source.table.name)
     if source.jdbc:
         options = jdbc.source_options(source.jdbc, connections[source.jdbc.connection])

@@ -94,7 +94,10 @@ def _source(graph: Graph, name: str) -> Meaning:
     found: Model = source.member(kind)
     if found.one_of and kind == "static":
         kind, found = f"{kind} {found.choice()}", found.member(found.choice())
-    return {"kind": kind, **_plain(found)}
+    told = {"kind": kind, **_plain(found)}
+    if source.static and source.static.refresh:
+        told["settings"]["refresh"] = source.static.refresh
+    return told
 
 
 def _told(sink: Model) -> Meaning:

@@ -25,10 +25,14 @@ def drained(
         turn: called every second meanwhile.
     """
     outcomes: dict[str, Outcome] = {}
+
+    def stop(name: str, handle: Handle) -> None:
+        outcomes[name] = stopped(name, handle, deadline, hurry)
+
     threads = [
         threading.Thread(
-            target=_one,
-            args=(run.query.name, run.handle, deadline, hurry, outcomes),
+            target=stop,
+            args=(run.query.name, run.handle),
             name=f"drain-{run.query.name}",
         )
         for run in runs
@@ -43,15 +47,10 @@ def drained(
     return outcomes
 
 
-def _one(
-    name: str,
-    handle: Handle,
-    deadline: float,
-    hurry: Callable[[], bool],
-    outcomes: dict[str, Outcome],
-) -> None:
+def stopped(name: str, handle: Handle, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+    """How one query was stopped; as cut, where it could not be."""
     try:
-        outcomes[name] = handle.drain(deadline, hurry)
+        return handle.drain(deadline, hurry)
     except (PySparkException, Py4JError, ConnectionError) as error:
         logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
-        outcomes[name] = Outcome(clean=False, committed=None, pending=None, seconds=0.0)
+        return Outcome(clean=False, committed=None, pending=None, seconds=0.0)

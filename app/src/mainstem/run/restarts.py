@@ -20,8 +20,9 @@ class Restarts:
     _since: float | None = field(default=None, repr=False)
 
     def started(self, now: float) -> None:
-        """The query runs, since `now` (monotonic seconds)."""
-        self._since = now
+        """The query runs, since `now` (monotonic seconds); without a failure in between, since it did before."""
+        if self._since is None:
+            self._since = now
 
     def next(self, now: float) -> float | None:
         """Seconds to wait before the next start, or None where the budget is spent.

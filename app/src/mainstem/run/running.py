@@ -26,6 +26,7 @@ class Run:
         handle: what it is held by, while it runs.
         runs: of a query that runs once, what was done before.
         due: when it is to be started (monotonic seconds); None where it is not.
+        refresh: when its side inputs are to be read anew (monotonic seconds); None where they never are.
         absent: what it waits for before it can start.
         since: since when it waits for that.
         busy: when it last had data (monotonic seconds).
@@ -40,6 +41,7 @@ class Run:
     handle: Handle | None = None
     runs: Runs | None = None
     due: float | None = None
+    refresh: float | None = None
     absent: Absent | None = None
     since: datetime | None = None
     busy: float = 0.0

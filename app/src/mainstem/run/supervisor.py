@@ -27,11 +27,12 @@ from mainstem.run.handles import Handle
 from mainstem.run.inputs import Absent, Inputs, makers, waits
 from mainstem.run.listeners import Listeners
 from mainstem.run.progress import QueryStatus, State
+from mainstem.run.refreshing import Refresher, Refreshing
 from mainstem.run.restarts import Restarts
 from mainstem.run.retention import Retention
 from mainstem.run.running import Run
 from mainstem.run.scout import Scout
-from mainstem.run.starting import Starter
+from mainstem.run.starting import Built, Starter
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import occurrence_names
@@ -80,6 +81,7 @@ class Supervisor:
         self._listeners = Listeners(pipeline.spec.listeners)
         self._events = Events(self._retention, self._listeners.tell)
         self._starter = Starter(self._graph, self._events.put)
+        self._refresher = Refresher(self._graph, self._starter.built)
         self._inputs = Inputs(session, self._graph)
         self._scout = Scout(self._inputs)
         self._log = logs.get("mainstem")
@@ -131,6 +133,7 @@ class Supervisor:
         self._looked = now if look else self._looked
         self._await_sources(now)
         for run in self._runs:
+            self._refresher.turn(run, now)
             if run.handle is not None and not run.handle.active:
                 self._ended(run, now)
             elif run.due is not None and now >= run.due and not self._stop.asked:
@@ -246,7 +249,13 @@ class Supervisor:
 
     def _ended(self, run: Run, now: float) -> None:
         self._events.settle(self._runs, run)
-        failure = run.handle.failure() if run.handle is not None else None
+        handle = run.handle
+        failure = handle.failure() if handle is not None else None
+        if failure is None and isinstance(handle, Refreshing) and handle.built is not None:
+            if not self._stop.asked:  # else it is stopped already, which the drain finds
+                run.handle = None
+                self._restart(run, handle.built)
+            return
         run.handle = None
         if failure is None:
             run.status = replace(run.status, state=State.COMPLETED, reason=None, message=None)
@@ -271,10 +280,11 @@ class Supervisor:
         else:
             self._log.warning("query restarts", **told, seconds=wait, attempt=run.restarts.count)
 
-    def _restart(self, run: Run) -> None:
+    def _restart(self, run: Run, refreshed: Built | None = None) -> None:
+        """Start a query again, or what was built to take its place."""
         run.due = None
         try:
-            built = self._starter.built(run)
+            built = refreshed or self._starter.built(run)
             self._starter.prepare(run, built)
             handle = self._starter.started(run, built)
         except SpecInvalid as error:
@@ -285,15 +295,19 @@ class Supervisor:
         except (PySparkException, Py4JError) as error:
             self._failed(run, classify(error), time.monotonic())
         else:
-            self._started(run, handle)
+            self._started(run, handle, refreshed=refreshed is not None)
 
-    def _started(self, run: Run, handle: Handle) -> None:
+    def _started(self, run: Run, handle: Handle, *, refreshed: bool = False) -> None:
         now = time.monotonic()
-        run.handle, run.busy, run.resting = handle, now, False
+        run.handle = handle
+        if not refreshed:  # which makes nobody busy
+            run.busy, run.resting = now, False
         run.restarts.started(now)
+        self._refresher.started(run, now)
         # An idle query may say nothing for long: what is known already is told at once.
         run.status = replace(run.status, id=handle.id, run_id=handle.run_id)
-        self._log.info("query started", query=run.query.name, id=handle.id)
+        event = "side inputs read anew" if refreshed else "query started"
+        self._log.info(event, query=run.query.name, id=handle.id)
 
     def _drained(self, run: Run, outcome: Outcome | None) -> None:
         if outcome is None:

@@ -20,7 +20,7 @@ from mainstem.spec.rules import kafka
 from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
 from mainstem.spec.sinks import FILE_FORMATS, KafkaSink
 from mainstem.spec.sources import Source
-from mainstem.spec.static import DeltaTable
+from mainstem.spec.static import DeltaTable, StaticSource
 from mainstem.spec.views import Stateful
 
 
@@ -191,6 +191,13 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
         Rule(
             "[self.readChangeFeed, self.skipChangeCommits, self.ignoreChanges, self.ignoreDeletes].filter(x, x).size() <= 1",
             "of readChangeFeed, skipChangeCommits, ignoreChanges and ignoreDeletes one is given",
+        ),
+    ),
+    StaticSource: (
+        Rule(
+            "!has(self.refresh) || !has(self.delta) || (!has(self.delta.version) && !has(self.delta.timestamp))",
+            "a fixed version of a table never changes; leave refresh or the version out",
+            ".refresh",
         ),
     ),
     DeltaTable: (

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from mainstem.spec.base import Ddl, Identifier, Model, Options, Sql, Text
+from mainstem.spec.base import Ddl, Duration, Identifier, Model, Options, Sql, Text
 
 
 class CsvTable(Model):
@@ -94,6 +94,9 @@ class StaticSource(Model):
     """A table of a database."""
     table: CatalogTable | None = None
     """A table by name."""
+    refresh: Duration | None = None
+    """How often files are listed, and columns and partitions asked for, anew: each query that reads it is started again
+    at a batch's end. Without it that is done whenever a query starts."""
 
     @property
     def path(self) -> str | None:

@@ -80,6 +80,7 @@ MEANING: tuple[Rule, ...] = (
     files.limits,
     files.cleaning,
     tables.versions,
+    tables.refreshes,
     relations.watermarks,
     relations.occurrences,
     relations.dead_letters,

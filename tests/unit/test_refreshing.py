@@ -1,0 +1,140 @@
+"""A query that is to be replaced: when, by what, and what becomes of it where that fails or the run ends."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from harness.waiting import within
+from mainstem.errors import NotReady
+from mainstem.run.drain import Outcome
+from mainstem.run.failures import Failure
+from mainstem.run.progress import QueryStatus
+from mainstem.run.refreshing import Refresher, Refreshing, every
+from mainstem.run.restarts import Restarts
+from mainstem.run.running import Run
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+
+
+BUILT: Any = object()
+
+
+class Running:
+    """A query that is at a batch's end when it is told so."""
+
+    id, run_id, waiting, message, last_progress = "i", "r", True, "", None
+
+    def __init__(self) -> None:
+        self.active = True
+        self.at_end = threading.Event()
+
+    def failure(self) -> Failure | None:
+        return None
+
+    def drain(self, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+        while not (clean := self.at_end.is_set()) and time.monotonic() < deadline and not hurry():
+            time.sleep(0.005)
+        self.active = False
+        return Outcome(clean, 7, None, 0.0)
+
+
+def test_the_new_one_is_built_before_the_old_one_is_stopped() -> None:
+    query, may_build = Running(), threading.Event()
+
+    def build() -> Any:
+        may_build.wait(10)
+        assert query.active
+        return BUILT
+
+    refreshing = Refreshing("q", query, build)
+    assert (refreshing.active, refreshing.built, refreshing.given_up) == (True, None, False)
+    may_build.set()
+    within(10, "it is built", lambda: refreshing.built)
+    assert refreshing.active  # as long as its batch runs
+    query.at_end.set()
+    within(10, "it is stopped", lambda: not refreshing.active)
+    assert not refreshing.given_up
+
+
+def test_where_nothing_can_be_built_the_old_one_goes_on() -> None:
+    def build() -> Any:
+        raise NotReady("no such file", reason="PathNotFound")
+
+    query = Running()
+    refreshing = Refreshing("q", query, build)
+    within(10, "it is given up", lambda: refreshing.given_up)
+    assert (query.active, refreshing.built) == (True, None)
+
+
+def test_a_drain_does_not_wait_for_what_is_built() -> None:
+    query, may_build = Running(), threading.Event()
+    refreshing = Refreshing("q", query, lambda: may_build.wait(10) and BUILT)
+    query.at_end.set()
+    assert refreshing.drain(time.monotonic() + 10, lambda: False).clean
+    may_build.set()
+    within(10, "the thread ends", lambda: not refreshing.active)
+    assert refreshing.built is None
+
+
+@pytest.mark.parametrize(("seconds", "hurry"), [(0.05, False), (60.0, True)])
+def test_only_the_end_of_the_run_cuts_a_batch(seconds: float, hurry: bool) -> None:
+    query = Running()
+    refreshing = Refreshing("q", query, lambda: BUILT)
+    within(10, "it is built", lambda: refreshing.built)
+    outcome = refreshing.drain(time.monotonic() + seconds, lambda: hurry)
+    assert (outcome.clean, outcome.committed, refreshing.active) == (False, 7, False)
+
+
+def graph(tables: dict[str, str | None], query: dict[str, Any]) -> Graph:
+    """A stream joined with tables, each with how often it is read anew."""
+    side = [
+        {"name": name, "static": {"csv": {"path": "/t"}} | ({"refresh": often} if often else {})}
+        for name, often in tables.items()
+    ]
+    to = [{"name": "out", "console": {}}]
+    spec = {
+        "sources": [{"name": "ticks", "rate": {}}, *side],
+        "views": [{"name": "joined", "sql": f"SELECT ticks.value FROM ticks, {', '.join(tables)}"}],
+        "queries": [{"name": "q", "from": "joined", "to": to} | query],
+        "checkpoints": {"location": "/c"},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    [document] = read_text(json.dumps(head | {"spec": spec}))
+    return Graph(document.pipeline)
+
+
+@pytest.mark.parametrize(
+    ("tables", "query", "seconds"),
+    [
+        ({"t": "10 minutes"}, {}, 600.0),
+        ({"t": "1 hour", "u": "5m"}, {}, 300.0),
+        ({"t": None}, {}, None),
+        ({"t": "1 hour"}, {"from": "ticks"}, None),
+    ],
+)
+def test_how_often(tables: dict[str, str | None], query: dict[str, Any], seconds: float | None) -> None:
+    found = graph(tables, query)
+    assert every(found, found.spec.queries[0]) == seconds
+
+
+def test_it_begins_when_it_is_time_and_again_after_it_was_given_up() -> None:
+    def build(run: Run) -> Any:
+        raise NotReady(f"no file for {run.query.name}", reason="PathNotFound")
+
+    found = graph({"t": "10 minutes"}, {})
+    refresher, query, nothing = Refresher(found, build), Running(), cast(Any, None)
+    run = Run(
+        found.spec.queries[0], nothing, {}, Restarts(found.spec.restart), QueryStatus("q"), handle=query
+    )
+    refresher.started(run, 100.0)
+    refresher.turn(run, 699.0)
+    assert run.handle is query
+    refresher.turn(run, 700.0)
+    refreshing = run.handle
+    assert isinstance(refreshing, Refreshing)
+    within(10, "it is given up", lambda: refreshing.given_up)
+    refresher.turn(run, 701.0)
+    assert (run.handle, run.refresh) == (query, 1301.0)
