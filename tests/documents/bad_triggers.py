@@ -183,6 +183,18 @@ BAD_TRIGGERS: Final = [
         STREAMS,
     ),
     Bad(
+        "async progress of a table",
+        (
+            ("from: counted", "from: shops"),
+            ("console: {}\n", "console: {}\n      asyncProgressTracking: {}\n"),
+        ),
+        (
+            "19:13: warning: spec.views[1].name: no query reads 'counted' [Unread]",
+            "37:30: spec.queries[1].asyncProgressTracking: asyncProgressTracking is for streams, and 'shops' reads static and bounded sources only; leave it out [AsyncProgressNotAllowed]",
+        ),
+        STREAMS,
+    ),
+    Bad(
         "async progress of an aggregation",
         (("console: {}\n", "console: {}\n      asyncProgressTracking: {checkpointInterval: 2s}\n"),),
         (

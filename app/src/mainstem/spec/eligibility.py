@@ -92,9 +92,8 @@ def eligibility(graph: Graph, query: Query) -> list[tuple[str, list[Obstacle]]]:
 def obstacles(graph: Graph, query: Query, trigger: str) -> list[Obstacle]:
     """What stands in the way of one trigger."""
     if trigger in _STREAMING and not graph.streams(query.from_):
-        what = f"{query.from_!r} reads static and bounded sources only"
         way_out = "leave the trigger out: the query runs once and ends"
-        return [Obstacle("TriggerNotAllowed", what, f"{trigger} is for streams", way_out)]
+        return [Obstacle("TriggerNotAllowed", _ends(query), f"{trigger} is for streams", way_out)]
     if trigger == "continuous":
         return [*_beyond(graph, query, trigger, _CONTINUOUS), *_continuous(query)]
     if trigger == "realTime":
@@ -153,6 +152,8 @@ def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
 
 def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
     trigger, leave = named(query), "leave it out"
+    if not graph.streams(query.from_):
+        yield Obstacle("AsyncProgressNotAllowed", _ends(query), f"{ASYNC} is for streams", leave)
     if trigger not in (DEFAULT, "processingTime"):
         limit = f"{ASYNC} is for the default trigger and processingTime"
         yield Obstacle("AsyncProgressNotAllowed", f"the trigger is {trigger}", limit, "leave one of them out")
@@ -174,6 +175,10 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
 
 def _several(what: str, query: Query) -> tuple[str, str, str]:
     return f"there are {len(query.to)}", f"{what} is for one sink", "make it several queries"
+
+
+def _ends(query: Query) -> str:
+    return f"{query.from_!r} reads static and bounded sources only"
 
 
 def _done(step: Step) -> str:
