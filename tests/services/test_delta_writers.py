@@ -64,7 +64,7 @@ def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
         assert other.wait(240) == 5, other.stderr[-3000:]
         assert "[TableClaimed]" in other.stderr
         assert "is of the pipeline 'first', since 20" in other.stderr
-        assert f"remove s3a://lake/shared/{claims.CLAIM}" in other.stderr
+        assert f"remove {claims.claim_of('s3a://lake/shared')}" in other.stderr
     assert not (s3.root / "lake" / "checkpoints" / "second" / "left").exists(), "no query has begun"
     with Driver(document, tmp_path / "first", arguments=("--stop-when-idle=2s",)) as driver:
         assert driver.wait(240) == 0, driver.stderr[-3000:]
@@ -81,7 +81,7 @@ def test_of_many_that_claim_at_once_exactly_one_has_it(s3: S3Server, document: P
         read.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
     ) as spark:
         for race in range(10):
-            file = f"s3a://lake/race-{race}/{claims.CLAIM}"
+            file = claims.claim_of(f"s3a://lake/race-{race}")
             assert claims.read(spark, file) is None
             won = racing(spark, file)
             assert len(won) == 1

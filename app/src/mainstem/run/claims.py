@@ -1,4 +1,4 @@
-"""One pipeline writes a Delta table on S3: the first one claims it, in an object beside the table's log.
+"""One pipeline writes a Delta table on S3: the first one claims it, in an object beside the table's folder.
 
 Delta's log store for S3 keeps writers apart within one JVM only: of two drivers that commit the same version one would
 overwrite the other, and its rows would be gone. The claim is made by a conditional PUT, so that of any number of
@@ -21,8 +21,7 @@ from mainstem.run.needed import running
 from mainstem.spec.graph import Graph
 
 
-CLAIM: Final = "_mainstem_writer.json"
-"""Delta's readers go by its log, and VACUUM passes over names that begin with `_`."""
+_CLAIM: Final = "mainstem-writer.json"
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _PRECONDITION_FAILED: Final = 412
@@ -62,7 +61,7 @@ def take(session: SparkSession, graph: Graph, pipeline: str) -> None:
 
 
 def _take(session: SparkSession, table: str, pipeline: str) -> None:
-    file = f"{table}/{CLAIM}"
+    file = claim_of(table)
     holder = read(session, file)
     if holder is None:
         mine = Claim(pipeline, datetime.now(UTC).isoformat(timespec="seconds"))
@@ -83,6 +82,16 @@ def _take(session: SparkSession, table: str, pipeline: str) -> None:
             reason="TableClaimed",
             remedy=f"write a table of your own; or, once that pipeline writes this one no more, remove {file}",
         )
+
+
+def claim_of(table: str) -> str:
+    """Where the claim of a table lies: `s3a://lake/_orders.mainstem-writer.json` for `s3a://lake/orders`.
+
+    Delta makes a new table in an empty folder only, so the claim is not within; whoever reads the folder above passes
+    over names that begin with `_`.
+    """
+    above, _, name = table.rpartition("/")
+    return f"{above}/_{name}.{_CLAIM}" if above not in ("", "s3a:/") else f"{table}/_{_CLAIM}"
 
 
 def create(session: SparkSession, file: str, claim: Claim) -> bool:
