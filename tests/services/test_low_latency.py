@@ -108,7 +108,7 @@ def test_real_time_writes_each_row_once_and_soon(spark: SparkSession, kafka: Bro
     assert line.came() == list(range(30)), "each row once, over a drain too"
     soon = statistics.median(line.latencies()[2:22])
     print(f"real time: median {soon:.0f} ms")
-    assert soon < 1000, "a batch of 5 seconds would hold a row for longer"
+    assert soon < 2_500, "a batch of 5 seconds would hold a row for half of them, in the mean"
 
 
 def test_continuous_loses_no_row(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
