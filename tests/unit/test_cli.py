@@ -200,16 +200,18 @@ def test_validate_waits_for_no_library_of_another_command(document: Path) -> Non
     assert "sqlglot" in loaded
 
 
-def test_run_without_spark_says_what_to_install(document: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [["run"], ["explain", "--plan"]], ids=" ".join)
+def test_without_spark_it_is_said_what_to_install(command: list[str], document: Path, tmp_path: Path) -> None:
     """As where only `mainstem` is installed, without its extra."""
     for name in ("pyspark", "py4j"):
         (tmp_path / "shadow" / name).mkdir(parents=True)
         (tmp_path / "shadow" / name / "__init__.py").write_text(
             f"raise ModuleNotFoundError('it is not there', name={name!r})", encoding="utf-8"
         )
+    path = os.pathsep.join([str(tmp_path / "shadow"), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-m", "mainstem", "run", str(document)],
-        env=os.environ | {"PYTHONPATH": str(tmp_path / "shadow")},
+        [sys.executable, "-m", "mainstem", *command, str(document)],
+        env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=60,

@@ -211,6 +211,8 @@ def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], outp
             found["plans"] = plans(document, [query["name"] for query in found["queries"]])
     except MainstemError as error:
         _fail(error, file, verbose=False)
+    except ImportError as error:
+        _without_spark(error)
     if output == "json":
         import json
 
