@@ -37,6 +37,7 @@ FEATURES: Final = (
     Feature("Change data feed", ("sources[].delta.readChangeFeed",), "the table keeps it", "S07"),
     Feature("Made-up rows, lines of a socket", ("sources[].rate", "sources[].rateMicroBatch", "sources[].socket"), "not fault-tolerant", "S08"),
     Feature("Static side inputs", ("sources[].static",), "not on the side that an outer join keeps", "S09"),
+    Feature("Side inputs read anew", ("sources[].static.refresh",), "each query that reads it starts again", "S09"),
     Feature("Decoding by schema", ("sources[].decode.json", "sources[].decode.csv", "sources[].decode.avro", "sources[].decode.text"), "Kafka, and files of lines; Avro from Kafka only", "S10"),
     Feature("Functions of one's own in SQL", ("functions[].python", "functions[].java"), "no aggregate in Python over a stream", "S11"),
     Feature("Functions of DataFrames", ("views[].python",), "known to Spark alone: no rule looks inside", "S11"),
