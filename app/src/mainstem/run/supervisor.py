@@ -24,15 +24,14 @@ from mainstem.run.draining import drained
 from mainstem.run.events import Events
 from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
-from mainstem.run.inputs import Absent, Inputs, makers, waits
 from mainstem.run.listeners import Listeners
 from mainstem.run.progress import QueryStatus, State
 from mainstem.run.refreshing import Refresher, Refreshing
 from mainstem.run.restarts import Restarts
 from mainstem.run.retention import Retention
 from mainstem.run.running import Run
-from mainstem.run.scout import Scout
 from mainstem.run.starting import Built, Starter
+from mainstem.run.waits import Waits
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import occurrence_names
@@ -82,8 +81,7 @@ class Supervisor:
         self._events = Events(self._retention, self._listeners.tell)
         self._starter = Starter(self._graph, self._events.put)
         self._refresher = Refresher(self._graph, self._starter.built)
-        self._inputs = Inputs(session, self._graph)
-        self._scout = Scout(self._inputs)
+        self._waits = Waits(session, self._graph)
         self._log = logs.get("mainstem")
         self._looked = 0.0
         self._since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -113,7 +111,7 @@ class Supervisor:
             NotReady: a sink's folder is another's, a query cannot start for what is around it, or a source is not there
                 and its query does not wait.
         """
-        self._look_for_sources()
+        self._waits.begin(self._runs)
         self._retention.start()
         first = self._starter.first
         runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
@@ -131,7 +129,7 @@ class Supervisor:
         now = time.monotonic()
         look = now - self._looked >= LOOK_SECONDS
         self._looked = now if look else self._looked
-        self._await_sources(now)
+        self._waits.take(self._runs, now)
         for run in self._runs:
             self._refresher.turn(run, now)
             if run.handle is not None and not run.handle.active:
@@ -158,7 +156,7 @@ class Supervisor:
 
     def drain(self) -> bool:
         """Stop every query at its batch's end, all at once, within `drain.timeout`; True where none was cut."""
-        self._scout.close()
+        self._waits.close()
         deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
         outcomes = drained(
             self._runs, deadline, lambda: self._stop.hurry, lambda: self._changed(self.statuses)
@@ -172,7 +170,7 @@ class Supervisor:
 
     def close(self) -> None:
         """Look and ask no more, and let listeners hear the end."""
-        self._scout.close()
+        self._waits.close()
         self._retention.close()
         self._listeners.close()
 
@@ -199,47 +197,6 @@ class Supervisor:
         """The source whose records a relation has: its own, or those that do not parse."""
         source = self._graph.dead_letters.get(relation)
         return source.name if source else relation
-
-    def _look_for_sources(self) -> None:
-        known: dict[str, Absent | None] = {}
-        for run in self._runs:
-            if run.query.suspend:
-                continue
-            absent = self._inputs.absent(run.query, known)
-            if absent is not None and not waits(self._graph, run.query):
-                raise NotReady(absent.message, reason=absent.reason)
-            if absent is not None:
-                self._wait(run, absent, time.monotonic())
-        self._scout.look_for(run.query for run in self._runs if run.absent)
-
-    def _await_sources(self, now: float) -> None:
-        """Take what the scout has found: a query whose sources are all there is started by this turn."""
-        found = self._scout.found()
-        for run in self._runs:
-            if run.absent is None or run.query.name not in found:
-                continue
-            absent = found[run.query.name]
-            if absent is not None and self._may_come(run):
-                self._wait(run, absent, now)
-            else:  # where it cannot come any more it is Spark that says so
-                run.absent, run.due = None, now
-                run.status = replace(run.status, state=State.STARTING, reason=None, message=None)
-        if found:
-            self._scout.look_for(run.query for run in self._runs if run.absent)
-
-    def _may_come(self, run: Run) -> bool:
-        """False for a bounded query once all queries of the document that could make what is absent are over."""
-        hopes = makers(self._graph, run.query)
-        return not self._graph.ends(run.query) or any(
-            not other.over for other in self._runs if other.query.name in hopes
-        )
-
-    def _wait(self, run: Run, absent: Absent, now: float) -> None:
-        if run.absent != absent:
-            self._log.warning(
-                "query waits", query=run.query.name, reason=absent.reason, waits_for=absent.message
-            )
-        run.wait_for(absent, now)
 
     def _close(self) -> None:
         """All has come to its end: what is started from now on of the queries that run once is another run."""

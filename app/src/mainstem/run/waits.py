@@ -1,0 +1,80 @@
+"""Queries that wait for what they read, from the start of a run until it is there."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.errors import NotReady
+from mainstem.run.inputs import Absent, Inputs, makers, waits
+from mainstem.run.progress import State
+from mainstem.run.running import Run
+from mainstem.run.scout import Scout
+from mainstem.spec.graph import Graph
+
+
+class Waits:
+    """Who waits, and for what.
+
+    Args:
+        session: the application's session.
+        graph: the document's.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._graph = graph
+        self._inputs = Inputs(session, graph)
+        self._scout = Scout(self._inputs)
+        self._log = logs.get("mainstem")
+
+    def begin(self, runs: Sequence[Run]) -> None:
+        """Look for all that queries read, and from then on, in a thread, for what is not there.
+
+        Raises:
+            NotReady: a source is not there and its query does not wait; or nobody can be asked.
+        """
+        known: dict[str, Absent | None] = {}
+        for run in runs:
+            if run.query.suspend:
+                continue
+            absent = self._inputs.absent(run.query, known)
+            if absent is not None and not waits(self._graph, run.query):
+                raise NotReady(absent.message, reason=absent.reason)
+            if absent is not None:
+                self._wait(run, absent, time.monotonic())
+        self._scout.look_for(run.query for run in runs if run.absent)
+
+    def take(self, runs: Sequence[Run], now: float) -> None:
+        """Take what was found: a query whose sources are all there is due."""
+        found = self._scout.found()
+        for run in runs:
+            if run.absent is None or run.query.name not in found:
+                continue
+            absent = found[run.query.name]
+            if absent is not None and self._may_come(run, runs):
+                self._wait(run, absent, now)
+            else:  # where it cannot come any more it is Spark that says so
+                run.absent, run.due = None, now
+                run.status = replace(run.status, state=State.STARTING, reason=None, message=None)
+        if found:
+            self._scout.look_for(run.query for run in runs if run.absent)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._scout.close()
+
+    def _may_come(self, run: Run, runs: Sequence[Run]) -> bool:
+        """False for a bounded query once all queries of the document that could make what is absent are over."""
+        hopes = makers(self._graph, run.query)
+        return not self._graph.ends(run.query) or any(
+            not other.over for other in runs if other.query.name in hopes
+        )
+
+    def _wait(self, run: Run, absent: Absent, now: float) -> None:
+        if run.absent != absent:
+            self._log.warning(
+                "query waits", query=run.query.name, reason=absent.reason, waits_for=absent.message
+            )
+        run.wait_for(absent, now)
