@@ -39,7 +39,7 @@ def delta() -> dict[str, Any]:
 
 SEEN = {
     "name": "seen",
-    "python": {"foreachBatch": "harness.usersinks:keep", "arguments": {"folder": "FOLDER/seen"}},
+    "python": {"foreachBatch": "sinks:keep", "arguments": {"folder": "FOLDER/seen"}},
 }
 PARQUET = {"name": "files", "parquet": {"path": "FOLDER/out"}}
 
