@@ -9,10 +9,7 @@ from harness.checkpoints import newest
 from harness.driver import Driver
 from harness.java import SHORT_LIVED
 from harness.s3 import S3Server
-from mainstem import logs
-from mainstem.run import claims, session
-from mainstem.run.place import this_machine
-from mainstem.spec.document import read_text
+from mainstem.run import claims
 from pyspark.sql import SparkSession
 
 
@@ -75,18 +72,23 @@ def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
 
 
 @pytest.mark.timeout(300)
-def test_of_many_that_claim_at_once_exactly_one_has_it(s3: S3Server, document: Path) -> None:
-    [read] = read_text(document.read_text(encoding="utf-8"))
-    logs.configure("console", verbose=False)
-    with session.opened(
-        read.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
-    ) as spark:
-        for race in range(10):
-            file = claims.claim_of(f"s3a://lake/race-{race}")
-            assert claims.read(spark, file) is None
-            won = racing(spark, file)
-            assert len(won) == 1
-            assert claims.read(spark, file) == claims.Claim(won[0], "now")
+def test_of_many_that_claim_at_once_exactly_one_has_it(spark: SparkSession, s3: S3Server) -> None:
+    s3.make_bucket("claims")
+    store = {
+        "endpoint": s3.endpoint,
+        "endpoint.region": "us-east-1",
+        "path.style.access": "true",
+        "access.key": s3.access_key,
+        "secret.key": s3.secret_key,
+    }
+    for key, value in store.items():
+        spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.claims.{key}", value)
+    for race in range(10):
+        file = claims.claim_of(f"s3a://claims/race-{race}")
+        assert claims.read(spark, file) is None
+        won = racing(spark, file)
+        assert len(won) == 1
+        assert claims.read(spark, file) == claims.Claim(won[0], "now")
 
 
 def racing(spark: SparkSession, file: str) -> list[str]:
