@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import mainstem_jars
 from mainstem.run import java
@@ -136,6 +136,17 @@ def wait(folder: Path, holds: Callable[[], bool], seconds: float) -> None:
 def verdict(what: str, found: str, target: str, *, met: bool) -> None:
     """Print how a figure compares with its target."""
     print(f"\n{what}: {found}, target {target}: {'met' if met else 'NOT met'}\n")
+
+
+def run_parts(parts: Mapping[str, Callable[[], Any]], arguments: Mapping[str, Any], name: str) -> None:
+    """Run each part, which prints its table, and keep every figure of theirs in a file below build/bench."""
+    results: dict[str, Any] = {"machine": {"cores": CORES, "heap": HEAP}, "arguments": dict(arguments)}
+    for part, run in parts.items():
+        results[part] = run()
+    file = BUILD / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    print(f"every run: {file.relative_to(HERE.parent)}")
 
 
 def note(text: str) -> None:

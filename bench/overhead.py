@@ -5,7 +5,6 @@ does fail if the two jobs do not do the same: other Spark properties, or other r
 """
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -36,19 +35,13 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     # As on a user's machine: a module is compiled once, not at every start.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    results: dict[str, Any] = {"machine": {"cores": jobs.CORES, "heap": jobs.HEAP}, "arguments": vars(given)}
     parts: dict[str, Callable[[], Any]] = {
         "overhead": lambda: overhead(given.pairs, given.records, given.seed),
         "startup": lambda: start_up(given.starts, given.seed),
         "validate": validate,
     }
-    for name, part in parts.items():
-        if given.only in (None, name):
-            results[name] = part()
-    file = jobs.BUILD / "results.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    print(f"every run: {file.relative_to(jobs.HERE.parent)}")
+    chosen = {part: run for part, run in parts.items() if given.only in (None, part)}
+    jobs.run_parts(chosen, vars(given), "results.json")
 
 
 def _arguments() -> argparse.Namespace:

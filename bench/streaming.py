@@ -5,7 +5,6 @@ does fail if a job loses or invents rows.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -21,20 +20,14 @@ from jobs import RunFailed
 def main() -> None:
     given = _arguments()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    results: dict[str, Any] = {"machine": {"cores": jobs.CORES, "heap": jobs.HEAP}, "arguments": vars(given)}
     parts: dict[str, Callable[[], Any]] = {
         "a": lambda: ysb.run(given.records, given.rounds, given.seed),
         "b": lambda: latency.run(given.seconds, given.short, given.rate),
         "c": lambda: small_batches.run(given.batches, given.pairs, given.seed),
         "d": lambda: pools.run(given.light),
     }
-    for name, part in parts.items():
-        if name in given.only:
-            results[name] = part()
-    file = jobs.BUILD / "streaming.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    print(f"every run: {file.relative_to(jobs.HERE.parent)}")
+    chosen = {part: run for part, run in parts.items() if part in given.only}
+    jobs.run_parts(chosen, vars(given), "streaming.json")
 
 
 def _arguments() -> argparse.Namespace:
