@@ -1,5 +1,4 @@
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any
@@ -8,6 +7,7 @@ import pytest
 from apiserver.operatorbed import Bed, Ours
 from harness.apiserver import ControlPlane
 from harness.cache import tail
+from harness.waiting import within
 from kubernetes.client import ApiException, ApiextensionsV1Api, CoreV1Api, CustomObjectsApi
 from mainstem.schema import crd
 
@@ -75,9 +75,9 @@ def crd_installed(control_plane: ControlPlane) -> None:
     api = ApiextensionsV1Api(control_plane.api_client())
     body = crd()
     api.create_custom_resource_definition(body)
-    _within(90, lambda: _established(api, body["metadata"]["name"]))
+    within(90, "the definition established", lambda: _established(api, body["metadata"]["name"]))
     objects = CustomObjectsApi(api.api_client)
-    _within(90, lambda: _answers(objects))
+    within(90, "the definition served", lambda: _answers(objects))
 
 
 @pytest.fixture
@@ -102,13 +102,6 @@ def _answers(objects: CustomObjectsApi) -> bool:
             return False
         raise
     return True
-
-
-def _within(seconds: float, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="session")

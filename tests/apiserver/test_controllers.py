@@ -1,10 +1,10 @@
 """The control plane with its controllers: what a benchmark needs of a cluster, without nodes."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from harness.apiserver import ControlPlane
+from harness.waiting import within
 from kubernetes.client import ApiException, CoreV1Api
 
 
@@ -22,7 +22,7 @@ def test_a_pod_needs_a_service_account_and_a_namespace_gets_one(core: CoreV1Api)
     with pytest.raises(ApiException, match=r"serviceaccount .*stranger.* not found"):
         core.create_namespaced_pod("default", stranger)
     core.create_namespace({"metadata": {"name": "accounts"}})
-    within(60, lambda: core.list_namespaced_service_account("accounts").items)
+    within(60, "an account", lambda: core.list_namespaced_service_account("accounts").items)
     made = core.create_namespaced_pod("accounts", pod)
     assert any(volume.projected for volume in made.spec.volumes)  # the account's token
 
@@ -33,18 +33,13 @@ def test_what_an_object_owns_goes_with_it(core: CoreV1Api) -> None:
     owned = {"metadata": {"name": "owned", "ownerReferences": [reference]}}
     core.create_namespaced_secret("default", owned)
     core.delete_namespaced_config_map("owner", "default")
-    within(90, lambda: not core.list_namespaced_secret("default").items)
+    within(90, "no secret", lambda: not core.list_namespaced_secret("default").items)
 
 
 def test_a_namespace_goes_with_what_is_in_it(core: CoreV1Api) -> None:
     core.create_namespace({"metadata": {"name": "gone"}})
     core.create_namespaced_config_map("gone", {"metadata": {"name": "inside"}})
     core.delete_namespace("gone")
-    within(90, lambda: "gone" not in {n.metadata.name for n in core.list_namespace().items})
-
-
-def within(seconds: float, holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.05)
+    within(
+        90, "the namespace gone", lambda: "gone" not in {n.metadata.name for n in core.list_namespace().items}
+    )

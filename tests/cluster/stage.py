@@ -3,15 +3,15 @@
 import json
 import secrets
 import subprocess
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
-from harness import gotools
+from harness import gotools, waiting
 from harness.cluster.base import Cluster
 from harness.errors import HarnessError
 from harness.images import Image
@@ -24,13 +24,8 @@ OPERATOR_NAMESPACE = "mainstem"
 POLL = 0.5
 
 
-def within(seconds: float, what: str, holds: Callable[[], Any]) -> Any:
-    """What `holds` returns, once it is true; fails, saying what was awaited, when it does not come."""
-    deadline = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
-        time.sleep(POLL)
-    return found
+within = partial(waiting.within, pause=POLL)
+"""Asks a cluster no more often than it can answer."""
 
 
 def namespace(cluster: Cluster, name: str) -> None:
