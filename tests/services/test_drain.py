@@ -72,7 +72,8 @@ def signals(count: int) -> Iterator[tuple[signal.Signals, float]]:
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(
     ("trigger", "count"),
-    [(name, 2) for name in TRIGGERS] + [pytest.param(name, 14, marks=pytest.mark.full) for name in TRIGGERS],
+    [("default", 1), ("processingTime", 2), ("availableNow", 1)]
+    + [pytest.param(name, 14, marks=pytest.mark.full) for name in TRIGGERS],
 )
 def test_a_signal_within_a_batch_drains(trigger: str, count: int, tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, trigger, files=count + 1)

@@ -69,6 +69,7 @@ def sample(folder: Path, topic: str, batch: int = BATCH) -> Path:
     return document
 
 
+@pytest.mark.full  # the tier of the cluster counts all flights at each run
 @pytest.mark.S12
 @pytest.mark.S14
 @pytest.mark.S20

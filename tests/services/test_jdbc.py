@@ -1,6 +1,7 @@
 """Rows to a real PostgreSQL: each batch is there once, wholly, whatever fails on the way."""
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ def run(spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: py
         upsert: list[str] | None = None,
         mode: str = "append",
         sql: str | None = None,
+        properties: dict[str, str] | None = None,
     ) -> SparkSession:
         nonlocal count
         count += 1
@@ -42,8 +44,9 @@ def run(spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: py
         (tmp_path / "in" / f"{count}.json").write_text(lines)
         sink: dict[str, Any] = {"connection": "shop", "table": table}
         sink |= {"upsert": {"keys": upsert}} if upsert else {}
+        shop = {"url": postgres.url, "secretRef": {"name": "pg"}, "properties": properties or {}}
         spec = {
-            "connections": [{"name": "shop", "jdbc": {"url": postgres.url, "secretRef": {"name": "pg"}}}],
+            "connections": [{"name": "shop", "jdbc": shop}],
             "sources": [{"name": "lines", "files": {"path": f"{tmp_path}/in", "format": "json", "schema": SCHEMA}}],
             "views": [{"name": "v", "sql": sql or "SELECT * FROM lines"}],
             "queries": [
@@ -176,6 +179,17 @@ def test_what_the_table_cannot_take_is_said_before_the_first_batch(
         postgres.run(f"CREATE TABLE {table} ({columns})")
     with pytest.raises(Py4JJavaError, match=said):
         run([{"id": 1}], table, upsert)
+
+
+def test_a_database_that_hangs_fails_the_query_in_time(run: Run, postgres: Postgres, table: str) -> None:
+    """By its driver's own default it would be waited for without end, and all queries with it."""
+    postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
+    postgres.process.send(signal.SIGSTOP)
+    try:
+        with pytest.raises(Py4JJavaError, match="The connection attempt failed"):
+            run([{"id": 1}], table, properties={"socketTimeout": "2"})
+    finally:
+        postgres.process.send(signal.SIGCONT)
 
 
 def test_no_password_is_shown(run: Run, spark: SparkSession, postgres: Postgres, table: str) -> None:

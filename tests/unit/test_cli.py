@@ -58,6 +58,19 @@ def test_a_bad_document_is_told_with_file_line_and_reason(refused: Path) -> None
     )
 
 
+def test_the_tests_of_a_document_are_checked_too(document: Path) -> None:
+    tests = document.with_name("good.test.yaml")
+    head = "apiVersion: mainstem.dev/v1alpha1\nkind: PipelineTest\ncases:\n"
+    given = "  - name: one\n    steps: [{given: {%s: []}, expect: {}}]\n"
+    tests.write_text(head + given % "ticks", encoding="utf-8")
+    assert call("validate", tests).stdout == f"{tests}: tests of smallest: ok (1 case)\n"
+    tests.write_text(head + given % "tikcs", encoding="utf-8")
+    result = call("validate", tests)
+    assert result.exit_code == Exit.SPEC_INVALID
+    assert f"{tests}:5:" in result.stderr
+    assert "[UnknownRelation]" in result.stderr
+
+
 def test_a_missing_file_is_told_in_one_line(tmp_path: Path) -> None:
     result = call("validate", tmp_path / "none.yaml")
     assert result.exit_code == Exit.NOT_READY

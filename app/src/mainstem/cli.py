@@ -140,12 +140,15 @@ def executor() -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @_set
 def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
-    """Check documents by every rule that needs no Spark; needs no Java."""
+    """Check documents, and the tests beside them, by every rule that needs no Spark; needs no Java."""
     from mainstem.spec.document import read_all
 
     code = Exit.OK
     for file in files:
         try:
+            if Path(file).stem.endswith(".test"):
+                _validate_tests(file, overrides)
+                continue
             documents = read_all(file, overrides)
         except MainstemError as error:
             _tell(error, file)
@@ -227,6 +230,13 @@ def crd() -> None:
     from mainstem.schema import crd_yaml
 
     click.echo(crd_yaml(), nl=False)
+
+
+def _validate_tests(file: str, overrides: dict[str, str]) -> None:
+    from mainstem.testing.files import suite
+
+    found = suite(Path(file), overrides)
+    click.echo(f"{file}: tests of {found.document.pipeline.name}: ok ({_counted(found.tests.cases, 'case')})")
 
 
 def _chosen(pipeline: Any, names: Sequence[str]) -> Any:

@@ -1,8 +1,14 @@
 """What Spark's JDBC reader and writer are told."""
 
+from typing import Final
+
 from mainstem import secrets
 from mainstem.spec.connections import JdbcConnection
 from mainstem.spec.static import JdbcTable
+
+
+# PostgreSQL's driver waits for ever by itself: a database that hangs would hold a query, or all of them as one starts.
+_PATIENCE: Final = {"connectTimeout": "10", "socketTimeout": "600", "tcpKeepAlive": "true"}
 
 
 def options(connection: JdbcConnection) -> dict[str, str]:
@@ -11,7 +17,8 @@ def options(connection: JdbcConnection) -> dict[str, str]:
     Raises:
         NotReady: `SecretNotFound`.
     """
-    known = dict(connection.properties) | {"url": connection.url}
+    patience = _PATIENCE if connection.url.startswith("jdbc:postgresql:") else {}
+    known = patience | dict(connection.properties) | {"url": connection.url}
     if connection.secret_ref is None:
         return known
     name = connection.secret_ref.name

@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -48,7 +49,7 @@ def launch(
     Args:
         conf: Spark properties.
         output: called with each line of the JVM's standard output: the rows of console sinks.
-        scratch: a folder without Spark settings.
+        scratch: a folder without Spark settings, in which Java keeps its temporary files.
         address: where Spark's UI listens; None is every address.
         verbose: let Spark's INFO lines through.
 
@@ -58,7 +59,9 @@ def launch(
     _own_environment(scratch, address)
     options = conf["spark.driver.extraJavaOptions"]
     levels = f"-Dmainstem.spark.level={'info' if verbose else 'warn'} -Dmainstem.stream.level={'error' if verbose else 'off'}"
-    conf = conf | {"spark.driver.extraJavaOptions": f"{options} {levels}"}
+    # Native libraries and artifacts, which a JVM that is killed cannot remove: they go with the scratch folder.
+    temporary = shlex.quote(f"-Djava.io.tmpdir={scratch}")
+    conf = conf | {"spark.driver.extraJavaOptions": f"{options} {levels} {temporary}"}
     pump = _Pump(output)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))

@@ -91,7 +91,7 @@ class JdbcConnection(Model):
     secret_ref: SecretRef | None = None
     """Secret with the keys `username` and `password`."""
     properties: Options = Field(default_factory=dict)
-    """Properties of the database's driver, such as `sslmode`."""
+    """Properties of the database's driver, such as `sslmode`; PostgreSQL's gets a `socketTimeout` of 600 s."""
 
 
 class Connection(Model):
