@@ -75,20 +75,21 @@ def jars() -> str:
     return ":".join(map(str, mainstem_jars.paths()))
 
 
-def measure(command: Sequence[str], folder: Path, watched: Path) -> Measured:
+def measure(command: Sequence[str], folder: Path, watched: Path, **environment: str) -> Measured:
     """Run the command to its end.
 
     Args:
         command: its arguments.
         folder: takes its log, run.log.
         watched: a file whose first sight is timed.
+        environment: variables besides those of this process.
 
     Raises:
         RunFailed: it exits with another code than 0.
     """
     result, log = folder / "measured.json", folder / "run.log"
     wrapper = [sys.executable, str(HERE / "measure.py"), str(result), str(log), str(watched)]
-    subprocess.run([*wrapper, *command], env=_environment(), check=True)
+    subprocess.run([*wrapper, *command], env=_environment() | environment, check=True)
     found = json.loads(result.read_text(encoding="utf-8"))
     if found["exit"] != 0:
         end = log.read_text(encoding="utf-8", errors="replace")[-3000:]

@@ -1,13 +1,12 @@
 """Part b of streaming.py: how long a record takes from one topic to another.
 
 A record carries the time at which it was handed to the producer; the broker stamps it when it appends it to the other
-topic (`LogAppendTime`, whole milliseconds, of the same clock). Both brokers' steps are within.
+topic (`LogAppendTime`, of the same clock), whose end of a whole millisecond is taken. Both brokers' steps are within.
 """
 
 import statistics
 import struct
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from checkpointlog import batches
 from confluent_kafka import Consumer, Producer, TopicPartition
 from harness.kafka import Broker
 from jobs import RunFailed
+from stats import percentile
 
 
 PLAIN: Final = "plain Spark, realTime"
@@ -68,12 +68,6 @@ def run(seconds: float, short: float, rate: int) -> dict[str, Any]:
         jobs.note(f"{mode}: p50 {percentile(found[mode].took, 50):.1f} ms")
     _print(found)
     return {mode: {f"p{p}": percentile(of.took, p) for p in (50, 95, 99, 100)} for mode, of in found.items()}
-
-
-def percentile(values: Sequence[float], percent: float) -> float:
-    """The value that so many percent do not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 def _print(found: dict[str, Run]) -> None:
@@ -189,7 +183,7 @@ def _received(broker: Broker, count: int, since: float) -> tuple[list[float], li
                 seen += stamp > 0
                 if stamp >= since:
                     sent.append(stamp)
-                    took.append(message.timestamp()[1] - stamp * 1000)
+                    took.append(message.timestamp()[1] + 1 - stamp * 1000)
     finally:
         consumer.close()
     return sent, took

@@ -37,7 +37,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("job")
-    for name in ("brokers", "campaigns", "topic", "lake", "checkpoints", "jars", "heap"):
+    for name in ("brokers", "campaigns", "topic", "lake", "checkpoints", "store", "jars", "heap"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--cores", type=int, required=True)
     return parser.parse_args()
@@ -97,7 +97,7 @@ def mixed(_scratch: str, given: argparse.Namespace) -> None:
 
 
 def bare(given: argparse.Namespace) -> SparkSession:
-    """Spark's defaults, and what Delta asks for."""
+    """Spark's defaults, and what Delta and a store ask for."""
     builder: SparkSession.Builder = SparkSession.builder
     builder = builder.master(f"local[{given.cores}]").config("spark.driver.memory", given.heap)
     builder = builder.config("spark.driver.extraClassPath", given.jars).config(
@@ -105,6 +105,10 @@ def bare(given: argparse.Namespace) -> SparkSession:
     )
     builder = builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
     catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    if given.store:
+        builder = builder.config("spark.hadoop.fs.s3a.endpoint", given.store)
+        builder = builder.config("spark.hadoop.fs.s3a.endpoint.region", "us-east-1")
+        builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
     return builder.config("spark.sql.catalog.spark_catalog", catalog).getOrCreate()
 
 

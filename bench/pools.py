@@ -7,7 +7,7 @@ import jobs
 from checkpointlog import Batch, batches
 from harness.kafka import Broker
 from harness.records import Record
-from stats import span
+from stats import percentile, span
 
 
 POOLS: Final = "Mainstem, a pool each"
@@ -29,8 +29,8 @@ def run(count: int) -> dict[str, Any]:
             jobs.note(f"{variant}: {statistics.median(found[variant]):.0f} ms")
     print("\n| a batch of the light query, ms | median (min-max) | p95 |\n|---|---|---|")
     for variant, took in found.items():
-        print(f"| {variant} | {span(took, 0)} | {_p95(took):.0f} |")
-    less = _p95(found[ALONE]) / _p95(found[POOLS])
+        print(f"| {variant} | {span(took, 0)} | {percentile(took, 95):.0f} |")
+    less = percentile(found[ALONE], 95) / percentile(found[POOLS], 95)
     jobs.verdict("p95 is shorter by", f"{less:.1f} times", "at least 2 times", met=less >= 2)
     return found
 
@@ -50,7 +50,3 @@ def _run(broker: Broker, variant: str, count: int) -> list[float]:
 
 def _milliseconds(batch: Batch) -> float:
     return (batch.committed - batch.planned) * 1000
-
-
-def _p95(values: list[float]) -> float:
-    return statistics.quantiles(values, n=20, method="inclusive")[-1]

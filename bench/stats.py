@@ -50,6 +50,16 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
     return first, third
 
 
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The value that so many percent do not exceed, itself one of the values.
+
+    >>> percentile([4.0, 1.0, 3.0, 2.0], 50)
+    3.0
+    """
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
 def orders(variants: Sequence[str], rounds: int, seed: int) -> list[tuple[str, ...]]:
     """The order of the variants in each round: every permutation once, shuffled, before any comes again.
 

@@ -42,7 +42,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--short", type=float, default=60.0, help="b: of the other runs (default: 60)")
     parser.add_argument("--rate", type=int, default=1_000, help="b: records a second (default: 1,000)")
-    parser.add_argument("--batches", type=int, default=30, help="c: of a run (default: 30)")
+    parser.add_argument("--batches", type=int, default=80, help="c: of a run (default: 80)")
     parser.add_argument("--pairs", type=int, default=2, help="c: rounds of two runs (default: 2)")
     parser.add_argument("--light", type=int, default=30, help="d: batches of the light query (default: 30)")
     parser.add_argument("--seed", type=int, default=1, help="of the records and the order (default: 1)")
