@@ -21,6 +21,7 @@ from typing import Any
 import yaml
 from harness.apiserver import ControlPlane
 from harness.process import Process, free_port
+from harness.waiting import within
 from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
 from kubernetes.dynamic import DynamicClient
 from mainstem.names import MANAGED_LABEL
@@ -49,13 +50,9 @@ PATIENCE = 90.0
 """Seconds, for what takes less than one on a machine that does nothing else; only a test that fails waits so long."""
 
 
-def until(found: Callable[[], Any], within: float = PATIENCE, why: str = "") -> Any:
+def until(found: Callable[[], Any], seconds: float = PATIENCE, why: str = "what is expected") -> Any:
     """What is found, once it is something."""
-    deadline = time.monotonic() + within
-    while not (got := found()):
-        assert time.monotonic() < deadline, f"not within {within:g} s {why}"
-        time.sleep(0.02)
-    return got
+    return within(seconds, why, found, pause=0.02)
 
 
 def now() -> str:

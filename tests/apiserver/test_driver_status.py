@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from documents import document
 from harness.apiserver import ControlPlane
+from harness.waiting import within
 from kubernetes.client import (
     ApiClient,
     ApiException,
@@ -25,7 +26,7 @@ from mainstem import logs, names
 from mainstem.errors import NotReady
 from mainstem.run import statuswriter
 from mainstem.run.cluster import Cluster
-from mainstem.run.progress import State
+from mainstem.run.querystatus import State
 from mainstem.run.statuses import Executors, part
 from mainstem.run.statuswriter import StatusWriter
 from mainstem.run.watch import Watch
@@ -213,7 +214,7 @@ def test_changes_are_gathered_and_the_last_state_is_always_written(
         watch.turned([replace(BUSY, batch=batch)])
         return len(writes.times) >= 4
 
-    _within(60, changed_and_written)
+    within(60, "the change written", changed_and_written)
     gaps = [later - earlier for earlier, later in zip(writes.times, writes.times[1:], strict=False)]
     assert writes.times[0] - begun < 2, "the first is written at once"
     assert min(gaps) >= 1.5
@@ -229,7 +230,7 @@ def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: Clust
     writer = StatusWriter(lambda: writes, watch, 3)
     writer.start()
     # The time of a write is noted before it is sent: only what the server holds says that it arrived.
-    _within(30, lambda: "status" in stored())
+    within(30, "a status", lambda: "status" in stored())
     first = stored()["status"]["reported"]
 
     def told_again() -> bool:
@@ -239,7 +240,7 @@ def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: Clust
         time.sleep(0.2)
         return bool(stored()["status"]["reported"] != first)
 
-    _within(60, told_again)
+    within(60, "it is told again", told_again)
     assert len(writes.times) == 2
     assert writes.times[1] - writes.times[0] >= 11.5
     later = stored()["status"]["reported"]
@@ -255,7 +256,7 @@ def test_wrong_rights_are_told_once_and_end_nothing(
     watch, writes = Watch([BUSY]), Writes(Cluster(pipelines.namespace, NAME, client))
     writer = StatusWriter(lambda: writes, watch, 3)
     writer.start()
-    _within(60, lambda: len(writes.times) >= 3)
+    within(60, "three writes", lambda: len(writes.times) >= 3)
     [line] = log.lines()
     assert (line["level"], line["reason"]) == ("warning", "ApiServerForbids")
     assert 'cannot patch resource "streamingpipelines/status"' in line["error"]
@@ -302,7 +303,7 @@ def test_a_driver_s_own_rights_are_enough_and_reach_no_other_pipeline(
     cluster = as_driver(control_plane, pipelines.namespace, tmp_path, monkeypatch)
     body = part([BUSY], None, attempt=1, time=NOW)
     own = cluster(NAME)
-    _within(30, lambda: _written(own, body))
+    within(30, "the right to write", lambda: _written(own, body))
     assert own.unscheduled() is None
     with pytest.raises(NotReady) as forbidden:
         cluster("other").write(body)
@@ -325,11 +326,15 @@ def test_an_api_server_that_goes_and_comes_back(
         ApiextensionsV1Api(api).create_custom_resource_definition(crd())
         objects = CustomObjectsApi(api)
         at = ("mainstem.dev", "v1alpha1", "default", "streamingpipelines")
-        _within(30, lambda: _done(lambda: objects.create_namespaced_custom_object(*at, document(NAME))))
+        within(
+            30,
+            "the resource served",
+            lambda: _done(lambda: objects.create_namespaced_custom_object(*at, document(NAME))),
+        )
         connect = as_driver(plane, "default", tmp_path, monkeypatch)
         # The authorizer reads roles from a cache: a refusal at first would be told as well.
         early = part([replace(BUSY, batch=6)], None, attempt=3, time=NOW)
-        _within(30, lambda: _written(connect(NAME), early))
+        within(30, "a first status", lambda: _written(connect(NAME), early))
         watch, held = Watch([BUSY]), list[Writes]()
         writer = StatusWriter(lambda: held.append(Writes(connect(NAME))) or held[0], watch, 3)
         writer.start()
@@ -338,17 +343,17 @@ def test_an_api_server_that_goes_and_comes_back(
             found = objects.get_namespaced_custom_object(*at, NAME).get("status") or {"queries": [{}]}
             return found["queries"][0].get("batch")
 
-        _within(30, lambda: batch() == 7)
+        within(30, "batch 7", lambda: batch() == 7)
         plane.stop()
         before = len(held[0].times)
         watch.turned([replace(BUSY, batch=8)])
-        _within(60, lambda: len(held[0].times) >= before + 2)
+        within(60, "two more writes", lambda: len(held[0].times) >= before + 2)
         watch.turned([replace(BUSY, batch=9)])  # took its moment: nobody waits for the server
         told = [line for line in log.lines() if line["reason"] == "ApiServerUnreachable"]
         assert len(told) == len(log.lines()) == 1
         plane.start()
-        _within(60, lambda: batch() == 9)
-        _within(30, lambda: log.lines()[-1]["event"] == "the status is written again")
+        within(60, "batch 9", lambda: batch() == 9)
+        within(30, "the end of it told", lambda: log.lines()[-1]["event"] == "the status is written again")
         watch.turned([replace(BUSY, batch=10, state=State.DRAINED)])
         writer.close()
         assert batch() == 10
@@ -366,7 +371,7 @@ def test_the_last_write_gives_up_in_time(monkeypatch: pytest.MonkeyPatch, log: L
         begun = time.monotonic()
         writer.close()
         assert time.monotonic() - begun < statuswriter.GOODBYE + 10
-        _within(60, lambda: not writer._thread.is_alive())
+        within(60, "the writer ended", lambda: not writer._thread.is_alive())
 
 
 def _written(cluster: Cluster, body: dict[str, Any]) -> bool:
@@ -384,10 +389,3 @@ def _done(act: Callable[[], Any]) -> bool:
     except ApiException:
         return False
     return True
-
-
-def _within(seconds: float, holds: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.05)

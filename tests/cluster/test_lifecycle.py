@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from harness.cluster.bare import Bare
 from harness.cluster.layout import KUBERNETES_SERVICE, Layout
 from harness.cluster.state import State, identity
 from harness.errors import HarnessError
+from harness.waiting import within
 
 
 pytestmark = pytest.mark.bare
@@ -76,14 +77,14 @@ def test_it_outlives_what_is_killed_and_leaves_nothing(second: Bare, tmp_path: P
     second.kubectl("wait", "--for=condition=Ready", "pod/steady", "--timeout=110s")
     for server in ("kubelet", "containerd", "kube-apiserver"):
         kill_and_see_it_again(server)
-    within(60, second.running)
+    within(60, "the node runs", second.running)
     assert second.up() is False
-    within(60, lambda: looks_up(second, "steady"))
+    within(60, "the name of a service", lambda: looks_up(second, "steady"))
     restarts = second.kubectl("get", "pod", "steady", "-o", "jsonpath={..restartCount}")
     assert restarts == "0"
 
     os.kill(host.first_process(AT, state()), signal.SIGKILL)
-    within(60, lambda: not second.running())
+    within(60, "the node is down", lambda: not second.running())
     assert second.down() is True
     assert left(before, snapshot(AT.name)) == {}
     assert second.down() is False
@@ -105,7 +106,11 @@ def test_it_starts_nothing_beside_a_kubelet_that_is_not_ours(second: Bare, tmp_p
     shutil.copy(shutil.which("sleep") or "", kubelet)
     foreign = subprocess.Popen([kubelet, "600"])
     try:
-        within(30, lambda: Path(f"/proc/{foreign.pid}/comm").read_text().strip() == "kubelet")
+        within(
+            30,
+            "a process called kubelet",
+            lambda: Path(f"/proc/{foreign.pid}/comm").read_text().strip() == "kubelet",
+        )
         refuses(second, rf"kubelet is running \(process {foreign.pid}\)")
         assert foreign.poll() is None
     finally:
@@ -164,7 +169,7 @@ def kill_and_see_it_again(server: str) -> None:
     pid = of_the_node(server)
     assert pid
     os.kill(pid, signal.SIGKILL)
-    within(60, lambda: of_the_node(server) not in {0, pid})
+    within(60, "another server on the node", lambda: of_the_node(server) not in {0, pid})
 
 
 def of_the_node(server: str) -> int:
@@ -192,11 +197,3 @@ def state() -> State:
     found = State.read(AT.state)
     assert found is not None
     return found
-
-
-def within(seconds: float, holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.1)

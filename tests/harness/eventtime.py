@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mainstem.build.query import build, start
-from mainstem.run.progress import QueryStatus, updated
+from mainstem.run.progress import updated
+from mainstem.run.querystatus import QueryStatus
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import occurrence_names

@@ -9,7 +9,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 from mainstem.run import preflight
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
 from mainstem.spec.document import read_text

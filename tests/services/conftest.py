@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from harness import sparks
 from mainstem.run import preflight, secrets
-from mainstem.run.progress import QueryStatus
+from mainstem.run.querystatus import QueryStatus
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import Supervisor
 from mainstem.spec.connections import CREDENTIALS

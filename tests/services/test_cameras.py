@@ -11,7 +11,7 @@ from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
 from mainstem.run.conf import _bucket
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.spec.connections import CREDENTIALS
 
 

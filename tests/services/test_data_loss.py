@@ -9,7 +9,7 @@ from harness.kafka import Broker
 from harness.records import Record
 from harness.turning import Stage
 from mainstem.run import scout
-from mainstem.run.progress import State
+from mainstem.run.querystatus import State
 from pyspark.sql import SparkSession
 
 

@@ -11,7 +11,7 @@ from harness.pki import Authority
 from harness.records import Record
 from mainstem.errors import NotReady
 from mainstem.run import secrets
-from mainstem.run.progress import State
+from mainstem.run.querystatus import State
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import Supervisor
 from mainstem.spec.connections import CREDENTIALS

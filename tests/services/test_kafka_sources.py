@@ -12,7 +12,7 @@ import pytest
 from harness.kafka import Broker
 from harness.records import Record
 from mainstem.build.kafka import source_options
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.kafkasource import KafkaSource
 from py4j.protocol import Py4JError

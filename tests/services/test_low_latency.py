@@ -11,7 +11,7 @@ from harness.kafka import Broker
 from harness.records import Record
 from harness.turning import Stage, Turning
 from mainstem.errors import NotReady
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from pyspark.sql import SparkSession
 
 

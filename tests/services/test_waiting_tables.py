@@ -7,7 +7,7 @@ from harness.postgres import Postgres
 from harness.turning import Stage
 from mainstem import names
 from mainstem.run import scout
-from mainstem.run.progress import State
+from mainstem.run.querystatus import State
 from pyspark.sql import SparkSession
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.runs import Runs
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor

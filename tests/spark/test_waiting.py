@@ -7,7 +7,7 @@ import pytest
 from harness.turning import Stage
 from mainstem.errors import NotReady
 from mainstem.run import scout
-from mainstem.run.progress import State
+from mainstem.run.querystatus import State
 from pyspark.sql import SparkSession
 
 

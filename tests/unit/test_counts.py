@@ -7,16 +7,8 @@ from typing import Any
 import pytest
 from mainstem.run import statuses
 from mainstem.run.metrics import Metrics
-from mainstem.run.progress import (
-    ExpectationStatus,
-    Offsets,
-    QueryStatus,
-    SourceStatus,
-    State,
-    as_json,
-    lost,
-    updated,
-)
+from mainstem.run.progress import Offsets, lost, updated
+from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, as_json
 from mainstem.run.retention import History
 from mainstem.run.watch import Watch
 from mainstem.spec.status import Status

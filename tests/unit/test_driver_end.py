@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mainstem import names
 from mainstem.cli import main
 from mainstem.run.decommission import main as decommission
-from mainstem.run.progress import QueryStatus
+from mainstem.run.querystatus import QueryStatus
 from mainstem.run.termination import MAX_BYTES, text, write
 
 

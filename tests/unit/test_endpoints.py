@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mainstem.run import watch as watching
 from mainstem.run.endpoints import Answers, Endpoints
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.statuses import Executors
 from mainstem.run.watch import Stage, Watch
 from prometheus_client.parser import text_string_to_metric_families

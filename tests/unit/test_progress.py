@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.run.progress import QueryStatus, SourceStatus, State, as_json, told, updated, waiting
+from mainstem.run.progress import told, updated, waiting
+from mainstem.run.querystatus import QueryStatus, SourceStatus, State, as_json
 
 
 KAFKA: dict[str, Any] = {

@@ -11,7 +11,7 @@ from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.run.drain import Outcome
 from mainstem.run.failures import Failure
-from mainstem.run.progress import QueryStatus
+from mainstem.run.querystatus import QueryStatus
 from mainstem.run.refreshing import Refresher, Refreshing, every
 from mainstem.run.restarts import Restarts
 from mainstem.run.running import Run

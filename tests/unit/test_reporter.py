@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mainstem.run import reporter
-from mainstem.run.progress import QueryStatus, SourceStatus, State
+from mainstem.run.querystatus import QueryStatus, SourceStatus, State
 from mainstem.run.reporter import LINE_SECONDS, Lines, Table, cells, for_stream
 from rich.console import Console
 

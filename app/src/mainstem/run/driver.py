@@ -14,7 +14,7 @@ from mainstem import logs, names
 from mainstem.errors import DrainCut, Exit, MainstemError, SpecInvalid
 from mainstem.run import termination
 from mainstem.run.pod import Pod
-from mainstem.run.progress import QueryStatus
+from mainstem.run.querystatus import QueryStatus
 from mainstem.run.stop import Stop
 
 

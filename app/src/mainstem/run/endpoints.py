@@ -19,7 +19,7 @@ from prometheus_client.exposition import choose_encoder
 from mainstem import logs
 from mainstem.run import statuses
 from mainstem.run.metrics import Metrics
-from mainstem.run.progress import QueryStatus, as_json
+from mainstem.run.querystatus import QueryStatus, as_json
 from mainstem.run.watch import Watch
 
 

@@ -36,7 +36,7 @@ from typing import Any, Final, get_args
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from mainstem.run.progress import QueryStatus, moment
+from mainstem.run.querystatus import QueryStatus, moment
 from mainstem.run.statuses import state
 from mainstem.run.watch import Watch
 from mainstem.spec.status import QueryProgress

@@ -10,7 +10,7 @@ from mainstem import names
 from mainstem.build import query as build
 from mainstem.run.endpoints import Answers, Endpoints
 from mainstem.run.pod import Pod
-from mainstem.run.progress import QueryStatus
+from mainstem.run.querystatus import QueryStatus
 from mainstem.run.reporter import for_stream
 from mainstem.run.statuses import Executors
 from mainstem.run.statuswriter import Cluster, StatusWriter

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TextIO
 
-from mainstem.run.progress import QueryStatus, State, as_json
+from mainstem.run.querystatus import QueryStatus, State, as_json
 
 
 LINE_SECONDS: Final = 10.0

@@ -17,7 +17,7 @@ from mainstem import logs
 from mainstem.errors import DrainCut, MainstemError, NotReady, QueryFailed, SpecInvalid
 from mainstem.run import claims, preflight, session, usercode
 from mainstem.run.place import Place, this_machine
-from mainstem.run.progress import QueryStatus, as_json
+from mainstem.run.querystatus import QueryStatus, as_json
 from mainstem.run.reporter import Reporter, for_stream
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor

@@ -7,7 +7,8 @@ from pyspark.sql import SparkSession
 
 from mainstem.run.handles import Handle
 from mainstem.run.inputs import Absent
-from mainstem.run.progress import QueryStatus, State, told, waiting
+from mainstem.run.progress import told, waiting
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.restarts import Restarts
 from mainstem.run.runs import Runs
 from mainstem.spec.queries import Query

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem import logs
-from mainstem.run.progress import ExpectationStatus, QueryStatus, SourceStatus, State, moment
+from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, moment
 from mainstem.spec.base import MAX_ITEMS
 from mainstem.spec.status import MAX_BYTES
 

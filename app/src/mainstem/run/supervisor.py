@@ -25,7 +25,7 @@ from mainstem.run.events import Events
 from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
 from mainstem.run.listeners import Listeners
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.refreshing import Refresher, Refreshing
 from mainstem.run.restarts import Restarts
 from mainstem.run.retention import Retention

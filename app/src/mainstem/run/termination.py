@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mainstem import logs
-from mainstem.run.progress import QueryStatus
+from mainstem.run.querystatus import QueryStatus
 
 
 MAX_BYTES: Final = 4096

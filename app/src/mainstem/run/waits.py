@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.run.inputs import Absent, Inputs, makers, waits
-from mainstem.run.progress import State
+from mainstem.run.querystatus import State
 from mainstem.run.running import Run
 from mainstem.run.scout import Scout
 from mainstem.spec.graph import Graph

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
-from mainstem.run.progress import QueryStatus, State
+from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.statuses import Executors, ready
 
 
