@@ -1,5 +1,6 @@
 """Spark's own plans of a document's queries, built and not started."""
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -25,9 +26,10 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     graph = Graph(document.pipeline)
     first = Starter(graph).first
     queries = [query for query in graph.spec.queries if query.name in names]
-    with session.opened(
-        document.pipeline, this_machine(cores=1, heap="1g"), output=print, verbose=False
-    ) as spark:
+    place = this_machine(cores=1, heap="1g")
+    # Standard output is the explanation's, which may be JSON.
+    aside = partial(print, file=sys.stderr)
+    with session.opened(document.pipeline, place, output=aside, verbose=False) as spark:
         return {query.name: first(query, partial(plan, spark, graph, query)) for query in queries}
 
 
