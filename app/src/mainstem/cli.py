@@ -142,11 +142,12 @@ def executor() -> None:
 def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
     """Check documents, and the tests beside them, by every rule that needs no Spark; needs no Java."""
     from mainstem.spec.document import read_all
+    from mainstem.testing.beside import holds_tests
 
     code = Exit.OK
     for file in files:
         try:
-            if Path(file).stem.endswith(".test"):
+            if holds_tests(Path(file)):
                 _validate_tests(file, overrides)
                 continue
             documents = read_all(file, overrides)

@@ -1,1 +1,1 @@
-"""Tests of a document in its user's hands: `cases`, `files`, `lab`, `inputs`, `records`, `steps`, `compare`, `report`."""
+"""Tests of a document in its user's hands: `cases`, `beside`, `files`, `lab`, `inputs`, `records`, `steps`, `compare`, `report`."""

@@ -10,6 +10,7 @@ from mainstem.spec.graph import Graph
 from mainstem.spec.messages import nearest_of, shape_problems
 from mainstem.spec.yamltext import Path as Place
 from mainstem.spec.yamltext import Text, parse, render_path
+from mainstem.testing.beside import holds_tests, pipeline_beside, tests_beside
 from mainstem.testing.cases import KIND, PipelineTest
 
 
@@ -40,7 +41,7 @@ def suite(file: Path, overrides: Mapping[str, str]) -> Suite:
     """
     file = _tests_of(file)
     tests, text = _read(file)
-    named = file.parent / (tests.pipeline or f"{file.name.removesuffix(file.suffix).removesuffix('.test')}{file.suffix}")  # fmt: skip
+    named = file.parent / tests.pipeline if tests.pipeline else pipeline_beside(file)
     values = {parameter.name: parameter.value for parameter in tests.parameters}
     document = read(named, values | dict(overrides))
     if problems := list(_unknown(tests, text, Graph(document.pipeline))):
@@ -49,9 +50,9 @@ def suite(file: Path, overrides: Mapping[str, str]) -> Suite:
 
 
 def _tests_of(file: Path) -> Path:
-    if file.stem.endswith(".test"):
+    if holds_tests(file):
         return file
-    beside = file.with_name(f"{file.stem}.test{file.suffix}")
+    beside = tests_beside(file)
     if file.exists() and not beside.exists():
         message = f"{file} has no tests: there is no {beside}"
         raise NotReady(
