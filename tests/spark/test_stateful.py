@@ -10,6 +10,7 @@ from harness.pipebench import PipeBench
 from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.run.failures import classify
+from mainstem.spec.queries import STATE_STORES
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
@@ -195,6 +196,18 @@ def test_spark_would_refuse_a_time_out_by_event_time_without_a_watermark(bare: B
         visits.counted, "user STRING, n BIGINT", "n BIGINT", "append", "EventTimeTimeout"
     )
     with pytest.raises(PySparkException, match=r"(?i)watermark"):
+        bare.run(frame)
+
+
+def test_spark_would_refuse_a_processor_whose_state_is_on_the_java_heap(bare: Bare) -> None:
+    import visits
+
+    bare.session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES["hdfs"])
+    bare.put("events", 0, '{"user": "ann"}')
+    frame = bare.stream("events", "user STRING").transformWithState(
+        visits.Counter(), "user STRING, n BIGINT", "append", "None"
+    )
+    with pytest.raises(PySparkException, match="RocksDB"):
         bare.run(frame)
 
 

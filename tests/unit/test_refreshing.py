@@ -11,6 +11,7 @@ from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.run.drain import Outcome
 from mainstem.run.failures import Failure
+from mainstem.run.progress import updated
 from mainstem.run.querystatus import QueryStatus
 from mainstem.run.refreshing import Refresher, Refreshing, every
 from mainstem.run.restarts import Restarts
@@ -138,3 +139,9 @@ def test_it_begins_when_it_is_time_and_again_after_it_was_given_up() -> None:
     within(10, "it is given up", lambda: refreshing.given_up)
     refresher.turn(run, 701.0)
     assert (run.handle, run.refresh) == (query, 1301.0)
+    told = ("SideInputsStale", "side inputs are not read anew: no file for q (PathNotFound)")
+    assert (run.status.reason, run.status.message) == told
+    run.status = updated(run.status, {"batchId": 8, "numInputRows": 1, "durationMs": {"addBatch": 5}}, [])
+    assert (run.status.batch, run.status.reason) == (8, "SideInputsStale")  # which a batch does not mend
+    refresher.started(run, 1301.0)
+    assert (run.status.reason, run.status.message) == (None, None)

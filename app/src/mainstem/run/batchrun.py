@@ -84,9 +84,7 @@ class BatchRun:
     def _run(self) -> None:
         try:
             self._write()
-        except NotReady as error:
-            self._failure = Failure(error.reason, error.message)
-        except (PySparkException, Py4JError, ConnectionError) as error:
+        except (NotReady, PySparkException, Py4JError, ConnectionError) as error:
             self._failure = classify(error)
         except Exception as error:  # noqa: BLE001 - the user's own code, called in this thread, may raise anything
             self._failure = Failure("PythonFailed", code.told(error))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem import logs
+from mainstem.errors import NotReady, SpecInvalid
 from mainstem.run import changes, tracebacks
 from mainstem.run.columns import difference
 from mainstem.run.signs import SIGNS, Sign
@@ -57,7 +58,12 @@ _STATE: Final = re.compile(r"\.?\s*SQLSTATE: \w{5}\b")
 
 
 def classify(error: Any) -> Failure:
-    """The failure behind an exception of pyspark or py4j, or behind a Java exception."""
+    """The failure behind an exception of ours, of pyspark or py4j, or behind a Java exception."""
+    if isinstance(error, SpecInvalid):
+        problem = error.problems[0]
+        return Failure(problem.reason, problem.message, permanent=True)
+    if isinstance(error, NotReady):
+        return Failure(error.reason, error.message)
     return of_text(_chain(error))
 
 

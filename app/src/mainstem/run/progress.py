@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State
+from mainstem.run.querystatus import STALE, ExpectationStatus, QueryStatus, SourceStatus, State
 from mainstem.spec import expectations
 
 
@@ -39,7 +39,7 @@ def updated(
     durations = progress.get("durationMs") or {}
     ran = "addBatch" in durations
     watermark = (progress.get("eventTime") or {}).get("watermark")
-    if ran:
+    if ran and status.reason != STALE:  # which a batch does not mend
         status = replace(status, reason=None, message=None)
     return replace(
         status,

@@ -3,7 +3,11 @@
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
+
+
+STALE: Final = "SideInputsStale"
+"""Reason of a query that runs, and whose side inputs could not be read anew when it was time."""
 
 
 class State(StrEnum):
@@ -81,7 +85,7 @@ class QueryStatus:
         last_progress_time: when Spark last reported, ISO 8601.
         idle: it waits for data, as far as is known; the same query with data is busy.
         restarts: restarts in a row.
-        reason: why it failed last, None when it has been well since.
+        reason: why it failed last, None when it has been well since; or that its side inputs are old.
     """
 
     name: str

@@ -1,13 +1,15 @@
 """Side inputs read anew while a query runs: it is built again beside the running one, which is then stopped at its
 batch's end; the new one is started on the same checkpoint in its place.
 
-What goes wrong goes wrong while it is built: the running query goes on with what it had, and the next time comes.
+What goes wrong goes wrong while it is built: the running query goes on with what it had, its status says so, and the
+next time comes.
 """
 
 import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -18,6 +20,7 @@ from mainstem.run.drain import Outcome
 from mainstem.run.draining import stopped
 from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
+from mainstem.run.querystatus import STALE
 from mainstem.run.running import Run
 from mainstem.run.starting import Built
 from mainstem.spec.base import seconds
@@ -46,11 +49,13 @@ class Refreshing:
     Attributes:
         handle: the running query.
         built: what takes its place, once it is built.
+        fault: why nothing could be built.
     """
 
     def __init__(self, name: str, handle: Handle, build: Callable[[], Built]) -> None:
         self.handle, self.id, self.run_id = handle, handle.id, handle.run_id
         self.built: Built | None = None
+        self.fault: Failure | None = None
         self._name, self._build = name, build
         self._deadline = math.inf
         self._hurry: Callable[[], bool] = lambda: False
@@ -102,8 +107,9 @@ class Refreshing:
         try:
             built = self._build()
         except (MainstemError, PySparkException, Py4JError, ConnectionError) as error:
-            why = classify(error).message
-            logs.get("mainstem").warning("side inputs are not read anew", query=self._name, error=why)
+            self.fault = classify(error)
+            told = {"reason": self.fault.reason, "error": self.fault.message}
+            logs.get("mainstem").warning("side inputs are not read anew", query=self._name, **told)
             return
         with self._lock:
             if self._called_off:
@@ -132,12 +138,17 @@ class Refresher:
         """The query has read its side inputs just now (monotonic seconds)."""
         interval = self._every[run.query.name] if run.runs is None else None
         run.refresh = None if interval is None else now + interval
+        if run.status.reason == STALE:
+            run.status = replace(run.status, reason=None, message=None)
 
     def turn(self, run: Run, now: float) -> None:
         """Begin where it is time, and leave off where nothing could be built."""
         if isinstance(run.handle, Refreshing):
             if run.handle.given_up:
-                run.handle = run.handle.handle
+                fault, run.handle = run.handle.fault, run.handle.handle
                 self.started(run, now)
+                if fault:
+                    message = f"side inputs are not read anew: {fault.message} ({fault.reason})"
+                    run.status = replace(run.status, reason=STALE, message=message)
         elif run.handle is not None and run.refresh is not None and now >= run.refresh:
             run.handle = Refreshing(run.query.name, run.handle, lambda: self._build(run))

@@ -244,12 +244,7 @@ class Supervisor:
             built = refreshed or self._starter.built(run)
             self._starter.prepare(run, built)
             handle = self._starter.started(run, built)
-        except SpecInvalid as error:
-            problem = error.problems[0]
-            self._failed(run, Failure(problem.reason, problem.message, permanent=True), time.monotonic())
-        except NotReady as error:
-            self._failed(run, Failure(error.reason, error.message), time.monotonic())
-        except (PySparkException, Py4JError) as error:
+        except (SpecInvalid, NotReady, PySparkException, Py4JError) as error:
             self._failed(run, classify(error), time.monotonic())
         else:
             self._started(run, handle, refreshed=refreshed is not None)

@@ -92,6 +92,7 @@ MEANING: tuple[Rule, ...] = (
     steps.deduplication,
     steps.growth,
     steps.state,
+    steps.stores,
     modes.sinks,
     modes.aggregation,
     sinks.records,

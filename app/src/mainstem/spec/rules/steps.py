@@ -87,6 +87,19 @@ def state(context: Context) -> Iterator[Problem]:
             yield from _initial(context, ("views", index, "state"), view.state)
 
 
+def stores(context: Context) -> Iterator[Problem]:
+    """What a processor keeps over a stream, Spark keeps in RocksDB alone."""
+    for index, query in enumerate(context.spec.queries):
+        if query.state.provider == "rocksdb":
+            continue
+        for name in context.graph.closure(query.from_, certain=True):
+            step = context.graph.views[name].state if name in context.graph.views else None
+            if step and step.processor and context.graph.streams(step.from_, certain=True):
+                message = f"the processor of {name!r} keeps its state in RocksDB alone; leave provider out"
+                path: Path = ("queries", index, "state", "provider")
+                yield context.problem(path, message, "ProviderNotAllowed")
+
+
 def _fields(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
     kind, foreign = ("function", _OF_PROCESSORS) if step.function else ("processor", _OF_FUNCTIONS)
     for field in foreign:
