@@ -100,7 +100,7 @@ test-unit: setup ## no JVM, no server
 	@$(PYTEST) -m "not full" tests/unit
 test-spark: setup ## local Spark
 	@$(BIN)/python tests/tiers.py -m "not full" -- spark
-test-services: setup servers wheels ## real Kafka and S3
+test-services: setup servers wheels ## real Kafka, S3 and PostgreSQL
 	@$(BIN)/python tests/tiers.py -m "not full" -- services
 test-apiserver: setup servers ## real etcd and kube-apiserver
 	@$(BIN)/python tests/tiers.py -m "not full" -- apiserver

@@ -60,7 +60,7 @@ def main() -> None:
     )
     _row(f"{given.pipelines} pipelines taken by the API server", f"{applied:.1f} s", "")
     _row(f"{given.pipelines} driver pods created", f"{seconds:.1f} s", f"{TARGETS['all']:.0f} s")
-    _row("until nothing is written any more", f"{settled:.1f} s", "")
+    _row("from then until nothing is written any more", f"{settled:.1f} s", "")
     _row("the operator's CPU, of it", f"{used:.1f} s", "")
     _row(
         "the operator's memory, idle and then",

@@ -24,7 +24,7 @@ _MACHINE = [
     r"(?<![\w.$}])/home/\w",
     r"(?<![\w.$}/])/roo" + r"t/",
     r"/Users/\w",
-    r"(?<![\w.])/work/(?:main|shared)",
+    r"(?<![\w.$}])/wor" + r"k/\w",
     r"\b[A-Z]:\\Users",
 ]
 _ANYWHERE = re.compile("|".join(_REGISTRIES + _MACHINE))

@@ -156,6 +156,14 @@ RUNNING = [
         reported("Running", "Idle", lastProgressTime="2026-03-01T11:49:59Z"),
         "Running", "True", "Running", "Unknown", "False", "True",
     ),
+    (  # batches of five minutes, as real-time ones are: this one began at 11:54:59
+        reported("Running", "Idle", lastProgressTime="2026-03-01T11:49:59Z", batchDurationMs=300_000),
+        "Running", "True", "Running", "Unknown", "False", "False",
+    ),
+    (
+        reported("Running", "Idle", lastProgressTime="2026-03-01T11:39:59Z", batchDurationMs=300_000),
+        "Running", "True", "Running", "Unknown", "False", "True",
+    ),
 ]  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def executor() -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @_set
 def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
-    """Check documents, and the tests beside them, by every rule that needs no Spark; needs no Java."""
+    """Check documents, and files of tests (x.test.yaml), by every rule that needs no Spark; needs no Java."""
     from mainstem.spec.document import read_all
     from mainstem.testing.beside import holds_tests
 

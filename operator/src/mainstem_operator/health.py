@@ -10,7 +10,7 @@ from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 SILENT_SECONDS: Final = 180.0
 """A driver that lives writes at least once a minute."""
 STALLED_SECONDS: Final = 600.0
-"""Longer than any sane batch, and than the pause between two restarts of a query."""
+"""A batch may take so much longer than the one before; no pause between two restarts of a query is as long."""
 
 Status = Mapping[str, Any]
 
@@ -72,13 +72,15 @@ def degraded(status: Status, attempt: int, now: datetime) -> Condition:
 
 
 def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
-    """Whether a query that has data gets nowhere."""
+    """Whether a query that has data gets nowhere: its batch takes ten minutes longer than the one before."""
     name = "DataStalled"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported")
     stalled = [query["name"] for query in status.get("queries", ()) if _stalled(query, now)]
     if stalled:
-        return Condition(name, TRUE, "NoProgress", f"no progress for ten minutes: {', '.join(stalled)}")
+        return Condition(
+            name, TRUE, "NoProgress", f"a batch ten minutes longer than the last: {', '.join(stalled)}"
+        )
     return Condition(name, FALSE, "Progressing")
 
 
@@ -121,7 +123,9 @@ def _active(query: Mapping[str, Any]) -> bool:
 def _stalled(query: Mapping[str, Any], now: datetime) -> bool:
     if query["state"] != "Running" or "lastProgressTime" not in query:
         return False
-    return (now - parsed(query["lastProgressTime"])).total_seconds() > STALLED_SECONDS
+    # Progress is told at a batch's end, and has the time of its beginning: one batch lies before that end, one behind.
+    batch = query.get("batchDurationMs", 0) / 1000
+    return (now - parsed(query["lastProgressTime"])).total_seconds() > 2 * batch + STALLED_SECONDS
 
 
 def _told(queries: Sequence[Mapping[str, Any]]) -> str:

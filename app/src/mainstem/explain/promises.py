@@ -15,7 +15,9 @@ _PROMISES: Final = {
     "console": "for looking; a batch may be shown again",
     "memory": "for tests; gone with the driver",
     "noop": "nothing is kept",
-    **dict.fromkeys(FILE_FORMATS, "exactly once, for readers of the bare folder after the next batch"),
+    **dict.fromkeys(
+        FILE_FORMATS, "exactly once; for readers of the bare folder once the query has started again"
+    ),
 }
 
 

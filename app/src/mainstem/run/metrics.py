@@ -13,7 +13,7 @@ With `pipeline` and `query` besides:
 - `mainstem_query_rows_per_second`, `mainstem_query_batch_duration_seconds`: of the last batch.
 - `mainstem_query_lag_records`: behind the newest, over all sources that tell.
 - `mainstem_query_watermark_lag_seconds`: how long ago the watermark is.
-- `mainstem_query_last_progress_timestamp_seconds`: when Spark last reported.
+- `mainstem_query_last_progress_timestamp_seconds`: when the trigger began that Spark reported last.
 - `mainstem_query_state_rows`, `mainstem_query_state_bytes`; `mainstem_query_restarts`: in a row.
 
 With `pipeline`, `query` and `source`:
@@ -134,7 +134,7 @@ _QUERIES: Final[tuple[tuple[str, str, bool, Any], ...]] = (
     ("query_watermark_lag_seconds", "How long ago the watermark is.", False, lambda q: _age(q.watermark)),
     (
         "query_last_progress_timestamp_seconds",
-        "When Spark last reported.",
+        "When the trigger began that Spark reported last.",
         False,
         lambda q: _timestamp(q.last_progress_time),
     ),

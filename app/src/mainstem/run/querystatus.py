@@ -82,7 +82,7 @@ class QueryStatus:
         state_rows: rows in state stores.
         dropped_by_watermark: late rows that stateful operators dropped, as Spark counts them: an aggregation counts
             after its partial aggregation, one for each group and partition.
-        last_progress_time: when Spark last reported, ISO 8601.
+        last_progress_time: when the trigger began that Spark reported last, ISO 8601.
         idle: it waits for data, as far as is known; the same query with data is busy.
         restarts: restarts in a row.
         reason: why it failed last, None when it has been well since; or that its side inputs are old.

@@ -180,7 +180,7 @@ class QueryProgress(Model):
     dropped_by_watermark: Count | None = None
     """Late rows that were dropped, as Spark counts them, since the driver started."""
     last_progress_time: Time | None = None
-    """When Spark last reported."""
+    """When the trigger began that Spark reported last."""
     restarts: Count | None = None
     """Restarts in a row."""
     reason: Reason | None = None
