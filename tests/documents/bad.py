@@ -1019,7 +1019,22 @@ BAD: Final = [
         "owned option in other letters",
         (("maxOffsetsPerTrigger: 5000", "options: {KAFKA.Group.ID: g}"),),
         (
-            "14:70: spec.sources[0].kafka.options[KAFKA.Group.ID]: KAFKA.Group.ID is set by Mainstem and cannot be changed [OwnedOption]",
+            "14:70: spec.sources[0].kafka.options[KAFKA.Group.ID]: KAFKA.Group.ID is set by Mainstem; use groupIdPrefix, among a source's options [OwnedOption]",
+        ),
+    ),
+    Bad(
+        "what plain consumers are told",
+        (
+            (
+                "maxOffsetsPerTrigger: 5000",
+                "options: {kafka.auto.offset.reset: earliest, kafka.interceptor.classes: x.Y}",
+            ),
+            ("{client.id: flights}", "{auto.offset.reset: earliest}"),
+        ),
+        (
+            "9:60: spec.connections[0].kafka.properties[auto.offset.reset]: auto.offset.reset is set by Mainstem; use startingOffsets [OwnedOption]",
+            "14:70: spec.sources[0].kafka.options[kafka.auto.offset.reset]: kafka.auto.offset.reset is set by Mainstem; use startingOffsets [OwnedOption]",
+            "14:105: spec.sources[0].kafka.options[kafka.interceptor.classes]: kafka.interceptor.classes is set by Mainstem and cannot be changed [OwnedOption]",
         ),
     ),
     Bad(
@@ -1061,7 +1076,7 @@ BAD: Final = [
         "owned property of a client",
         (("{client.id: flights}", "{group.id: flights}"),),
         (
-            "9:60: spec.connections[0].kafka.properties[group.id]: group.id is set by Mainstem and cannot be changed [OwnedOption]",
+            "9:60: spec.connections[0].kafka.properties[group.id]: group.id is set by Mainstem; use groupIdPrefix, among a source's options [OwnedOption]",
         ),
     ),
     Bad(
@@ -1108,7 +1123,12 @@ BAD: Final = [
     ),
     Bad(
         "JAAS line as an option",
-        (("maxOffsetsPerTrigger: 5000", "options: {kafka.sasl.jaas.config: x}"),),
+        (
+            (
+                "maxOffsetsPerTrigger: 5000",
+                "options: {kafka.sasl.jaas.config: PlainLoginModule required password=x}",
+            ),
+        ),
         (
             "14:70: spec.sources[0].kafka.options[kafka.sasl.jaas.config]: kafka.sasl.jaas.config is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
         ),
@@ -1485,6 +1505,18 @@ BAD: Final = [
         (("properties: {client.id: flights}", "security: {}"),),
         (
             "9:57: spec.connections[0].kafka.security: at least one of sasl, tls must be given [SecurityEmpty]",
+        ),
+    ),
+    Bad(
+        "security undone by a source and a sink",
+        (
+            ("properties: {client.id: flights}", "security: {tls: {}}"),
+            ("maxOffsetsPerTrigger: 5000", "options: {kafka.security.protocol: PLAINTEXT}"),
+            ("topic: dead-letters}", "topic: dead-letters, options: {kafka.ssl.truststore.location: /t}}"),
+        ),
+        (
+            "14:70: spec.sources[0].kafka.options[kafka.security.protocol]: kafka.security.protocol is set by Mainstem, from the connection's security [OwnedOption]",
+            "58:70: spec.queries[2].to[0].kafka.options[kafka.ssl.truststore.location]: kafka.ssl.truststore.location is set by Mainstem, from the connection's security [OwnedOption]",
         ),
     ),
     Bad(

@@ -100,7 +100,7 @@ BAD_TRIGGERS: Final = [
         "real time of an aggregation",
         (("console: {}\n", "console: {}\n      trigger: {realTime: 9 seconds}\n"),),
         (
-            "37:27: spec.queries[1].trigger.realTime: realTime takes plans that keep no state and sort nothing, and 'counted' aggregates; use another trigger [TriggerNotForPlan]",
+            "37:27: spec.queries[1].trigger.realTime: realTime takes plans that keep no state, sort nothing, join by an equality and call no Python, and 'counted' aggregates; use another trigger [TriggerNotForPlan]",
         ),
         STREAMS,
     ),
@@ -157,7 +157,7 @@ BAD_TRIGGERS: Final = [
         (
             "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'known' joins; use another trigger [TriggerNotForPlan]",
             "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'orders' has a watermark; leave the watermark out [TriggerNotForPlan]",
-            "42:29: spec.queries[2].trigger.continuous: continuous writes kafka, console, memory and noop, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
+            "42:29: spec.queries[2].trigger.continuous: continuous writes kafka, console and noop, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
         ),
         STREAMS,
     ),

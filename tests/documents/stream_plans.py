@@ -39,7 +39,15 @@ class Row(NamedTuple):
         """The row as a document, whose files lie below a folder."""
         schema = "k STRING, v INT, ts TIMESTAMP"
         sources: list[dict[str, Any]] = [
-            {"name": name, "files": {"path": f"{folder}/{name}", "format": "json", "schema": schema}}
+            {
+                "name": name,
+                "files": {
+                    "path": f"{folder}/{name}",
+                    "format": "json",
+                    "schema": schema,
+                    "maxFilesPerTrigger": 1,
+                },
+            }
             for name in "abc"
         ]
         for source in sources[:2]:
@@ -79,6 +87,25 @@ _NO_KEY: Final = {"append": "WatermarkNeeded", "complete": ""}
 _RUNS: Final = {"complete": ""}
 _CHAIN: Final = {"update": "OutputModeNotAllowed", "complete": "OutputModeNotAllowed"}
 
+_STATE: Final = {"from": "a", "keys": ["k"], "schema": "k STRING, ts TIMESTAMP, n BIGINT"}
+_PROCESSOR: Final = {"state": _STATE | {"processor": "silent:Processor"}}
+
+
+def _state(**fields: Any) -> dict[str, Any]:
+    return {"state": _STATE | {"function": "silent:function", "stateSchema": "n BIGINT"} | fields}
+
+
+_FUNCTION: Final = _state()
+
+
+def _twice(sql: str) -> dict[str, Any]:
+    return {"sql": sql, "watermark": {"column": "ts", "delay": "1 hour"}}
+
+
+def _both(reason: str) -> dict[str, str]:
+    return {"append": reason, "update": reason}
+
+
 ROWS: Final = [
     # Without state.
     Row("SELECT k FROM a"),
@@ -106,7 +133,6 @@ ROWS: Final = [
     Row("SELECT k FROM a UNION ALL SELECT k FROM b"),
     Row("SELECT k FROM a UNION ALL SELECT k FROM t", **_all("SetOperationNotAllowed")),
     Row("SELECT k FROM a INTERSECT SELECT k FROM t", **_all("SetOperationNotAllowed")),
-    Row("SELECT k FROM a EXCEPT SELECT k FROM t"),
     Row("SELECT k FROM t EXCEPT SELECT k FROM a", **_all("SetOperationNotAllowed")),
     Row("SELECT k FROM a EXCEPT SELECT k FROM b", **_all("SetOperationNotAllowed")),
     # Aggregations.
@@ -140,6 +166,9 @@ ROWS: Final = [
     Row("SELECT DISTINCT k, ts FROM a", **_RUNS),
     Row("SELECT k FROM a UNION SELECT k FROM b", **_NO_KEY),
     Row("SELECT k, ts FROM a UNION SELECT k, ts FROM b", **_RUNS),
+    Row("SELECT k FROM a GROUP BY k ORDER BY k", "WatermarkNeeded", "SortNotAllowed", ""),
+    Row("SELECT DISTINCT k FROM a ORDER BY k", "WatermarkNeeded", "SortNotAllowed", "SortNotAllowed"),
+    Row("SELECT k FROM a UNION SELECT k FROM b ORDER BY k", "WatermarkNeeded", "SortNotAllowed", "SortNotAllowed"),
     Row("SELECT e, count(*) AS n FROM w GROUP BY e", below={"sql": "SELECT to_timestamp(v) AS e FROM c", "watermark": {"column": "e", "delay": "1 hour"}}, **_RUNS),
     # A stream and a table.
     Row("SELECT a.k FROM a JOIN t ON a.k = t.k"),
@@ -187,5 +216,37 @@ ROWS: Final = [
     Row({"deduplicate": {"from": "c", "columns": ["k"], "withinWatermark": True}}, **_all("WatermarkNeeded")),
     Row({"deduplicate": {"from": "w", "columns": ["k"]}}, below=_HOURS, **_RUNS),
     Row({"sql": "SELECT k, ts FROM c", "watermark": {"column": "ts", "delay": "1 hour"}}),
-    Row({"sql": "SELECT k, ts FROM a", "watermark": {"column": "ts", "delay": "1 hour"}}, **_all("WatermarkTwice")),
+    # Code that keeps state.
+    Row(_FUNCTION),
+    Row(_state(outputMode="update"), append="StateNotAllowed", complete="StateNotAllowed"),
+    Row(_state(outputMode="append"), update="StateNotAllowed"),
+    Row(_state(**{"from": "w"}), **_all("StateNotAllowed"), below=_HOURS),
+    Row(_state(**{"from": "w"}), **_all("StateNotAllowed"), below=_FUNCTION),
+    Row(_PROCESSOR | {"state": _PROCESSOR["state"] | {"from": "w"}}, below=_FUNCTION),
+    Row("SELECT n, count(*) AS m FROM w GROUP BY n", "WatermarkNeeded", "StateNotAllowed", "", _FUNCTION),
+    Row("SELECT n, count(*) AS m FROM w GROUP BY n", "WatermarkNeeded", "", "", _state(outputMode="append")),
+    Row("SELECT n, count(*) AS m FROM w GROUP BY n", "WatermarkNeeded", "", "", _PROCESSOR),
+    Row("SELECT x.k FROM w x JOIN b ON x.k = b.k", below=_FUNCTION),
+    Row("SELECT x.k FROM w x JOIN b ON x.k = b.k", "StateNotAllowed", "StateNotAllowed", below=_state(timeout="EventTimeTimeout")),
+    Row("SELECT b.k FROM b LEFT JOIN w x ON x.k = b.k AND x.ts > b.ts", **_outer("WatermarkNeeded"), below=_PROCESSOR),
+    Row({"deduplicate": {"from": "w", "columns": ["k"]}}, below=_state(timeout="EventTimeTimeout")),
+    Row({"deduplicate": {"from": "w", "columns": ["k"], "withinWatermark": True}}, **_all("WatermarkNeeded"), below=_PROCESSOR),
 ]  # fmt: skip
+
+LATE: Final = [
+    Row(_twice("SELECT k, ts FROM a"), **_both("WatermarkTwice")),
+    Row(_twice("SELECT a.k, a.ts FROM a JOIN t ON a.k = t.k"), **_both("WatermarkTwice")),
+    Row(_twice("SELECT k, ts FROM a UNION ALL SELECT k, ts FROM c"), **_both("WatermarkTwice")),
+    Row(_twice("SELECT k, ts FROM w"), **_both("WatermarkTwice"), below={"deduplicate": {"from": "a", "columns": ["k", "ts"]}}),
+    Row(_twice("SELECT ts, count(*) AS n FROM a GROUP BY ts"), update="WatermarkTwice", complete="WatermarkTwice"),
+    Row(_twice("SELECT k, ts FROM w"), below=_PROCESSOR),
+    Row("SELECT k FROM a EXCEPT SELECT k FROM t", append="WatermarkNeeded"),
+    Row("SELECT k, ts FROM a EXCEPT SELECT k, current_timestamp() FROM t"),
+    Row("SELECT a.k FROM a CROSS JOIN b", **_both("EqualityNeeded")),
+    Row(f"SELECT a.k FROM a JOIN b ON b.ts {RANGE}", **_both("EqualityNeeded")),
+    Row(f"SELECT a.k FROM a LEFT JOIN b ON b.ts {RANGE}", **_outer("EqualityNeeded")),
+    Row("SELECT k FROM w WHERE k = l", below="SELECT a.k, b.k AS l FROM a, b"),
+    Row("SELECT session_window(ts, '5 minutes') AS s, count(*) AS n FROM a GROUP BY 1, 'x'", **_all("KeyNeeded")),
+    Row("SELECT session_window(ts, '5 minutes') AS s, one, count(*) AS n FROM (SELECT *, 1 AS one FROM a) GROUP BY 1, 2", update="OutputModeNotAllowed", complete=""),
+]  # fmt: skip
+"""Rows that Spark's checker lets pass, and that fail in a batch, with the watermark's first move at the latest."""

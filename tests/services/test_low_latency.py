@@ -1,5 +1,6 @@
 """Kafka to Kafka without batches in between: real-time, continuous, and progress beside the batches."""
 
+import json
 import statistics
 import time
 from contextlib import AbstractContextManager
@@ -10,8 +11,13 @@ import pytest
 from harness.kafka import Broker
 from harness.records import Record
 from harness.turning import Stage, Turning
+from mainstem.build.query import build, start
 from mainstem.errors import NotReady
 from mainstem.run.querystatus import QueryStatus, State
+from mainstem.spec.eligibility import obstacles
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 
@@ -131,6 +137,40 @@ def test_real_time_counts_what_is_bad_and_what_is_not_as_expected(
     [source], [expectation] = status.sources, status.expectations
     assert (source.good, source.bad) == (3, 1)
     assert (expectation.passed, expectation.violated) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT twice(partition) AS n FROM raw",
+        "SELECT CAST(value AS STRING) AS n FROM raw CROSS JOIN letters",
+        "SELECT CAST(value AS STRING) AS n FROM raw EXCEPT SELECT letter FROM letters",
+    ],
+)
+def test_spark_refuses_of_real_time_what_the_rules_do(
+    spark: SparkSession, kafka: Broker, tmp_path: Path, sql: str
+) -> None:
+    kafka.create_topic(topic := f"refused-{abs(hash(sql))}")
+    (tmp_path / "letters.csv").write_text("a\nb\n", encoding="utf-8")
+    letters = {"csv": {"path": str(tmp_path / "letters.csv"), "schema": "letter STRING"}}
+    spec = {
+        "connections": [{"name": "events", "kafka": {"bootstrapServers": kafka.bootstrap_servers}}],
+        "functions": [{"name": "twice", "python": {"function": "shop:doubled", "returns": "INT"}}],
+        "sources": [
+            {"name": "raw", "kafka": {"connection": "events", "subscribe": [topic]}},
+            {"name": "letters", "static": letters},
+        ],
+        "views": [{"name": "v", "sql": sql}],
+        "queries": [{"name": "q", "from": "v", "to": [{"name": "out", "console": {}}], **REAL_TIME}],
+        "checkpoints": {"location": str(tmp_path / "checkpoints")},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    graph = Graph(StreamingPipeline.model_validate_json(json.dumps(head | {"spec": spec})))
+    [query] = graph.spec.queries
+    assert [obstacle.reason for obstacle in obstacles(graph, query, "realTime")] == ["TriggerNotForPlan"]
+    session = spark.newSession()
+    with pytest.raises(PySparkException, match=r"STREAMING_REAL_TIME_MODE|real-time"):
+        start(session, build(session, graph, query), query).awaitTermination(60)
 
 
 def test_continuous_loses_no_row(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:

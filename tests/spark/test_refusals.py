@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from documents.stream_plans import MODES, ROWS, Row
+from documents.stream_plans import LATE, MODES, ROWS, Row
 from mainstem.build.query import build, start
 from mainstem.build.views import Builder
 from mainstem.spec.graph import Graph
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.S19, pytest.mark.S20, pytest.mark.S21]
 
 WORDS: Final = {
     "AggregationNeeded": "no streaming aggregations",
-    "WatermarkNeeded": "without( a)? watermark",
+    "WatermarkNeeded": "(?i)without(_| a |.)?watermark|dropDuplicatesWithinWatermark",
     "SortNotAllowed": "Sorting is not supported",
     "LimitNotAllowed": "(Limits are|Offset is) not supported",
     "SampleNotAllowed": "Sampling is not supported",
@@ -30,6 +30,10 @@ WORDS: Final = {
     "SetOperationNotAllowed": "(Union between|Intersect of|Except on).* not supported",
     "DistinctNotAllowed": "Distinct aggregations are not supported",
     "JoinNotAllowed": "join.* not supported",
+    "StateNotAllowed": "(?i)applyInPandasWithState.* not supported|FlatMapGroupsInPandasWithState|correctness",
+    "WatermarkTwice": "Redefining watermark is disallowed",
+    "EqualityNeeded": "without equality predicate",
+    "KeyNeeded": "Global aggregation with session window|session window streaming aggregations",
     "OutputModeNotAllowed": "not supported in|not supported for session window|Detected pattern of possible",
 }
 """Our reason -> what Spark says of the same query; where it has several words to say, one is enough."""
@@ -41,7 +45,9 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     folder: Path = tmp_path_factory.mktemp("refusals")
     for name in "abct":
         (folder / name).mkdir()
-        (folder / name / "1.json").write_text('{"k": "x", "v": 1, "n": 1, "ts": "2026-01-01T00:00:00Z"}\n')
+        for day in (1, 2, 3):
+            row = f'{{"k": "x", "v": 1, "n": 1, "ts": "2026-01-0{day}T00:00:00Z"}}\n'
+            (folder / name / f"{day}.json").write_text(row)
     return folder
 
 
@@ -54,12 +60,17 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 def spark_says(session: SparkSession, row: Row, folder: Path) -> dict[str, str]:
     """Output mode -> Spark's refusal, empty where it takes the query."""
-    graph = Graph(StreamingPipeline.model_validate(row.document("append", str(folder))))
+    return {mode: _said(session, row, mode, folder) for mode in MODES}
+
+
+def _said(session: SparkSession, row: Row, mode: str, folder: Path) -> str:
+    graph = Graph(StreamingPipeline.model_validate(row.document(mode, str(folder))))
+    own = "append" if mode == "complete" else mode
     try:
-        plan = Builder(session, graph).relation("v")._jdf.queryExecution().analyzed()
+        plan = Builder(session, graph, output_mode=own).relation("v")._jdf.queryExecution().analyzed()
     except PySparkException as error:
-        return dict.fromkeys(MODES, str(error))
-    return {mode: _checked(session, plan, mode) for mode in MODES}
+        return str(error)
+    return _checked(session, plan, mode)
 
 
 def _checked(session: SparkSession, plan: Any, mode: str) -> str:
@@ -75,9 +86,7 @@ def _checked(session: SparkSession, plan: Any, mode: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if row.append != "WatermarkTwice"], ids=lambda row: row.id
-)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_spark_says_the_same(session: SparkSession, folder: Path, row: Row) -> None:
     said = spark_says(session, row, folder)
     assert {mode: bool(text) for mode, text in said.items()} == {m: bool(row.reason(m)) for m in MODES}
@@ -87,14 +96,33 @@ def test_spark_says_the_same(session: SparkSession, folder: Path, row: Row) -> N
         assert not reason or any(re.search(words, text) for words in allowed), text
 
 
-def test_event_time_that_is_declared_twice_ends_the_query(
-    session: SparkSession, folder: Path, tmp_path: Path
-) -> None:
-    [row] = [row for row in ROWS if row.append == "WatermarkTwice"]
-    data = row.document("append", str(folder))
-    data["spec"]["checkpoints"]["location"] = str(tmp_path)
+def fate(session: SparkSession, row: Row, mode: str, folder: Path, checkpoints: Path) -> str:
+    """What Spark says of a query that runs over all rows, a file a batch; empty where it comes to its end."""
+    data = row.document(mode, str(folder))
+    data["spec"]["checkpoints"]["location"] = str(checkpoints / mode)
+    data["spec"]["queries"][0]["to"] = [{"name": "out", "noop": {}}]
     graph = Graph(StreamingPipeline.model_validate(data))
     query = graph.spec.queries[0]
-    handle = start(session, build(session, graph, query), query)
-    with pytest.raises(PySparkException, match="Redefining watermark is disallowed"):
-        handle.awaitTermination(60)
+    own = session.newSession()
+    try:
+        start(own, build(own, graph, query), query).awaitTermination(120)
+    except PySparkException as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("row", LATE, ids=lambda row: row.id)
+def test_spark_fails_once_it_runs(session: SparkSession, folder: Path, tmp_path: Path, row: Row) -> None:
+    for mode in MODES:
+        reason, said = row.reason(mode), fate(session, row, mode, folder, tmp_path)
+        assert bool(said) is bool(reason), said
+        assert not reason or re.search(WORDS[reason], said), said
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_what_is_let_pass_runs_to_its_end(
+    session: SparkSession, folder: Path, tmp_path: Path, row: Row
+) -> None:
+    for mode in MODES:
+        assert row.reason(mode) or fate(session, row, mode, folder, tmp_path) == ""

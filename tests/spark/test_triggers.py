@@ -101,6 +101,7 @@ def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         ("SELECT value FROM ticks LIMIT 3", "console", "does not support"),
         ("SELECT value FROM ticks", "parquet", "Unknown type of trigger"),
         ("SELECT value FROM ticks", "delta", "Unknown type of trigger"),
+        ("SELECT value FROM ticks", "memory", "not supported with continuous trigger"),
     ],
 )
 def test_spark_refuses_of_continuous_what_the_rules_do(bench: Bench, sql: str, sink: str, said: str) -> None:
@@ -145,6 +146,8 @@ def test_spark_refuses_of_real_time_what_the_rules_do(
     [
         ("SELECT value FROM ticks", {}, "parquet", "does not support async progress tracking"),
         ("SELECT value FROM ticks", {}, "delta", "does not support async progress tracking"),
+        ("SELECT value FROM ticks", {}, "memory", "does not support async progress tracking"),
+        ("SELECT value FROM ticks LIMIT 3", {}, "console", "does not support async progress tracking"),
         ("SELECT value FROM ticks", {"availableNow": True}, "console", "cannot be used with AvailableNow"),
         ("SELECT value FROM ticks", {"once": True}, "console", "cannot be used with Once"),
         ("SELECT value, count(*) AS n FROM ticks GROUP BY value", {}, "console", "does not support async"),

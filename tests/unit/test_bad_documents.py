@@ -68,8 +68,9 @@ def test_refused_with_exactly_these_words(bad: Bad) -> None:
         ),
         (STEPS, "keys: [user]", 'keys: ["`USER`"]'),
         (EXPECTING, "length(value) < 80", '"exists(array(value), x -> x > 1)"'),
+        (BASE, "{client.id: flights}", '{sasl.jaas.config: "acme.Krb5LoginModule required useKeyTab=true;"}'),
     ],
-    ids=["folders in another case", "a quoted key", "exists of an array"],
+    ids=["folders in another case", "a quoted key", "exists of an array", "a login without a credential"],
 )
 def test_what_spark_takes_is_taken(base: str, old: str, new: str) -> None:
     assert old in base

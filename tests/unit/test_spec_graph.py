@@ -46,14 +46,17 @@ def problems(views: dict[str, str], start: str) -> list[str]:
         ),
         ({"u": "SELECT * FROM s", "v": "SELECT * FROM u JOIN u AS b USING (value)"}, ["s", "s_2"]),
         (
-            {"u": "SELECT * FROM s, r", "v": "SELECT * FROM r JOIN u USING (value) JOIN s USING (value)"},
+            {
+                "u": "SELECT * FROM s JOIN r USING (value)",
+                "v": "SELECT * FROM r JOIN u USING (value) JOIN s USING (value)",
+            },
             ["r", "s", "r_2", "s_2"],
         ),
         (
             {
                 "a": "SELECT * FROM s",
                 "b": "SELECT * FROM a UNION ALL SELECT * FROM a",
-                "v": "SELECT * FROM b, b AS c",
+                "v": "SELECT * FROM b JOIN b AS c USING (value)",
             },
             ["s", "s_2", "s_3", "s_4"],
         ),

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from documents.stream_plans import MODES, RANGE, ROWS, Row
+from documents.stream_plans import LATE, MODES, RANGE, ROWS, Row
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
@@ -22,7 +22,7 @@ def said(row: Row, mode: str) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", ROWS + LATE, ids=lambda row: row.id)
 def test_refused_for_its_reason_and_no_other_is_needed(row: Row, mode: str) -> None:
     refused = [reason for reason, warning in said(row, mode) if not warning]
     assert (row.reason(mode) in refused) if row.reason(mode) else refused == []
@@ -37,6 +37,8 @@ def test_refused_for_its_reason_and_no_other_is_needed(row: Row, mode: str) -> N
         ("SELECT a.k FROM a JOIN b ON a.k = b.k AND a.ts = b.ts", False),
         ("SELECT a.k FROM a JOIN t ON a.k = t.k", False),
         ("SELECT a.k FROM a NATURAL JOIN b", False),
+        ("SELECT a.k FROM a, b WHERE a.k = b.k", True),
+        (f"SELECT a.k FROM a JOIN b ON b.ts {RANGE}", False),
     ],
 )
 def test_an_inner_join_that_keeps_all_is_told(sql: str, warned: bool) -> None:
@@ -58,6 +60,22 @@ def test_doubt_refuses_nothing(sql: str) -> None:
             [],
             ["UnknownRelation"],
         )
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        ", b WHERE a.k IN (b.k)",
+        "JOIN b ON NOT (a.k <> b.k)",
+        "JOIN b ON equal_null(a.k, b.k)",
+        "JOIN b ON mine(a.k, b.k)",
+        "NATURAL JOIN b",
+    ],
+)
+def test_an_equality_may_be_written_otherwise(join: str) -> None:
+    assert [
+        reason for reason, warning in said(Row(f"SELECT a.k FROM a {join}"), "append") if not warning
+    ] == []
 
 
 def test_a_text_beyond_all_depth_is_unknown() -> None:

@@ -124,8 +124,8 @@ def _stalled(query: Mapping[str, Any], now: datetime) -> bool:
     if query["state"] != "Running" or "lastProgressTime" not in query:
         return False
     # Progress is told at a batch's end, and has the time of its beginning: one batch lies before that end, one behind.
-    batch = query.get("batchDurationMs", 0) / 1000
-    return (now - parsed(query["lastProgressTime"])).total_seconds() > 2 * batch + STALLED_SECONDS
+    longest: float = 2 * query.get("batchDurationMs", 0) / 1000 + STALLED_SECONDS
+    return (now - parsed(query["lastProgressTime"])).total_seconds() > longest
 
 
 def _told(queries: Sequence[Mapping[str, Any]]) -> str:

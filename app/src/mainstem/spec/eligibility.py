@@ -60,13 +60,13 @@ class _Limits(NamedTuple):
 
 _CONTINUOUS: Final = _Limits(
     ("kafka", "rate", "socket"),
-    ("kafka", "console", "memory", "noop"),
+    ("kafka", "console", "noop"),
     tuple(doing for doing in Doing if doing not in (Doing.STATIC, Doing.UNKNOWN)),
 )
 _REAL_TIME: Final = _Limits(
     ("kafka",),
     ("kafka", "console", "python.foreach"),
-    (*STATEFUL, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
+    (*STATEFUL, Doing.JOIN_ALL, Doing.PYTHON, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
 )
 _WAYS_OUT: Final[Mapping[Doing, str]] = {
     Doing.COUNT: "put the condition into the view's WHERE",
@@ -76,12 +76,12 @@ _WAYS_OUT: Final[Mapping[Doing, str]] = {
 }
 _PLANS: Final = {
     "continuous": "continuous takes columns, expressions and WHERE over one relation",
-    "realTime": "realTime takes plans that keep no state and sort nothing",
+    "realTime": "realTime takes plans that keep no state, sort nothing, join by an equality and call no Python",
 }
 _ANOTHER: Final = "use another trigger"
 _LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
 """Limits of a batch that Spark's Kafka source refuses in real-time mode."""
-_ASYNC_SINKS: Final = ("kafka", "console", "memory", "noop")
+_ASYNC_SINKS: Final = ("kafka", "console", "noop")
 
 
 def eligibility(graph: Graph, query: Query) -> list[tuple[str, list[Obstacle]]]:
@@ -167,7 +167,7 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
     if len(query.to) > 1:
         yield Obstacle("AsyncProgressNotAllowed", *_several(ASYNC, query))
     for step in steps(graph, query.from_):
-        if step.doing in STATEFUL:
+        if step.doing in (*STATEFUL, Doing.LIMIT):
             yield Obstacle(
                 "AsyncProgressNotAllowed", _done(step), f"{ASYNC} is for queries without state", leave
             )

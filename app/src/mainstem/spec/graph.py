@@ -117,7 +117,7 @@ class Graph:
         if view.deduplicate:
             return logical.deduplicated(self.plan(view.deduplicate.from_), view.deduplicate, view.name)
         if view.state:
-            return logical.stateful(self.plan(view.state.from_), view.name)
+            return logical.stateful(self.plan(view.state.from_), view.state, view.name)
         if view.python:
             inputs = [self.plan(name) for name in view.python.inputs]
             return logical.unknown(*inputs, streams=None if self.streams(view.name) else False)

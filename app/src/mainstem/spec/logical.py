@@ -4,11 +4,11 @@ The plan follows Spark's own closely enough to say what its UnsupportedOperation
 doubt, the plan says so, and no rule refuses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mainstem.spec.views import Deduplicate
+from mainstem.spec.views import Deduplicate, Stateful
 
 
 Events = frozenset[str] | None
@@ -44,7 +44,7 @@ class Joined:
 
     Attributes:
         type: `inner`, `left`, `right`, `full`, `semi` or `anti`.
-        equal: whether a column of one side may be asked to equal one of the other.
+        equal: whether a column of one side may be asked to equal one of the other; Spark finds some that are not written so.
         timed: whether event time may bound the state: it may be among the equal columns, or in another comparison.
         ranged: whether it may be in another comparison, for rows of the left and of the right side.
     """
@@ -66,11 +66,15 @@ class Node:
         inputs: what it reads.
         view: the view in which it stands; empty for a source.
         offset: where in the view's SQL.
-        timed: an aggregation or deduplication: whether event time may be among its keys.
+        timed: an aggregation, deduplication or EXCEPT: whether event time may be among its keys.
         session: an aggregation: whether a session window is among its keys.
-        distinct: an aggregation: whether it certainly aggregates distinct values.
+        lone: an aggregation: whether a session window is certainly all that its groups are told apart by.
+        implied: an aggregation: whether it stands for DISTINCT, or for that of UNION.
+        distinct: an aggregation: whether it certainly aggregates distinct values; EXCEPT: whether it gives each row once.
+        equates: a SELECT: whether its filter may ask columns to be equal.
         within: a deduplication: whether it is within the watermark.
         join: of a join its condition.
+        step: of state what keeps it.
     """
 
     kind: Kind
@@ -81,12 +85,16 @@ class Node:
     offset: int = 0
     timed: bool = True
     session: bool = False
+    lone: bool = False
+    implied: bool = False
     distinct: bool = False
+    equates: bool = False
     within: bool = False
     join: Joined | None = None
+    step: Stateful | None = None
 
-    def all(self) -> "Iterator[Node]":
-        """The node and all below it, each once, from above and from the left."""
+    def all(self, until: Container[Kind] = ()) -> "Iterator[Node]":
+        """The node and all below it, each once, from above and from the left; what lies below kinds of `until` is left out."""
         seen: set[int] = set()
         todo = [self]
         while todo:
@@ -94,7 +102,7 @@ class Node:
             if id(node) not in seen:
                 seen.add(id(node))
                 yield node
-                todo += reversed(node.inputs)
+                todo += reversed(() if node.kind in until else node.inputs)
 
     @property
     def known(self) -> bool:
@@ -152,14 +160,24 @@ def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
     )
 
 
-def stateful(below: Node, view: str) -> Node:
-    """What code makes of rows and of the state that it keeps; any of its columns may carry event time."""
-    return Node(Kind.STATE, below.streams, None, (below,), view)
+def stateful(below: Node, step: Stateful, view: str) -> Node:
+    """What code makes of rows and of the state that it keeps: of its columns one alone may be said to be event time."""
+    column = step.event_time_column
+    events = frozenset({column.lower()} if column else ())
+    return Node(Kind.STATE, below.streams, events, (below,), view, step=step)
 
 
 def unknown(*inputs: Node, streams: bool | None = None, events: Events = None) -> Node:
     """A step of which nothing else is certain."""
     return Node(Kind.UNKNOWN, streams, events, inputs)
+
+
+def unequal(root: Node) -> list[Node]:
+    """Joins without an equality: neither their own condition nor any filter of the plan, which Spark moves, has one."""
+    nodes = list(root.all())
+    if any(node.kind is Kind.UNKNOWN or node.equates for node in nodes):
+        return []
+    return [node for node in nodes if node.join and not node.join.equal]
 
 
 def either(*nodes: Node) -> bool | None:

@@ -16,6 +16,11 @@ _WINDOWS: Final = frozenset({"window", "session_window", "window_time"})
 _ROW_IDS: Final = "monotonically_increasing_id"
 _PLAIN: Final = _WINDOWS | {_ROW_IDS, "uuid"}
 """Functions that sqlglot has no class for, and that certainly aggregate nothing."""
+_ORDERINGS: Final = (
+    *(exp.And, exp.Not, exp.Paren, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Is, exp.Null),
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Interval, exp.Var, exp.Add, exp.Sub, exp.Cast, exp.DataType),
+)  # fmt: skip
+"""What conditions are made of that order columns, and certainly do not equate them."""
 _SETS: Final = {exp.Union: Kind.UNION, exp.Intersect: Kind.INTERSECT, exp.Except: Kind.EXCEPT}
 
 
@@ -108,12 +113,16 @@ def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
     sides = (_query(tree.left, scope), _query(tree.right, scope))
     # The names are those of the left side, so a name of the right one says nothing.
     events = sides[0].events if sides[1].events == frozenset() else None
-    node = Node(kind, either(*sides), events, sides, scope.view, _offset(tree.right))
-    if not tree.args.get("distinct"):
-        return node
-    if kind is not Kind.UNION:
-        return node
-    return replace(scope.node(Kind.AGGREGATE, node, tree.right), timed=_any(node.events))
+    once, timed = bool(tree.args.get("distinct")), _any(sides[0].events)
+    node = Node(
+        kind, either(*sides), events, sides, scope.view, _offset(tree.right), timed=timed, distinct=once
+    )
+    return _once(node, tree.right, scope) if once and kind is Kind.UNION else node
+
+
+def _once(node: Node, at: exp.Expr, scope: _Scope) -> Node:
+    """Each row once, which for Spark is a group of all columns."""
+    return replace(scope.node(Kind.AGGREGATE, node, at), timed=_any(node.events), implied=True)
 
 
 def _select(select: exp.Select, scope: _Scope) -> Node:
@@ -127,11 +136,10 @@ def _select(select: exp.Select, scope: _Scope) -> Node:
         node = scope.node(Kind.OVER, node, over)
     if any(_called(call) == _ROW_IDS for call in _own(select, exp.Func)):
         node = scope.node(Kind.ROW_IDS, node, select)
-    node = Node(Kind.SELECT, node.streams, _projected(select, node.events), (node,), scope.view)
-    if select.args.get("distinct"):
-        # DISTINCT ON is unknown to Spark; DISTINCT groups by all columns.
-        node = replace(scope.node(Kind.AGGREGATE, node, select), timed=_any(node.events))
-    return node
+    equates = any(_may_equate(part) for key in ("where", "having") for part in _listed(select.args.get(key)))
+    events = _projected(select, node.events)
+    node = Node(Kind.SELECT, node.streams, events, (node,), scope.view, equates=equates)
+    return _once(node, select, scope) if select.args.get("distinct") else node
 
 
 def _subqueries(select: exp.Select, node: Node, scope: _Scope) -> Node:
@@ -153,8 +161,13 @@ def _grouped(select: exp.Select, below: Node, scope: _Scope) -> Node:
         scope.node(Kind.AGGREGATE, below, group or select),
         timed=any(_carries(key, below.events) for key in keys),
         session=any(_called(call) == "session_window" for key in keys for call in key.find_all(exp.Func)),
+        lone=any(map(_is_session, keys)) and all(_is_session(k) or isinstance(k, exp.Literal) for k in keys),
         distinct=any(True for call in calls for _ in _distinct_values(call)),
     )
+
+
+def _is_session(key: exp.Expr) -> bool:
+    return _called(key.unalias()) == "session_window"
 
 
 def _distinct_values(call: exp.Expr) -> Iterator[exp.Expr]:
@@ -249,13 +262,18 @@ def _joined(join: exp.Join, left: Node, right: Node) -> Joined:
     other = [part for part in parts if part is not None and part not in equal]
     return Joined(
         type_,
-        equal=bool(using) or any(part.find(exp.EQ, exp.NullSafeEQ) for part in parts if part is not None),
+        equal=bool(using) or any(map(_may_equate, other + equal)),
         timed=both is None or bool(both & set(using)) or any(_mentions(part, both) for part in equal),
         ranged=(
             any(_mentions(part, left.events) for part in other),
             any(_mentions(part, right.events) for part in other),
         ),
     )
+
+
+def _may_equate(condition: exp.Expr) -> bool:
+    """Whether Spark may make an equality of a condition: `IN (x)` is one, so is NOT (a <> b), or what a function hides."""
+    return any(not isinstance(node, _ORDERINGS) for node in condition.walk())
 
 
 def _own(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from sqlglot import exp
 
+from mainstem.spec import logical
 from mainstem.spec.graph import Graph
 from mainstem.spec.logical import Kind, Node
 
@@ -21,7 +22,9 @@ class Doing(StrEnum):
     DEDUPLICATE = "drops duplicates"
     GENERATE = "makes several rows of one"
     JOIN = "joins"
+    JOIN_ALL = "joins without an equality"
     LIMIT = "has a LIMIT"
+    PYTHON = "calls a function in Python"
     SORT = "sorts"
     STATE = "keeps state of its own"
     STATIC = "does not stream"
@@ -42,7 +45,7 @@ _NODES: Final = {
     Kind.JOIN: Doing.JOIN,
     Kind.UNION: Doing.UNION,
     Kind.INTERSECT: Doing.UNION,
-    Kind.EXCEPT: Doing.UNION,
+    Kind.EXCEPT: Doing.DEDUPLICATE,
     Kind.SORT: Doing.SORT,
     Kind.LIMIT: Doing.LIMIT,
     Kind.OVER: Doing.WINDOW,
@@ -63,8 +66,9 @@ def steps(graph: Graph, relation: str) -> list[Step]:
 
     A view that cannot be read without Spark is `UNKNOWN`, and what it reads may be missing.
     """
-    found: dict[Step, None] = {}
-    for node in graph.plan(relation).all():
+    root = graph.plan(relation)
+    found = {Step(Doing.JOIN_ALL, node.view): None for node in logical.unequal(root) if node.streams}
+    for node in root.all():
         if doing := _of_node(node):
             found[Step(doing, node.view or relation)] = None
     for name in graph.closure(relation, certain=True):
@@ -88,6 +92,8 @@ def _of_relation(graph: Graph, name: str) -> Iterator[Doing]:
         tree = graph.facts[name].tree
         if isinstance(tree, exp.Select):
             yield from _of_select(tree)
+        if tree is not None and graph.streams(name, certain=True) and _calls(tree, graph):
+            yield Doing.PYTHON
         if view.expectations:
             yield Doing.COUNT
         if view.watermark is not None:
@@ -111,6 +117,12 @@ def _of_select(select: exp.Select) -> Iterator[Doing]:
         yield Doing.GENERATE
     if _has(select, *_CLOCKS):
         yield Doing.CLOCK
+
+
+def _calls(tree: exp.Expr, graph: Graph) -> bool:
+    """Whether a text calls one of the document's functions in Python."""
+    wanted = {function.name.lower() for function in graph.spec.functions if function.python}
+    return any(call.name.lower() in wanted for call in tree.find_all(exp.Anonymous))
 
 
 def _has(select: exp.Select, *kinds: type[exp.Expr]) -> bool:

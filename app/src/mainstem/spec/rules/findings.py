@@ -1,6 +1,6 @@
 """Where in the document a node of a plan is told of."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from mainstem.errors import Problem
@@ -22,18 +22,24 @@ class Finding:
 Check = Callable[[Node, str], Finding | None]
 
 
-def findings(context: Context, *checks: Check, warning: bool = False) -> Iterator[Problem]:
+def findings(
+    context: Context,
+    *checks: Check,
+    among: Callable[[Node], Iterable[Node]] = Node.all,
+    warning: bool = False,
+) -> Iterator[Problem]:
     """Problems of every query's plan, each told once.
 
     Args:
         context: the document.
         checks: asked of each node, with the query's output mode.
+        among: of a plan the nodes that are asked.
         warning: they refuse nothing.
     """
     said: set[tuple[Path, int, str]] = set()
     for index, query in enumerate(context.spec.queries):
         root = context.graph.plan(query.from_)
-        for node in root.all() if root.streams else ():
+        for node in among(root) if root.streams else ():
             for check in checks:
                 finding = check(node, query.output_mode)
                 if finding is None:

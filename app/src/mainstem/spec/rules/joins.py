@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.spec.logical import Node
+from mainstem.spec.logical import Node, unequal
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.findings import Finding, findings
 
@@ -14,9 +14,14 @@ def joins(context: Context) -> Iterator[Problem]:
     yield from findings(context, _static_join, _stream_join, _outer_join)
 
 
+def equalities(context: Context) -> Iterator[Problem]:
+    """Two streams are joined by an equality at least: state is found by it."""
+    yield from findings(context, _unequal_join, among=unequal)
+
+
 def unbounded(context: Context) -> Iterator[Problem]:
     """A lint: an inner join of two streams that has no watermark keeps every row for ever."""
-    yield from findings(context, _inner_join, warning=True)
+    yield from findings(context, _inner_join, among=_equal, warning=True)
 
 
 def _static_join(node: Node, _: str) -> Finding | None:
@@ -46,6 +51,22 @@ _NAMES: Final = {
     "semi": "a left semi join",
     "anti": "a left anti join",
 }
+
+
+def _equal(root: Node) -> Iterator[Node]:
+    """What is not refused for want of an equality."""
+    refused = unequal(root)
+    return (node for node in root.all() if node not in refused)
+
+
+def _unequal_join(node: Node, _: str) -> Finding | None:
+    if node.sides != (True, True):
+        return None
+    message = (
+        "a join of two streams finds partners by an equality, and this one has none; add one to its condition, "
+        "such as ON a.id = b.id, beside the time range"
+    )
+    return Finding("EqualityNeeded", message)
 
 
 def _stream_join(node: Node, mode: str) -> Finding | None:

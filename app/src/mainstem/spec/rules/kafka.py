@@ -8,6 +8,7 @@ from mainstem.errors import Problem
 from mainstem.spec.kafkasource import KafkaSource, milliseconds
 from mainstem.spec.messages import did_you_mean, show
 from mainstem.spec.rules.context import Context
+from mainstem.spec.sinks import KafkaSink
 from mainstem.spec.yamltext import Path
 
 
@@ -83,13 +84,32 @@ def security(context: Context) -> Iterator[Problem]:
             yield context.problem(
                 (*at, "security"), "at least one of sasl, tls must be given", "SecurityEmpty"
             )
-        for key in kafka.properties:
+        for path, key in _of_client(context, index, connection.name):
             if key.lower().startswith(_SECURITY):
-                message = f"{key} is set by Mainstem, from the connection's security"
-                yield context.problem((*at, "properties", key), message, "OwnedOption", key=True)
+                message = f"{path[-1]} is set by Mainstem, from the connection's security"
+                yield context.problem(path, message, "OwnedOption", key=True)
         if kafka.security.sasl and kafka.security.sasl.mechanism == "PLAIN" and kafka.security.tls is None:
             message = "PLAIN without tls sends the password readable to whoever listens"
             yield context.problem((*at, "security", "sasl"), message, "PasswordInClear", warning=True)
+
+
+def _of_client(context: Context, index: int, connection: str) -> Iterator[tuple[Path, str]]:
+    """Every property of a connection's clients that the document sets: where it stands, and its name for Kafka."""
+    kafka = context.spec.connections[index].kafka
+    for key in kafka.properties if kafka else ():
+        yield ("connections", index, "kafka", "properties", key), key
+    users: list[tuple[Path, KafkaSource | KafkaSink]] = [*_sources(context), *_sinks(context)]
+    for path, user in users:
+        for key in user.options if user.connection == connection else ():
+            if key.lower().startswith("kafka."):
+                yield (*path, "options", key), key[6:]
+
+
+def _sinks(context: Context) -> Iterator[tuple[Path, KafkaSink]]:
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            if sink.kafka:
+                yield ("queries", index, "to", place, "kafka"), sink.kafka
 
 
 def _sources(context: Context) -> Iterator[tuple[Path, KafkaSource]]:

@@ -30,10 +30,8 @@ _KAFKA_SOURCE: Final = {
     "maxrecordsperpartition": "maxRecordsPerPartition",
     "failondataloss": "failOnDataLoss",
     "includeheaders": "includeHeaders",
-    "kafka.bootstrap.servers": "the connection's bootstrapServers",
-    "kafka.group.id": "",
 }
-_KAFKA_SINK: Final = {"topic": "topic", "kafka.bootstrap.servers": "the connection's bootstrapServers", "checkpointlocation": "checkpoints"}  # fmt: skip
+_KAFKA_SINK: Final = {"topic": "topic", "checkpointlocation": "checkpoints"}
 _FILES: Final = {
     "path": "path",
     "maxbytespertrigger": "maxBytesPerTrigger",
@@ -90,7 +88,25 @@ _JDBC_WRITER: Final = {
     "createtableoptions": "",
     "createtablecolumntypes": "",
 }
-_KAFKA_CLIENT: Final = {"bootstrap.servers": "bootstrapServers", "group.id": "", "key.deserializer": "", "value.deserializer": "", "key.serializer": "", "value.serializer": "", "enable.auto.commit": ""}  # fmt: skip
+_SERVERS: Final = {"bootstrap.servers": "the connection's bootstrapServers"}
+# Spark's source and sink set these themselves, and refuse to be told.
+_CONSUMER: Final = {
+    "group.id": "groupIdPrefix, among a source's options",
+    "auto.offset.reset": "startingOffsets",
+    "enable.auto.commit": "",
+    "key.deserializer": "",
+    "value.deserializer": "",
+}
+_PRODUCER: Final = {"key.serializer": "", "value.serializer": ""}
+_KAFKA_CLIENT: Final = {"bootstrap.servers": "bootstrapServers"} | _CONSUMER | _PRODUCER
+
+
+def _prefixed(properties: Mapping[str, str]) -> dict[str, str]:
+    return {f"kafka.{key}": instead for key, instead in properties.items()}
+
+
+_OF_CONSUMER: Final = _prefixed(_SERVERS | _CONSUMER | {"interceptor.classes": ""})
+_OF_PRODUCER: Final = _prefixed(_SERVERS | _PRODUCER)
 
 
 def maps(context: Context) -> Iterator[Given]:
@@ -114,7 +130,7 @@ def maps(context: Context) -> Iterator[Given]:
 
 def _source_maps(at: Path, source: Source) -> Iterator[Given]:
     if source.kafka:
-        yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE
+        yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE | _OF_CONSUMER
     if source.files:
         yield (*at, "files", "options"), source.files.options, _FILES
     if source.delta:
@@ -129,7 +145,7 @@ def _source_maps(at: Path, source: Source) -> Iterator[Given]:
 
 def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
     if sink.kafka:
-        yield (*at, "kafka", "options"), sink.kafka.options, _KAFKA_SINK
+        yield (*at, "kafka", "options"), sink.kafka.options, _KAFKA_SINK | _OF_PRODUCER
     if sink.delta:
         yield (*at, "delta", "options"), sink.delta.options, _WRITER | _DELTA_SINK
     if sink.files:

@@ -11,7 +11,7 @@ from mainstem.spec.rules.findings import Finding, findings
 
 def operators(context: Context) -> Iterator[Problem]:
     """Sorting, offsets, samples, window functions, distinct aggregates, row ids and subqueries of streams are refused."""
-    yield from findings(context, _operator, _sorted, _limited, _session)
+    yield from findings(context, _operator, _sorted, _limited, _session, _lone_session)
 
 
 def sets(context: Context) -> Iterator[Problem]:
@@ -76,9 +76,12 @@ def _operator(node: Node, _: str) -> Finding | None:
 def _sorted(node: Node, mode: str) -> Finding | None:
     if node.kind is not Kind.SORT or not node.streams:
         return None
-    if mode == "complete" and (node.aggregation or not node.known):
+    groups = [inner for inner in node.all() if inner.kind is Kind.AGGREGATE and inner.streams is not False]
+    if mode == "complete" and (not node.known or not all(inner.implied for inner in groups)):
         return None
     message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
+    if mode == "complete" and groups:
+        message += "; write GROUP BY in place of DISTINCT or UNION, which are none for Spark"
     return Finding("SortNotAllowed", message)
 
 
@@ -100,13 +103,31 @@ def _session(node: Node, mode: str) -> Finding | None:
     return Finding("OutputModeNotAllowed", message, mode=True)
 
 
-def _set(node: Node, _: str) -> Finding | None:
+def _lone_session(node: Node, _: str) -> Finding | None:
+    if not (node.kind is Kind.AGGREGATE and node.streams and node.lone):
+        return None
+    message = (
+        "a session window cannot be all that groups are told apart by; group by another column too, where there is none "
+        "by a constant one that is made below, FROM (SELECT *, 1 AS one FROM ...)"
+    )
+    return Finding("KeyNeeded", message)
+
+
+def _set(node: Node, mode: str) -> Finding | None:
     if node.kind is Kind.UNION and set(node.sides) == {True, False}:
         message = "a stream cannot be united with a table; read the table as a stream, or write it by a query of its own"
     elif node.kind is Kind.INTERSECT and True in node.sides:
         message = "streams cannot be intersected; write LEFT SEMI JOIN"
     elif node.kind is Kind.EXCEPT and node.sides[1]:
         message = "a stream cannot be taken away from another relation: what is still to come is not known"
+    elif node.kind is Kind.EXCEPT and node.streams and not node.distinct:
+        message = "EXCEPT ALL would take the table's rows away anew in each batch; write LEFT ANTI JOIN"
+    elif node.kind is Kind.EXCEPT and node.streams and mode == "append" and not node.timed:
+        message = (
+            "EXCEPT gives each row once, and without event time among its columns none would ever be final; "
+            "write LEFT ANTI JOIN, which keeps repeats and no state, or use update"
+        )
+        return Finding("WatermarkNeeded", message)
     else:
         return None
     return Finding("SetOperationNotAllowed", message)
@@ -135,13 +156,14 @@ def _deduplication(node: Node, _: str) -> Finding | None:
     return Finding("WatermarkNeeded", message)
 
 
-def _watermark(node: Node, _: str) -> Finding | None:
-    if node.kind is not Kind.WATERMARK or not node.view:
-        return None
-    below = node.inputs[0]
-    while below.kind is Kind.SELECT:
-        below = below.inputs[0]
-    if below.kind is not Kind.WATERMARK:
+def _watermark(node: Node, mode: str) -> Finding | None:
+    if node.kind is not Kind.WATERMARK or not node.view or not _passes_on(node.inputs[0], mode):
         return None
     message = "event time is declared below already, and Spark takes it once; keep one of the two watermarks"
     return Finding("WatermarkTwice", message)
+
+
+def _passes_on(node: Node, mode: str) -> bool:
+    """Whether a watermark comes up to a node's output; Spark begins anew above state, and above groups that are final."""
+    ends = (Kind.STATE, Kind.UNKNOWN, *((Kind.AGGREGATE,) if mode == "append" else ()))
+    return any(below.kind is Kind.WATERMARK and below.streams for below in node.all(until=ends))

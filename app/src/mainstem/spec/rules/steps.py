@@ -1,4 +1,4 @@
-"""Views that are steps of their own: Python, deduplication, state."""
+"""Views that are steps of their own: Python and deduplication; the columns of these and of state."""
 
 import keyword
 from collections.abc import Iterator
@@ -7,12 +7,8 @@ from mainstem.errors import Problem
 from mainstem.spec.ddl import column_names
 from mainstem.spec.messages import nearest_of, show
 from mainstem.spec.rules.context import Context
-from mainstem.spec.views import Deduplicate, Stateful
+from mainstem.spec.views import Deduplicate
 from mainstem.spec.yamltext import Path
-
-
-_OF_PROCESSORS = ("timeMode", "eventTimeColumn", "initialState")
-_OF_FUNCTIONS = ("stateSchema", "timeout")
 
 
 def arguments(context: Context) -> Iterator[Problem]:
@@ -76,53 +72,3 @@ def _grows(context: Context, step: Deduplicate) -> bool:
     if source is None or source.watermark is None or step.columns is None:
         return False
     return source.watermark.column.lower() not in {name.lower() for name in step.columns}
-
-
-def state(context: Context) -> Iterator[Problem]:
-    """A stateful step has the fields of its kind, its clock has a watermark, and what it starts from does not stream."""
-    for index, view in enumerate(context.spec.views):
-        if view.state:
-            yield from _fields(context, ("views", index, "state"), view.state)
-            yield from _clock(context, ("views", index, "state"), view.state)
-            yield from _initial(context, ("views", index, "state"), view.state)
-
-
-def stores(context: Context) -> Iterator[Problem]:
-    """What a processor keeps over a stream, Spark keeps in RocksDB alone."""
-    for index, query in enumerate(context.spec.queries):
-        if query.state.provider == "rocksdb":
-            continue
-        for name in context.graph.closure(query.from_, certain=True):
-            step = context.graph.views[name].state if name in context.graph.views else None
-            if step and step.processor and context.graph.streams(step.from_, certain=True):
-                message = f"the processor of {name!r} keeps its state in RocksDB alone; leave provider out"
-                path: Path = ("queries", index, "state", "provider")
-                yield context.problem(path, message, "ProviderNotAllowed")
-
-
-def _fields(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
-    kind, foreign = ("function", _OF_PROCESSORS) if step.function else ("processor", _OF_FUNCTIONS)
-    for field in foreign:
-        if step.member(field) is not None:
-            message = f"{field} does not go with a {kind}"
-            yield context.problem((*at, field), message, "FieldNotAllowed", key=True)
-    if step.function and step.pandas:
-        message = "a function takes and gives pandas DataFrames always; pandas is for a processor"
-        yield context.problem((*at, "pandas"), message, "FieldNotAllowed", key=True)
-    if step.function and step.state_schema is None:
-        message = "a function needs stateSchema, the columns of its state, such as 'visits INT'"
-        yield context.problem(at, message, "MissingField")
-
-
-def _clock(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
-    field = "timeMode" if step.time_mode == "EventTime" else "timeout"
-    by_event = step.time_mode == "EventTime" or step.timeout == "EventTimeTimeout"
-    if by_event and not context.graph.watermarked(step.from_):
-        message = f"the clock of event time is the watermark, and {step.from_!r} has none"
-        yield context.problem((*at, field), message, "WatermarkNeeded")
-
-
-def _initial(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
-    if step.initial_state and context.graph.streams(step.initial_state.from_, certain=True):
-        message = f"{step.initial_state.from_!r} streams; state starts from what does not"
-        yield context.problem((*at, "initialState", "from"), message, "StreamNotAllowed")
