@@ -248,6 +248,7 @@ def test_it_ends_at_once_when_it_is_told_to(ours: Ours) -> None:
     ours.runs()
     ours.reports()
     ours.phase("Running")
+    ours.held()
     started = time.monotonic()
     ours.bed.operator.stop(60)
     assert time.monotonic() - started < 20
