@@ -238,15 +238,19 @@ LATE: Final = [
     Row(_twice("SELECT a.k, a.ts FROM a JOIN t ON a.k = t.k"), **_both("WatermarkTwice")),
     Row(_twice("SELECT k, ts FROM a UNION ALL SELECT k, ts FROM c"), **_both("WatermarkTwice")),
     Row(_twice("SELECT k, ts FROM w"), **_both("WatermarkTwice"), below={"deduplicate": {"from": "a", "columns": ["k", "ts"]}}),
-    Row(_twice("SELECT ts, count(*) AS n FROM a GROUP BY ts"), update="WatermarkTwice", complete="WatermarkTwice"),
-    Row(_twice("SELECT k, ts FROM w"), below=_PROCESSOR),
+    Row(_twice("SELECT k, ts FROM w"), **_both("WatermarkTwice"), below={"state": _STATE | {"processor": "silent:Echo"}}),
+    Row(_twice("SELECT k, ts FROM w"), below=_FUNCTION),
     Row("SELECT k FROM a EXCEPT SELECT k FROM t", append="WatermarkNeeded"),
     Row("SELECT k, ts FROM a EXCEPT SELECT k, current_timestamp() FROM t"),
     Row("SELECT a.k FROM a CROSS JOIN b", **_both("EqualityNeeded")),
     Row(f"SELECT a.k FROM a JOIN b ON b.ts {RANGE}", **_both("EqualityNeeded")),
     Row(f"SELECT a.k FROM a LEFT JOIN b ON b.ts {RANGE}", **_outer("EqualityNeeded")),
+    Row("SELECT a.k FROM a, b WHERE a.v < b.v AND a.k > 'a'", **_both("EqualityNeeded")),
     Row("SELECT k FROM w WHERE k = l", below="SELECT a.k, b.k AS l FROM a, b"),
     Row("SELECT session_window(ts, '5 minutes') AS s, count(*) AS n FROM a GROUP BY 1, 'x'", **_all("KeyNeeded")),
     Row("SELECT session_window(ts, '5 minutes') AS s, one, count(*) AS n FROM (SELECT *, 1 AS one FROM a) GROUP BY 1, 2", update="OutputModeNotAllowed", complete=""),
 ]  # fmt: skip
 """Rows that Spark's checker lets pass, and that fail in a batch, with the watermark's first move at the latest."""
+GROUPS: Final = "SELECT ts, count(*) AS n FROM a GROUP BY ts"
+SILENT: Final = Row(_twice(GROUPS), **_all("WatermarkTwice"))
+"""A row that Spark runs in append mode, and writes nothing of."""

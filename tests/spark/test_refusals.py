@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from documents.stream_plans import LATE, MODES, ROWS, Row
+from documents.stream_plans import GROUPS, LATE, MODES, ROWS, SILENT, Row
 from mainstem.build.query import build, start
 from mainstem.build.views import Builder
 from mainstem.spec.graph import Graph
@@ -96,11 +96,18 @@ def test_spark_says_the_same(session: SparkSession, folder: Path, row: Row) -> N
         assert not reason or any(re.search(words, text) for words in allowed), text
 
 
-def fate(session: SparkSession, row: Row, mode: str, folder: Path, checkpoints: Path) -> str:
+def fate(
+    session: SparkSession,
+    row: Row,
+    mode: str,
+    folder: Path,
+    checkpoints: Path,
+    sink: dict[str, Any] | None = None,
+) -> str:
     """What Spark says of a query that runs over all rows, a file a batch; empty where it comes to its end."""
     data = row.document(mode, str(folder))
     data["spec"]["checkpoints"]["location"] = str(checkpoints / mode)
-    data["spec"]["queries"][0]["to"] = [{"name": "out", "noop": {}}]
+    data["spec"]["queries"][0]["to"] = [{"name": "out", **(sink or {"noop": {}})}]
     graph = Graph(StreamingPipeline.model_validate(data))
     query = graph.spec.queries[0]
     own = session.newSession()
@@ -117,6 +124,34 @@ def test_spark_fails_once_it_runs(session: SparkSession, folder: Path, tmp_path:
         reason, said = row.reason(mode), fate(session, row, mode, folder, tmp_path)
         assert bool(said) is bool(reason), said
         assert not reason or re.search(WORDS[reason], said), said
+
+
+def test_spark_would_write_nothing_below_a_second_watermark(
+    session: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    counts = []
+    for number, row in enumerate((Row(GROUPS), SILENT)):
+        out = str(tmp_path / f"out{number}")
+        assert fate(session, row, "append", folder, tmp_path / str(number), {"parquet": {"path": out}}) == ""
+        counts.append(session.read.schema("ts TIMESTAMP, n BIGINT").parquet(out).count())
+    assert [count > 0 for count in counts] == [True, False]
+    for mode in ("update", "complete"):
+        assert re.search(WORDS["WatermarkTwice"], fate(session, SILENT, mode, folder, tmp_path / mode))
+
+
+def test_spark_would_take_the_table_s_rows_away_anew_in_each_batch(
+    session: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    own, text = session.newSession(), "SELECT k FROM a EXCEPT ALL SELECT k FROM t"
+    rows, read = str(folder / "a"), own.readStream.schema("k STRING").option("maxFilesPerTrigger", 1)
+    own.read.schema("k STRING").json(rows).createOrReplaceTempView("a")
+    own.createDataFrame([("x",)], "k STRING").createOrReplaceTempView("t")
+    assert own.sql(text).count() == 2
+    read.name("a").json(rows).createOrReplaceTempView("a")
+    writer = own.sql(text).writeStream.format("memory").queryName("out").outputMode("update")
+    writer = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
+    writer.start().awaitTermination(120)
+    assert own.table("out").count() == 0
 
 
 @pytest.mark.full

@@ -42,6 +42,7 @@ class Bench:
             "kind": "StreamingPipeline",
             "metadata": {"name": "triggers"},
             "spec": {
+                "functions": [{"name": "twice", "python": {"function": "shop:doubled", "returns": "BIGINT"}}],
                 "sources": [
                     {"name": "ticks", "rate": {}},
                     {"name": "lines", "files": {"path": str(self.folder / "in")}},
@@ -115,6 +116,7 @@ def test_spark_refuses_of_continuous_what_the_rules_do(bench: Bench, sql: str, s
     [
         "SELECT value + 1 AS v FROM ticks WHERE value > 2",
         "SELECT value, (SELECT max(id) FROM known) AS m FROM ticks",
+        "SELECT twice(value) AS v FROM ticks",
     ],
 )
 def test_spark_takes_of_continuous_what_the_rules_do(bench: Bench, sql: str) -> None:

@@ -68,7 +68,11 @@ def test_refused_with_exactly_these_words(bad: Bad) -> None:
         ),
         (STEPS, "keys: [user]", 'keys: ["`USER`"]'),
         (EXPECTING, "length(value) < 80", '"exists(array(value), x -> x > 1)"'),
-        (BASE, "{client.id: flights}", '{sasl.jaas.config: "acme.Krb5LoginModule required useKeyTab=true;"}'),
+        (
+            BASE,
+            "{client.id: flights}",
+            '{sasl.jaas.config: "acme.Krb5LoginModule required keyTab=/etc/secrets/app.keytab;"}',
+        ),
     ],
     ids=["folders in another case", "a quoted key", "exists of an array", "a login without a credential"],
 )

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from documents.stream_plans import LATE, MODES, RANGE, ROWS, Row
+from documents.stream_plans import LATE, MODES, RANGE, ROWS, SILENT, Row
 from mainstem.spec.document import read_text
+from mainstem.spec.eligibility import obstacles
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.rules import check
@@ -22,7 +23,7 @@ def said(row: Row, mode: str) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("row", ROWS + LATE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [*ROWS, *LATE, SILENT], ids=lambda row: row.id)
 def test_refused_for_its_reason_and_no_other_is_needed(row: Row, mode: str) -> None:
     refused = [reason for reason, warning in said(row, mode) if not warning]
     assert (row.reason(mode) in refused) if row.reason(mode) else refused == []
@@ -70,12 +71,21 @@ def test_doubt_refuses_nothing(sql: str) -> None:
         "JOIN b ON equal_null(a.k, b.k)",
         "JOIN b ON mine(a.k, b.k)",
         "NATURAL JOIN b",
+        f"JOIN b ON b.ts {RANGE} JOIN t ON a.k = b.k AND t.k = a.k",
     ],
 )
 def test_an_equality_may_be_written_otherwise(join: str) -> None:
     assert [
         reason for reason, warning in said(Row(f"SELECT a.k FROM a {join}"), "append") if not warning
     ] == []
+
+
+def test_an_equality_may_stand_above_the_join() -> None:
+    for view, below in (
+        ("SELECT k FROM w WHERE same", "SELECT a.k, a.k = b.k AS same FROM a, b"),
+        ("SELECT w.k FROM w JOIN t ON w.k = w.l AND w.k = t.k", "SELECT a.k, b.k AS l FROM a, b"),
+    ):
+        assert [reason for reason, warning in said(Row(view, below=below), "append") if not warning] == []
 
 
 def test_a_text_beyond_all_depth_is_unknown() -> None:
@@ -92,3 +102,58 @@ def test_a_problem_is_told_once_at_its_place() -> None:
     assert [(p.path, p.reason) for p in problems if p.reason != "Unread"] == [
         ("spec.views[1].sql", "JoinNotAllowed")
     ]
+
+
+@pytest.mark.S34
+@pytest.mark.parametrize(
+    ("sql", "reasons"),
+    [
+        ("SELECT twice(partition) AS n FROM raw", ["TriggerNotForPlan"]),
+        ("SELECT key FROM raw WHERE twice(partition) > 2", ["TriggerNotForPlan"]),
+        ("SELECT key FROM doubled", []),  # whose column is not asked for
+        ("SELECT key, (SELECT max(twice(n)) FROM t) AS m FROM raw", []),
+        (
+            "SELECT r.key FROM raw r JOIN (SELECT k, twice(n) AS m FROM t) u ON CAST(r.key AS STRING) = u.k",
+            [],
+        ),
+        ("SELECT key FROM raw CROSS JOIN t", ["TriggerNotForPlan"]),
+    ],
+)
+def test_python_and_joins_in_real_time(sql: str, reasons: list[str]) -> None:
+    spec = {
+        "connections": [{"name": "events", "kafka": {"bootstrapServers": "kafka:9092"}}],
+        "functions": [{"name": "twice", "python": {"function": "shop:doubled", "returns": "INT"}}],
+        "sources": [
+            {"name": "raw", "kafka": {"connection": "events", "subscribe": ["raw"]}},
+            {"name": "t", "static": {"json": {"path": "/t", "schema": "k STRING, n INT"}}},
+        ],
+        "views": [
+            {"name": "doubled", "sql": "SELECT key, twice(partition) AS n FROM raw"},
+            {"name": "v", "sql": sql},
+        ],
+        "queries": [
+            {"name": "q", "from": "v", "outputMode": "update", "to": [{"name": "out", "console": {}}]}
+        ],
+        "checkpoints": {"location": "/c"},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    graph = Graph(StreamingPipeline.model_validate_json(json.dumps(head | {"spec": spec})))
+    found = [obstacle.reason for obstacle in obstacles(graph, graph.spec.queries[0], "realTime")]
+    assert found == reasons
+
+
+def test_dead_letters_of_what_ends_are_no_stream() -> None:
+    kafka = {"connection": "events", "subscribe": ["raw"], "endingOffsets": "latest"}
+    decode = {"json": {"schema": "k STRING"}, "onBadRecord": "deadLetter"}
+    queries = [
+        {"name": name, "from": name, "to": [{"name": "out", "console": {}}]} for name in ("raw", "sorted")
+    ]
+    spec = {
+        "connections": [{"name": "events", "kafka": {"bootstrapServers": "kafka:9092"}}],
+        "sources": [{"name": "raw", "kafka": kafka, "decode": decode}],
+        "views": [{"name": "sorted", "sql": "SELECT * FROM raw_dead_letters ORDER BY offset"}],
+        "queries": queries,
+        "checkpoints": {"location": "/c"},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    assert len(read_text(json.dumps(head | {"spec": spec}))) == 1

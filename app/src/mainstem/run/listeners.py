@@ -17,7 +17,9 @@ from mainstem.errors import NotReady
 MOST: Final = 10_000
 """Events that wait for slow listeners; what is beyond is dropped."""
 GOODBYE: Final = 5.0
-"""Seconds that listeners have for what is left at the end."""
+"""Seconds that Spark and the listeners have for what is left at the end."""
+_OPEN: Final = {"onQueryStarted": 1, "onQueryTerminated": -1}
+"""What each event does to the number of queries whose end is still to be told."""
 
 Event = tuple[str, Any]
 """Name of the listener's method, and Spark's event in the JVM."""
@@ -37,7 +39,8 @@ class Listeners:
         self._listeners = [(name, _made(name)) for name in names]
         self._queue: queue.Queue[Event | None] = queue.Queue(MOST)
         self._log = logs.get("listeners")
-        self._dropped = 0
+        self._dropped = self._open = 0
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="listeners", daemon=True)
         if self._listeners:
             self._thread.start()
@@ -46,6 +49,8 @@ class Listeners:
         """Pass an event on; waits for nothing."""
         if not self._listeners:
             return
+        with self._lock:
+            self._open += _OPEN.get(method, 0)
         try:
             self._queue.put_nowait((method, event))
         except queue.Full:
@@ -54,11 +59,11 @@ class Listeners:
                 self._log.warning("listeners are too slow, events are dropped", waiting=MOST)
 
     def close(self) -> None:
-        """Wait for what is left to be told, for some seconds."""
+        """Wait for what is left to be told, for some seconds: a query's end comes from Spark a moment after it has ended."""
         if not self._thread.is_alive():
             return
         until = time.monotonic() + GOODBYE
-        while not self._queue.empty() and time.monotonic() < until:
+        while (self._open > 0 or not self._queue.empty()) and time.monotonic() < until:
             time.sleep(0.02)
         try:
             self._queue.put_nowait(None)

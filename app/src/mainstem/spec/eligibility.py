@@ -61,7 +61,9 @@ class _Limits(NamedTuple):
 _CONTINUOUS: Final = _Limits(
     ("kafka", "rate", "socket"),
     ("kafka", "console", "noop"),
-    tuple(doing for doing in Doing if doing not in (Doing.STATIC, Doing.UNKNOWN)),
+    tuple(
+        doing for doing in Doing if doing not in (Doing.STATIC, Doing.UNKNOWN, Doing.PYTHON, Doing.JOIN_ALL)
+    ),
 )
 _REAL_TIME: Final = _Limits(
     ("kafka",),

@@ -103,7 +103,7 @@ class Graph:
 
     def _planned(self, relation: str) -> Node:
         if relation in self.dead_letters:
-            return logical.source(streams=True, watermark=None)
+            return logical.source(self.dead_letters[relation].streaming, watermark=None)
         if relation in self.sources:
             source = self.sources[relation]
             return logical.source(source.streaming, source.watermark.column if source.watermark else None)

@@ -4,7 +4,7 @@ The plan follows Spark's own closely enough to say what its UnsupportedOperation
 doubt, the plan says so, and no rule refuses.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -71,7 +71,7 @@ class Node:
         lone: an aggregation: whether a session window is certainly all that its groups are told apart by.
         implied: an aggregation: whether it stands for DISTINCT, or for that of UNION.
         distinct: an aggregation: whether it certainly aggregates distinct values; EXCEPT: whether it gives each row once.
-        equates: a SELECT: whether its filter may ask columns to be equal.
+        equates: a SELECT: whether it may ask columns to be equal, in its filter or for one of its own.
         within: a deduplication: whether it is within the watermark.
         join: of a join its condition.
         step: of state what keeps it.
@@ -93,8 +93,8 @@ class Node:
     join: Joined | None = None
     step: Stateful | None = None
 
-    def all(self, until: Container[Kind] = ()) -> "Iterator[Node]":
-        """The node and all below it, each once, from above and from the left; what lies below kinds of `until` is left out."""
+    def all(self, until: "Callable[[Node], bool]" = lambda _: False) -> "Iterator[Node]":
+        """The node and all below it, each once, from above and from the left; not what lies below one that `until` names."""
         seen: set[int] = set()
         todo = [self]
         while todo:
@@ -102,7 +102,7 @@ class Node:
             if id(node) not in seen:
                 seen.add(id(node))
                 yield node
-                todo += reversed(() if node.kind in until else node.inputs)
+                todo += reversed(() if until(node) else node.inputs)
 
     @property
     def known(self) -> bool:
@@ -173,11 +173,15 @@ def unknown(*inputs: Node, streams: bool | None = None, events: Events = None) -
 
 
 def unequal(root: Node) -> list[Node]:
-    """Joins without an equality: neither their own condition nor any filter of the plan, which Spark moves, has one."""
+    """Joins without an equality: neither their own condition has one, nor what Spark moves there, filters of the plan and
+    conditions of joins above.
+    """
     nodes = list(root.all())
     if any(node.kind is Kind.UNKNOWN or node.equates for node in nodes):
         return []
-    return [node for node in nodes if node.join and not node.join.equal]
+    above = [node for node in nodes if node.join and node.join.equal]
+    below = {id(node) for join in above for side in join.inputs for node in side.all()}
+    return [node for node in nodes if node.join and not node.join.equal and id(node) not in below]
 
 
 def either(*nodes: Node) -> bool | None:

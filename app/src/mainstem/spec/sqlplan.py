@@ -21,6 +21,19 @@ _ORDERINGS: Final = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Interval, exp.Var, exp.Add, exp.Sub, exp.Cast, exp.DataType),
 )  # fmt: skip
 """What conditions are made of that order columns, and certainly do not equate them."""
+_EQUALITIES: Final = (
+    *(
+        exp.EQ,
+        exp.NullSafeEQ,
+        exp.NEQ,
+        exp.In,
+        exp.EqualNull,
+        exp.Case,
+        exp.If,
+        exp.DecodeCase,
+        exp.Anonymous,
+    ),
+)
 _SETS: Final = {exp.Union: Kind.UNION, exp.Intersect: Kind.INTERSECT, exp.Except: Kind.EXCEPT}
 
 
@@ -136,9 +149,8 @@ def _select(select: exp.Select, scope: _Scope) -> Node:
         node = scope.node(Kind.OVER, node, over)
     if any(_called(call) == _ROW_IDS for call in _own(select, exp.Func)):
         node = scope.node(Kind.ROW_IDS, node, select)
-    equates = any(_may_equate(part) for key in ("where", "having") for part in _listed(select.args.get(key)))
     events = _projected(select, node.events)
-    node = Node(Kind.SELECT, node.streams, events, (node,), scope.view, equates=equates)
+    node = Node(Kind.SELECT, node.streams, events, (node,), scope.view, equates=_equates(select))
     return _once(node, select, scope) if select.args.get("distinct") else node
 
 
@@ -274,6 +286,12 @@ def _joined(join: exp.Join, left: Node, right: Node) -> Joined:
 def _may_equate(condition: exp.Expr) -> bool:
     """Whether Spark may make an equality of a condition: `IN (x)` is one, so is NOT (a <> b), or what a function hides."""
     return any(not isinstance(node, _ORDERINGS) for node in condition.walk())
+
+
+def _equates(select: exp.Select) -> bool:
+    """Whether its filter may, or a column of it that a filter above may ask for."""
+    filters = [select.args[key].this for key in ("where", "having") if select.args.get(key)]
+    return any(map(_may_equate, filters)) or any(p.find(*_EQUALITIES) for p in select.expressions)
 
 
 def _own(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:

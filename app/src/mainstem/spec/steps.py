@@ -71,6 +71,8 @@ def steps(graph: Graph, relation: str) -> list[Step]:
     for node in root.all():
         if doing := _of_node(node):
             found[Step(doing, node.view or relation)] = None
+    if _calls_python(graph, relation):
+        found[Step(Doing.PYTHON, relation)] = None
     for name in graph.closure(relation, certain=True):
         found |= dict.fromkeys(Step(doing, name) for doing in _of_relation(graph, name))
     return list(found)
@@ -92,8 +94,6 @@ def _of_relation(graph: Graph, name: str) -> Iterator[Doing]:
         tree = graph.facts[name].tree
         if isinstance(tree, exp.Select):
             yield from _of_select(tree)
-        if tree is not None and graph.streams(name, certain=True) and _calls(tree, graph):
-            yield Doing.PYTHON
         if view.expectations:
             yield Doing.COUNT
         if view.watermark is not None:
@@ -119,14 +119,23 @@ def _of_select(select: exp.Select) -> Iterator[Doing]:
         yield Doing.CLOCK
 
 
-def _calls(tree: exp.Expr, graph: Graph) -> bool:
-    """Whether a text calls one of the document's functions in Python."""
+def _calls_python(graph: Graph, relation: str) -> bool:
+    """Whether one of the document's functions in Python makes a column of the relation, or filters it; of what lies below
+    Spark leaves out what is not asked for.
+    """
+    tree = graph.facts[relation].tree if relation in graph.views else None
+    if not isinstance(tree, exp.Select) or not graph.streams(relation, certain=True):
+        return False
     wanted = {function.name.lower() for function in graph.spec.functions if function.python}
-    return any(call.name.lower() in wanted for call in tree.find_all(exp.Anonymous))
+    return any(call.name.lower() in wanted for call in _found(tree, exp.Anonymous))
 
 
 def _has(select: exp.Select, *kinds: type[exp.Expr]) -> bool:
-    """Whether a projection or the condition of this very SELECT has such an expression."""
+    return any(True for _ in _found(select, *kinds))
+
+
+def _found(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
+    """Such expressions of the projections and the condition of this very SELECT."""
     parts = [*select.expressions, select.args.get("where")]
     nodes = (node for part in parts if part is not None for node in part.walk())
-    return any(isinstance(node, kinds) and node.find_ancestor(exp.Query) is select for node in nodes)
+    return (node for node in nodes if isinstance(node, kinds) and node.find_ancestor(exp.Query) is select)

@@ -156,14 +156,18 @@ def _deduplication(node: Node, _: str) -> Finding | None:
     return Finding("WatermarkNeeded", message)
 
 
-def _watermark(node: Node, mode: str) -> Finding | None:
-    if node.kind is not Kind.WATERMARK or not node.view or not _passes_on(node.inputs[0], mode):
+def _watermark(node: Node, _: str) -> Finding | None:
+    if node.kind is not Kind.WATERMARK or not node.view:
+        return None
+    if not any(
+        inner.kind is Kind.WATERMARK and inner.streams for inner in node.inputs[0].all(until=_begins_anew)
+    ):
         return None
     message = "event time is declared below already, and Spark takes it once; keep one of the two watermarks"
     return Finding("WatermarkTwice", message)
 
 
-def _passes_on(node: Node, mode: str) -> bool:
-    """Whether a watermark comes up to a node's output; Spark begins anew above state, and above groups that are final."""
-    ends = (Kind.STATE, Kind.UNKNOWN, *((Kind.AGGREGATE,) if mode == "append" else ()))
-    return any(below.kind is Kind.WATERMARK and below.streams for below in node.all(until=ends))
+def _begins_anew(node: Node) -> bool:
+    """Whether no watermark comes through: Spark has none above a function that keeps state, nor by the machine's clock."""
+    step = node.step
+    return node.kind is Kind.UNKNOWN or bool(step and (step.function or step.time_mode == "ProcessingTime"))

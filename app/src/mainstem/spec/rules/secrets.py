@@ -17,7 +17,7 @@ _SECRET_KEY: Final = re.compile(
 )
 _JAAS: Final = re.compile(r"sasl\.jaas", re.IGNORECASE)
 """Names a login module and its options: that of Kerberos or of a cloud's roles has no credential among them."""
-_SECRET_OPTION: Final = re.compile(r"password|secret|token|credential", re.IGNORECASE)
+_SECRET_OPTION: Final = re.compile(r"(password|secret|token|credential)\w*\s*=", re.IGNORECASE)
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _URL_PASSWORD: Final = re.compile(r"[?&;](user|password)=", re.IGNORECASE)
 _USER_INFO: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)

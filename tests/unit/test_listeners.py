@@ -1,0 +1,51 @@
+"""The last events of a run reach the user's listeners."""
+
+import threading
+import time
+from typing import Any, ClassVar
+
+import pytest
+from mainstem.run import listeners
+from mainstem.run.listeners import Listeners
+from pyspark.sql.streaming import StreamingQueryListener
+
+
+class Heard(StreamingQueryListener):
+    """Keeps what it is told."""
+
+    events: ClassVar[list[Any]] = []
+
+    def onQueryStarted(self, event: Any) -> None:
+        self.events.append(event)
+
+    def onQueryProgress(self, event: Any) -> None:
+        self.events.append(event)
+
+    def onQueryTerminated(self, event: Any) -> None:
+        self.events.append(event)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Listeners:
+    monkeypatch.setattr(listeners, "_event", lambda _method, event: event)
+    monkeypatch.setattr(Heard, "events", [])
+    return Listeners([f"{__name__}:Heard"])
+
+
+def test_an_end_that_spark_tells_of_a_moment_later_is_heard(told: Listeners) -> None:
+    told.tell("onQueryStarted", "one")
+    told.tell("onQueryStarted", "two")
+    told.tell("onQueryTerminated", "one is over")
+    later = threading.Timer(0.3, told.tell, ("onQueryTerminated", "two is over"))
+    later.start()
+    told.close()
+    assert Heard.events == ["one", "two", "one is over", "two is over"]
+
+
+def test_an_end_that_never_comes_holds_nothing_up(told: Listeners, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listeners, "GOODBYE", 0.2)
+    told.tell("onQueryStarted", "one")
+    began = time.monotonic()
+    told.close()
+    assert time.monotonic() - began < 5
+    assert Heard.events == ["one"]
