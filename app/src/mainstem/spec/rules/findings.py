@@ -44,7 +44,7 @@ def findings(
                 finding = check(node, query.output_mode)
                 if finding is None:
                     continue
-                path = ("queries", index, "outputMode") if finding.mode else _place(context, node)
+                path = ("queries", index, "outputMode") if finding.mode else place(context, node)
                 if (path, node.offset, finding.reason) not in said:
                     said.add((path, node.offset, finding.reason))
                     offset = _offset(context, node) if path[-1] == "sql" else None
@@ -53,7 +53,8 @@ def findings(
                     )
 
 
-def _place(context: Context, node: Node) -> Path:
+def place(context: Context, node: Node) -> Path:
+    """What of the document makes a node: a view's text, its step or its watermark."""
     names = [view.name for view in context.spec.views]
     index = names.index(node.view)
     if node.kind is Kind.WATERMARK:

@@ -6,6 +6,7 @@ from mainstem.errors import Problem
 from mainstem.spec.logical import Kind, Node
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.context import Context
+from mainstem.spec.rules.findings import place
 from mainstem.spec.views import Stateful
 from mainstem.spec.yamltext import Path
 
@@ -25,16 +26,16 @@ def fields(context: Context) -> Iterator[Problem]:
 
 def modes(context: Context) -> Iterator[Problem]:
     """A function is the only one of its query, stands above no aggregation, and gives rows in a mode that goes with the rest."""
-    said: set[tuple[str, str]] = set()
+    said: set[tuple[Path, str]] = set()
     for query in context.spec.queries:
         root = context.graph.plan(query.from_)
         functions = [node for node in root.all() if node.streams and node.step and node.step.function]
         for node in functions:
             message = _several(query) if len(functions) > 1 else _unfit(query, root, node)
-            if message and (node.view, message) not in said:
-                said.add((node.view, message))
-                index = [view.name for view in context.spec.views].index(node.view)
-                yield context.problem(("views", index, "state"), message, "StateNotAllowed")
+            path = place(context, node)
+            if message and (path, message) not in said:
+                said.add((path, message))
+                yield context.problem(path, message, "StateNotAllowed")
 
 
 def stores(context: Context) -> Iterator[Problem]:
