@@ -132,6 +132,11 @@ class Node:
         """Of each input whether it streams."""
         return tuple(below.streams for below in self.inputs)
 
+    @property
+    def stream_join(self) -> Joined | None:
+        """The condition of a join of two streams; None of anything else."""
+        return self.join if self.sides == (True, True) else None
+
 
 def source(streams: bool, watermark: str | None) -> Node:
     """A source, with the column of its watermark."""

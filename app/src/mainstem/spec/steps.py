@@ -83,7 +83,7 @@ def _of_node(node: Node) -> Doing | None:
         return Doing.UNKNOWN
     if not node.streams:
         return None
-    if node.kind is Kind.JOIN and all(node.sides):
+    if node.stream_join:
         return Doing.STREAM_JOIN
     return _NODES.get(node.kind)
 

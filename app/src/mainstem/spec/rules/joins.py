@@ -60,7 +60,7 @@ def _equal(root: Node) -> Iterator[Node]:
 
 
 def _unequal_join(node: Node, _: str) -> Finding | None:
-    if node.sides != (True, True):
+    if node.stream_join is None:
         return None
     message = (
         "a join of two streams finds partners by an equality, and this one has none; add one to its condition, "
@@ -70,9 +70,10 @@ def _unequal_join(node: Node, _: str) -> Finding | None:
 
 
 def _stream_join(node: Node, mode: str) -> Finding | None:
-    if node.join is None or node.sides != (True, True):
+    join = node.stream_join
+    if join is None:
         return None
-    type_ = node.join.type
+    type_ = join.type
     if type_ == "anti":
         message = "a left anti join of two streams does not exist; use LEFT JOIN with a time range, and keep the rows whose right side is null"
         return Finding("JoinNotAllowed", message)
@@ -85,11 +86,12 @@ def _stream_join(node: Node, mode: str) -> Finding | None:
 
 def _outer_join(node: Node, _: str) -> Finding | None:
     """Rows without a partner are written once none can come any more, which only event time can tell."""
-    if node.join is None or node.sides != (True, True) or node.join.timed:
+    join = node.stream_join
+    if join is None or join.timed:
         return None
-    left, right = node.join.ranged
+    left, right = join.ranged
     bounded = {"left": right, "semi": right, "right": left, "full": left or right}
-    if bounded.get(node.join.type, True):
+    if bounded.get(join.type, True):
         return None
     side = {
         "left": "the right side",
@@ -98,16 +100,15 @@ def _outer_join(node: Node, _: str) -> Finding | None:
         "full": "both sides",
     }
     message = (
-        f"{_NAMES[node.join.type]} of two streams must know when a partner can no longer come: give {side[node.join.type]} "
+        f"{_NAMES[join.type]} of two streams must know when a partner can no longer come: give {side[join.type]} "
         "a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window"
     )
     return Finding("WatermarkNeeded", message)
 
 
 def _inner_join(node: Node, _: str) -> Finding | None:
-    if node.join is None or node.sides != (True, True) or node.join.type != "inner" or node.join.timed:
-        return None
-    if all(node.join.ranged):
+    join = node.stream_join
+    if join is None or join.type != "inner" or join.timed or all(join.ranged):
         return None
     message = (
         "an inner join of two streams without watermarks and a time range keeps every row of both for ever; "

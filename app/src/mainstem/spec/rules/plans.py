@@ -134,7 +134,7 @@ def _set(node: Node, mode: str) -> Finding | None:
 
 
 def _chain(node: Node, mode: str) -> Finding | None:
-    stateful = (node.kind is Kind.AGGREGATE and node.streams) or (node.join and node.sides == (True, True))
+    stateful = (node.kind is Kind.AGGREGATE and node.streams) or node.stream_join
     if mode == "append" or not stateful:
         return None
     below = [inner.aggregation for inner in node.inputs]

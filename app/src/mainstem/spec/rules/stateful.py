@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
-from mainstem.spec.logical import Kind, Node
+from mainstem.spec.logical import Node
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.findings import place
@@ -74,7 +74,7 @@ def _unfit(query: Query, root: Node, node: Node) -> str | None:
 
 
 def _joins(root: Node) -> Iterator[Node]:
-    return (node for node in root.all() if node.kind is Kind.JOIN and node.sides == (True, True))
+    return (node for node in root.all() if node.stream_join)
 
 
 def _of_kind(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
