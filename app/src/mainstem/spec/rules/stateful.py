@@ -65,16 +65,13 @@ def _unfit(query: Query, root: Node, node: Node) -> str | None:
         return "a function in update mode goes with no aggregation; set its outputMode: append"
     if root.aggregated is False and mode not in (own, "complete"):
         return f"its outputMode is {own}, and that of {query.name!r} is {mode}; leave it out"
-    if step and step.timeout == "EventTimeTimeout" and any(node in join.all() for join in _joins(root)):
+    joins = (inner for inner in root.all() if inner.stream_join)
+    if step and step.timeout == "EventTimeTimeout" and any(node in join.all() for join in joins):
         return (
             "what a function gives at a time-out by event time may be late for a join of two streams above it; "
             "make it a processor, or write to a topic between two queries"
         )
     return None
-
-
-def _joins(root: Node) -> Iterator[Node]:
-    return (node for node in root.all() if node.stream_join)
 
 
 def _of_kind(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
