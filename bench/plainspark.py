@@ -40,6 +40,8 @@ CONF: Final = {
     "spark.sql.streaming.stopActiveRunOnRestart": "false",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.databricks.delta.merge.materializeSource": "all",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     "spark.hadoop.fs.s3a.attempts.maximum": "4",

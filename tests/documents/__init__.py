@@ -146,6 +146,8 @@ INVALID: Final = [
     Edit("runtime", "spark/conf/sql.ansi.enabled", "true", "InvalidConf", "Spark properties start with spark."),
     Edit("runtime", "spark/conf/spark.scheduler.mode", "FIFO", "OwnedConf", "a property that Mainstem owns"),
     Edit("runtime", "spark/conf/spark.hadoop.fs.s3a.endpoint", "x", "OwnedConf", "a property that Mainstem owns"),
+    Edit("runtime", "spark/conf/spark.sql.parquet.outputTimestampType", "INT96", "OwnedConf", "a property that Mainstem owns"),
+    Edit("runtime", "spark/conf/spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY", "OwnedConf", "a property that Mainstem owns"),
     Edit("smallest", "metadata/name", "a" * 46, "OutOfRange", "metadata.name must be a DNS label of at most 45"),
     Edit("smallest", "metadata/name", "a.b", "InvalidName", "metadata.name must be a DNS label of at most 45"),
     Edit("scheduled", "queries/0/trigger", {"processingTime": "1s"}, "ScheduleUnbounded", "a schedule is for pipelines that come to an end"),

@@ -82,7 +82,7 @@ def test_cameras_and_their_report(
     assert set(rows.column_names) == {"device_id", "software_version", "is_online", "last_event"}
     alerts = [json.loads(record.value or b"") for record in kafka.consume_all("camera-alerts")]
     assert sorted(alert["device_id"] for alert in alerts) == ["d1600", "d1601"]
-    assert alerts[0]["last_seen"] == "2026-03-01T09:30:00.000Z"
+    assert alerts[0]["last_seen"] == "2026-03-01T09:30:00.000000Z"
 
     kafka.produce("homes", [home(1500, 400, 9), home(1500, 400, 9), home(1500, 400, 9)])
     [busy] = pipelines.run(report, values=values)

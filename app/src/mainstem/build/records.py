@@ -1,10 +1,19 @@
 """Rows as Kafka's records: value, key, topic and headers."""
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, MapType
 
 from mainstem.spec.sinks import KafkaSink
+
+
+TIME_FORMATS: Final = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""Formats of times in JSON and CSV that keep Spark's microseconds; Spark's default formats cut them to milliseconds."""
 
 
 def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
@@ -25,7 +34,7 @@ def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
 
 
 def _json(columns: tuple[str, ...]) -> Column:
-    return F.to_json(F.struct(*columns))
+    return F.to_json(F.struct(*columns), TIME_FORMATS)
 
 
 def _bare(frame: DataFrame, name: str) -> Column:

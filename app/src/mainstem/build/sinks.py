@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import delta, kafka
-from mainstem.build.records import records
+from mainstem.build.records import TIME_FORMATS, records
 from mainstem.spec.connections import JdbcConnection, KafkaConnection
 from mainstem.spec.sinks import Sink
 
@@ -62,6 +62,8 @@ def native(sink: Sink, connections: Connections) -> Native | None:
         return None
     if target := sink.folder:
         options = dict(target.options) | {"path": target.path}
+        if sink.choice() in {"csv", "json"}:
+            options = _with_time_formats(options)
         if sink.delta:
             options |= delta.sink_options(sink.delta)
         return Native(sink.choice(), options, target.partition_by or ())
@@ -69,6 +71,12 @@ def native(sink: Sink, connections: Connections) -> Native | None:
         shown = {"numRows": str(sink.console.num_rows), "truncate": str(sink.console.truncate).lower()}
         return Native("console", shown)
     return Native("noop", {}) if sink.noop else None
+
+
+def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
+    """Options with formats that keep microseconds, where the document sets none; Spark ignores the case of keys."""
+    given = {key.lower() for key in options}
+    return {key: value for key, value in TIME_FORMATS.items() if key.lower() not in given} | options
 
 
 def shaped(frame: DataFrame, sink: Sink) -> DataFrame:

@@ -42,6 +42,10 @@ def _has_delta(graph: Graph) -> bool:
     )
 
 
+def _writes_parquet(graph: Graph) -> bool:
+    return any(sink.delta or sink.parquet for query in graph.spec.queries for sink in query.to)
+
+
 def _has_kafka(graph: Graph) -> bool:
     return any(connection.kafka for connection in graph.spec.connections)
 
@@ -90,6 +94,14 @@ DEFAULTS: Final = (
         "tables stay readable for readers that do not know deletion vectors",
         "spark.conf",
         _has_delta,
+    ),
+    Default(
+        "spark.sql.parquet.outputTimestampType",
+        "TIMESTAMP_MICROS",
+        "INT96",
+        "other readers show INT96 times outside 1677 to 2262 wrong, or fail",
+        "",
+        _writes_parquet,
     ),
     Default(
         "spark.scheduler.mode",

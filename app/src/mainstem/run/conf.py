@@ -99,6 +99,10 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta rebuilds its snapshot in every batch; 50 tasks for it cost four times as much as a few.
         "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),
+        # INT96, Spark's default, counts nanoseconds for most other readers: they show the year 9999 as 1816.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # The other modes shift days before 1582, or fail on them; no reader but Spark shifts them back.
+        "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
         # A merge reads its source twice: kept aside, the batch's state and counts are touched once.
         "spark.databricks.delta.merge.materializeSource": "all",
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",

@@ -50,6 +50,8 @@ OWNED_CONF: Final = {
     "spark.sql.session.timeZone": "timeZone",
     "spark.sql.shuffle.partitions": "queries[].state.partitions",
     "spark.sql.variable.substitute": "parameters",
+    "spark.sql.parquet.outputTimestampType": "",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "",
     "spark.sql.extensions": "",
     "spark.sql.catalog.spark_catalog": "",
     "spark.sql.streaming.checkpointLocation": "checkpoints.location",
