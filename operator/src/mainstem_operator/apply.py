@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from mainstem.names import (
@@ -51,12 +52,24 @@ async def stop(cluster: Cluster, pod: Mapping[str, Any]) -> Object | None:
     return await cluster.delete(POD, of["namespace"], of["name"], of["uid"])
 
 
-async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, settings: Settings) -> Object | None:
+async def start(
+    cluster: Cluster, body: Mapping[str, Any], asked: Start, settings: Settings, made_before: set[str]
+) -> Object | None:
     """Make all that the driver needs, then its pod; None where a pod of its name is there already.
+
+    `made_before` names what earlier tries of this very start have made: a try again writes only what is missing.
 
     Raises:
         Refused: the API server will not have one of them.
+        NotYet: something else has to go first.
     """
+
+    async def once(making: Callable[[], Awaitable[None]], manifest: Object) -> None:
+        key = f"{manifest['kind']}/{manifest['metadata']['name']}"
+        if key not in made_before:
+            await making()
+            made_before.add(key)
+
     revision = asked.revision
     wanted = objects.access(body, revision)
     if budget := objects.disruption_budget(body, revision):
@@ -70,10 +83,10 @@ async def start(cluster: Cluster, body: Mapping[str, Any], asked: Start, setting
     # Nobody may bind a role that is not there yet, so what binds comes last.
     bindings = [manifest for manifest in wanted if manifest["kind"] == "RoleBinding"]
     await asyncio.gather(
-        *(_made(cluster, manifest, asked) for manifest in wanted if manifest not in bindings),
-        *(_made_once(cluster, body, manifest) for manifest in made),
+        *(once(partial(_made, cluster, each, asked), each) for each in wanted if each not in bindings),
+        *(once(partial(_made_once, cluster, body, each), each) for each in made),
     )
-    await asyncio.gather(*(_made(cluster, manifest, asked) for manifest in bindings))
+    await asyncio.gather(*(once(partial(_made, cluster, each, asked), each) for each in bindings))
     pod = await cluster.create(pods.driver_pod(body, revision, settings, attempt=asked.attempt))
     if pod is not None:
         STARTS.inc()

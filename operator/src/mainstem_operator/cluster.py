@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+import aiohttp
 from kubernetes.aio import client as aio
 from kubernetes.aio.config import incluster_config, kube_config
 from kubernetes.aio.dynamic import DynamicClient
@@ -38,15 +39,20 @@ _PLURALS: Final = {
 
 
 class ApiError(Exception):
-    """The API server says no: `status` is HTTP's, the text its own words."""
+    """The API server says no: `status` is HTTP's, `reason` Kubernetes' (`AlreadyExists`), the text its own words."""
 
-    def __init__(self, status: int, words: str) -> None:
+    def __init__(self, status: int, words: str, reason: str = "") -> None:
         super().__init__(words[:1000])
         self.status = status
+        self.reason = reason
 
 
 class Refused(ApiError):
     """It will not have an object: it is invalid, or policy, quota or rights forbid it."""
+
+
+NO_ANSWER: Final = (OSError, aiohttp.ClientError)
+"""What a call raises where no server answers, or not in time."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,9 @@ class Cluster:
         try:
             return await self._call("post", path, kind.kind, manifest, field_manager=OPERATOR, **more)
         except ApiError as error:
-            if error.status == _CONFLICT:
+            if (
+                error.reason == "AlreadyExists"
+            ):  # a quota that many use at once answers 409 too, and nothing is made
                 return None
             raise
 
@@ -218,7 +226,8 @@ def _applied(manager: str) -> dict[str, Any]:
 
 def _error(error: DynamicApiError) -> ApiError:
     try:
-        words = str(json.loads(error.body)["message"])
-    except (TypeError, ValueError, KeyError):
-        words = str(error.reason)
-    return (Refused if error.status in _REFUSED else ApiError)(int(error.status), words)
+        status = json.loads(error.body)
+        words, reason = str(status["message"]), str(status.get("reason") or "")
+    except (TypeError, ValueError, KeyError, AttributeError):
+        words, reason = str(error.reason), ""
+    return (Refused if error.status in _REFUSED else ApiError)(int(error.status), words, reason)

@@ -12,8 +12,7 @@ from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the n
 from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR
 from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
-from mainstem_operator.apply import NotYet
-from mainstem_operator.cluster import Cluster
+from mainstem_operator.cluster import NO_ANSWER, Cluster
 from mainstem_operator.metrics import PIPELINES, RECONCILES
 from mainstem_operator.reconcile import Pipeline, Reconciler
 from mainstem_operator.report import Event
@@ -172,17 +171,13 @@ class Operator:
             async with self._turns:
                 loop.busy_since = time.monotonic()
                 plan = await reconciler.turn(loop.pipeline, lambda event: _post(body, event))
-        except NotYet as waits:
-            self._log.debug(
-                "waits", pipeline=body.meta.name, namespace=body.meta.namespace, because=str(waits)
-            )
-            return 1.0, False
         except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on
             RECONCILES.labels(result="error").inc()
             self._complain(body, error, failures)
             return None, False
         finally:
             loop.busy_since = None
+        self._log_failed_step(body, loop.pipeline)
         RECONCILES.labels(result="ok").inc()
         self._tell_phase(str(body.meta.uid), plan.status.get("phase"))
         return plan.requeue or float(self._settings.resync_seconds), plan.finished
@@ -192,6 +187,16 @@ class Operator:
         text = (str(error) or type(error).__name__).splitlines()[0]
         tell = self._log.error if failures == 0 else self._log.debug  # once for each row of failures
         tell("cannot reconcile", **of, error=text, kind=type(error).__name__, exc_info=failures == 0)
+        if failures == 0 and not isinstance(
+            error, NO_ANSWER
+        ):  # where no server answers, none takes an event either
+            _post(body, Event("Warning", "ReconcileFailed", text))
+
+    def _log_failed_step(self, body: kopf.Body, pipeline: Pipeline) -> None:
+        """One line for the first failure of a row; the status and an event have the rest."""
+        if pipeline.failed_step is not None and pipeline.failed_step.count == 1:
+            of = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
+            self._log.warning("the API server refuses a step", **of, error=pipeline.failed_step.message)
 
     def _tell_phase(self, uid: str, phase: str | None) -> None:
         before = self._phases.pop(uid, None)

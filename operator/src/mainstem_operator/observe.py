@@ -10,6 +10,21 @@ from mainstem_operator.settings import Settings
 
 
 @dataclass(frozen=True)
+class StepFailure:
+    """A start or a stop of a driver that the API server has not carried out.
+
+    Attributes:
+        message: what is wrong, in the API server's words where it answered.
+        retry_in: seconds until it is tried again, 0 where that is due.
+        is_pending: True while the API server has not answered yet.
+    """
+
+    message: str
+    retry_in: float
+    is_pending: bool = False
+
+
+@dataclass(frozen=True)
 class Observed:
     """One look at a pipeline.
 
@@ -22,6 +37,7 @@ class Observed:
         refused: the API server's words where it refuses the pod that the document asks for.
         now: the time.
         settings: the operator's.
+        failure: the last step, where the API server did not carry it out.
     """
 
     body: Mapping[str, Any]
@@ -32,6 +48,7 @@ class Observed:
     gone: Mapping[str, Any] | None = None
     current: Revision | None = None
     refused: str | None = None
+    failure: StepFailure | None = None
 
     @property
     def status(self) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 from mainstem_operator.driverpod import Ended
 from mainstem_operator.health import data_flowing, data_stalled, degraded, queries_active, reported
 from mainstem_operator.judge import Revision
-from mainstem_operator.observe import Observed
+from mainstem_operator.observe import Observed, StepFailure
 from mainstem_operator.past import Past, past
 from mainstem_operator.pods import grace_seconds
 from mainstem_operator.report import Event
@@ -35,6 +35,10 @@ CHANGING_SECONDS: Final = 30.0
 """How often a driver that starts or goes is read from the server: a watch that was broken off does not tell of what
 happened meanwhile.
 """
+
+
+START_AGAIN: Final = "the start is tried again, at least once a minute"
+STOP_FAILED: Final = "the API server does not delete the pod, which is tried again, at least once a minute"
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ def plan(seen: Observed) -> Plan:
         found = _living(seen, before, seen.pod)
     else:
         found = _down(seen, before)
+    if found.stop and seen.failure and seen.failure.retry_in > 0:
+        found = replace(found, stop=False, requeue=seen.failure.retry_in)
     return replace(found, events=report.events(seen.status, found.status))
 
 
@@ -120,9 +126,14 @@ def _running(seen: Observed, before: Past, revision: str) -> Plan:
 
 
 def _drain(seen: Observed, before: Past, reason: str, message: str, *, told: bool = False) -> Plan:
-    goes = Condition("DriverRunning", FALSE, reason, message)
+    goes = Condition("DriverRunning", FALSE, reason, message if told else _with_failure(seen, message))
     status = report.status(seen, before, "Draining", goes, revision=seen.status.get("revision"))
     return Plan(status, stop=not told, requeue=CHANGING_SECONDS)
+
+
+def _with_failure(seen: Observed, message: str) -> str:
+    """The message of a driver's end, with the reason why the API server has not carried that out, where it has not."""
+    return f"{message}; {STOP_FAILED}: {seen.failure.message}" if seen.failure else message
 
 
 def _told_to_go(seen: Observed) -> tuple[str, str]:
@@ -130,7 +141,7 @@ def _told_to_go(seen: Observed) -> tuple[str, str]:
     if seen.status.get("phase") == "Draining":
         for condition in seen.status.get("conditions", ()):
             if condition["type"] == "DriverRunning":
-                return condition["reason"], condition["message"]
+                return condition["reason"], condition["message"].partition(f"; {STOP_FAILED}")[0]
     return "Draining", "the driver was told to go, and ends its running batches"
 
 
@@ -234,10 +245,10 @@ def _rest(
     schedule: Object | None = None,
 ) -> Plan:
     """No driver runs, for a reason. `remove` takes the pod away that is over; else it stays, for its log."""
-    rests = Condition("DriverRunning", FALSE, reason, message)
+    stop = remove and seen.pod is not None and not driverpod.leaving(seen.pod)
+    rests = Condition("DriverRunning", FALSE, reason, _with_failure(seen, message) if stop else message)
     revision = seen.status.get("revision")
     status = report.status(seen, before, phase, rests, *more, revision=revision, schedule=schedule)
-    stop = remove and seen.pod is not None and not driverpod.leaving(seen.pod)
     return Plan(status, driver_part=report.driver_part(seen), stop=stop, requeue=requeue)
 
 
@@ -254,23 +265,53 @@ def _start(
     The first start of all goes without: of a thousand pipelines applied at once all shall have their driver before the
     first is told of its own, and the pod's name keeps it from being made twice.
     """
-    if not seen.status and seen.pod is None and schedule is None:
+    if not seen.status and seen.pod is None and schedule is None and seen.failure is None:
         return Plan({}, start=Start(revision, attempt=1), requeue=SOON_SECONDS)
     starts = Condition("DriverRunning", FALSE, "DriverStarting", driverpod.STARTING)
     part = report.driver_part(seen)
     if seen.pod is not None:
         # The phase is why it is a fresh start; it stays until the intent is written.
         phase = seen.status.get("phase", "Starting") if fresh else "Starting"
+        starts = starts._replace(message=_with_failure(seen, starts.message))
         status = report.status(seen, before, phase, starts, revision=seen.status.get("revision"))
         return Plan(status, driver_part=part, stop=not driverpod.leaving(seen.pod))
-    intended = (
-        seen.status.get("phase") in ("Starting", "Failed") and before.ended is None and before.attempt > 0
-    )
+    phases = ("Starting", "Failed", "BackingOff")
+    intended = seen.status.get("phase") in phases and before.ended is None and before.attempt > 0
     attempt = before.attempt if intended else before.attempt + 1
     known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts)
+    if failure := _start_failure(seen):
+        return _start_again(seen, known, Start(revision, attempt), failure, schedule)
     status = report.status(seen, known, "Starting", starts, revision=revision.name, schedule=schedule)
     name = driver_name(seen.body["metadata"]["name"])
     return Plan({**status, "driver": {"pod": name}}, driver_part=part, start=Start(revision, attempt))
+
+
+def _start_failure(seen: Observed) -> StepFailure | None:
+    """Why the start under way has failed: as the API server said, or, for an operator that is new, as the status says."""
+    if seen.failure or seen.status.get("phase") != "BackingOff":
+        return seen.failure
+    for condition in seen.status.get("conditions", ()):
+        same = condition["observedGeneration"] == seen.generation
+        if condition["type"] == "DriverRunning" and condition["reason"] == "StartFailed" and same:
+            return StepFailure(condition["message"].partition(f"; {START_AGAIN}")[0], retry_in=0.0)
+    return None
+
+
+def _start_again(
+    seen: Observed, before: Past, start: Start, failure: StepFailure, schedule: Object | None
+) -> Plan:
+    """A start that the API server has not carried out: the status says so, and stays as it is while it is tried again."""
+    phase, reason = ("Starting", "DriverStarting") if failure.is_pending else ("BackingOff", "StartFailed")
+    message = failure.message if failure.is_pending else f"{failure.message}; {START_AGAIN}"
+    waits = Condition("DriverRunning", FALSE, reason, message)
+    status = report.status(seen, before, phase, waits, revision=start.revision.name, schedule=schedule)
+    is_due = failure.retry_in <= 0
+    return Plan(
+        status,
+        driver_part=report.driver_part(seen),
+        start=start if is_due else None,
+        requeue=None if is_due else failure.retry_in,
+    )
 
 
 def _deleting(seen: Observed, before: Past) -> Plan:
@@ -281,7 +322,8 @@ def _deleting(seen: Observed, before: Past) -> Plan:
     deadline = since + timedelta(seconds=grace_seconds(seen.revision) + CLEANUP_SECONDS)
     if seen.pod is None or seen.now >= deadline:
         return Plan({}, finished=True)  # the garbage collector takes all that it owns
-    goes = Condition("DriverRunning", FALSE, "Deleting", "the driver ends its running batches")
+    message = _with_failure(seen, "the driver ends its running batches")
+    goes = Condition("DriverRunning", FALSE, "Deleting", message)
     status = report.status(seen, before, "Deleting", goes, revision=seen.status.get("revision"))
     left = (deadline - seen.now).total_seconds()
     return Plan(status, stop=not driverpod.leaving(seen.pod), requeue=min(left, CHANGING_SECONDS))

@@ -1,26 +1,34 @@
 """One pipeline's loop: look, decide, write, until it is as it should be; woken by whatever may have changed it."""
 
+import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from mainstem.errors import SpecInvalid
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
 from mainstem_operator import apply, driverpod
-from mainstem_operator.cluster import CONFIG_MAP, POD, Cluster, Object, Refused
+from mainstem_operator.cluster import CONFIG_MAP, NO_ANSWER, POD, ApiError, Cluster, Object, Refused
 from mainstem_operator.judge import Judgement, Revision, judge, recalled
 from mainstem_operator.metrics import RECONCILE_SECONDS
-from mainstem_operator.observe import Observed
+from mainstem_operator.observe import Observed, StepFailure
 from mainstem_operator.plan import CHANGING_SECONDS, Plan, plan
 from mainstem_operator.report import Event
+from mainstem_operator.retries import FailedStep, failed_step
 from mainstem_operator.settings import Settings
 
 
 Tell = Callable[[Event], None]
 ASK_AGAIN_SECONDS: Final = 60.0
+UNKNOWN_SECONDS: Final = 10.0
+"""The same after an answer that says nothing of the pod, such as that a webhook does not answer."""
+SLOW_SECONDS: Final = 3.0
+"""After so long without an answer to a first start the status says so; webhooks may hang for half a minute."""
 _STEPS: Final = 5
 """Steps in one look: each write is followed by another decision, and this is more than any chain of them needs."""
 
@@ -31,12 +39,16 @@ class Answer(NamedTuple):
     revision: str
     words: str
     heard: float
+    patience: float = ASK_AGAIN_SECONDS
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the API server is asked again."""
+        return max(0.0, self.heard + self.patience - time.monotonic())
 
     def holds_for(self, revision: str) -> bool:
         """True while there is no reason to ask again: a quota may be raised, a policy lifted."""
-        return self.revision == revision and (
-            not self.words or time.monotonic() - self.heard < ASK_AGAIN_SECONDS
-        )
+        return self.revision == revision and (not self.words or self.seconds_left > 0)
 
 
 @dataclass
@@ -52,6 +64,8 @@ class Pipeline:
         judged: the judgement, and the generation it is of.
         current: what ran last, where the document is refused.
         refused: the API server's words on a revision's pod, empty where it takes it, and when they were heard.
+        failed_step: the last start or stop, where the API server did not carry it out.
+        made: names of the objects that tries of the start under way have made so far.
     """
 
     body: Object | None = None
@@ -62,6 +76,21 @@ class Pipeline:
     judged: tuple[int, Judgement] | None = None
     current: Revision | None = None
     refused: Answer | None = None
+    failed_step: FailedStep | None = None
+    made: set[str] = field(default_factory=set)
+
+    @property
+    def pod_uid(self) -> str:
+        """The uid of the driver's pod, empty where there is none."""
+        return str(self.pod["metadata"]["uid"]) if self.pod else ""
+
+    @property
+    def failure(self) -> StepFailure | None:
+        """The failed step, as the next decision needs it."""
+        failed = self.failed_step
+        if failed is None or failed.pod_uid != self.pod_uid:
+            return None
+        return StepFailure(failed.message, failed.seconds_left(time.monotonic()))
 
     @property
     def new(self) -> bool:
@@ -122,9 +151,12 @@ class Reconciler:
             seen = await self._observed(of)
             found = plan(seen)
             changed = await self._carried_out(of, found, tell)
-            if not changed or found.finished or (found.start and not found.status):
+            waits_for_others = found.start and not found.status and of.failed_step is None
+            if not changed or found.finished or waits_for_others:
                 break  # what there is to tell of a first start waits for the others' starts
         RECONCILE_SECONDS.observe(time.perf_counter() - started)
+        if seen.refused and of.refused is not None and found.requeue is not None:
+            found = replace(found, requeue=min(found.requeue, of.refused.seconds_left))
         return found
 
     async def _observed(self, of: Pipeline) -> Observed:
@@ -142,6 +174,7 @@ class Reconciler:
             refused=await self._refusal(of, body, judgement),
             now=datetime.now(UTC),
             settings=self._settings,
+            failure=of.failure,
         )
 
     def _judgement(self, of: Pipeline, body: Mapping[str, Any]) -> Judgement:
@@ -149,6 +182,8 @@ class Reconciler:
         if of.judged is None or of.judged[0] != generation:
             of.judged = (generation, judge(body))
             of.refused = None
+            of.failed_step = None
+            of.made.clear()
         return of.judged[1]
 
     async def _current(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Revision | None:
@@ -179,30 +214,67 @@ class Reconciler:
         runs = of.pod is not None and not driverpod.over(of.pod)
         if not again and (not runs or (of.pod and driverpod.revision(of.pod) == revision.name)):
             return None
-        words = _in_the_way(body, await self._read(body))
+        words, patience = _in_the_way(body, await self._read(body)), ASK_AGAIN_SECONDS
         try:
             if not words:
                 await apply.probe(self._cluster, body, revision, self._settings)
         except Refused as refused:
             words = str(refused)
-        of.refused = Answer(revision.name, words, time.monotonic())
+        except (ApiError, TimeoutError) as error:
+            words, patience = f"whether the API server takes the pod is not known: {error}", UNKNOWN_SECONDS
+        of.refused = Answer(revision.name, words, time.monotonic(), patience)
         return words or None
 
     async def _carried_out(self, of: Pipeline, found: Plan, tell: Tell) -> bool:
         """Do what the plan says; True where something was written, so that another look is due."""
-        assert of.body is not None
-        written = await apply.write_status(self._cluster, of.body, found)
-        if written is not None:
-            of.saw(written)
-            for event in found.events:
-                tell(event)
+        written = await self._write_status(of, found, tell)
         if found.stop and of.pod is not None:
-            await self._stopped(of, of.pod)
+            await self._attempted(of, self._stopped(of, of.pod))
             return True
         if found.start is not None:
-            await self._started(of, found)
+            async with self._reported_when_slow(of, tell):
+                await self._attempted(of, self._started(of, found))
             return True
-        return written is not None
+        return written
+
+    async def _attempted(self, of: Pipeline, step: Coroutine[Any, Any, None]) -> None:
+        """Carry a step out; where the API server does not, remember why, and when it is tried again."""
+        try:
+            await step
+        except (ApiError, apply.NotYet, *NO_ANSWER) as error:
+            of.failed_step = failed_step(of.failed_step, of.pod_uid, error, time.monotonic())
+        else:
+            of.failed_step = None
+            of.made.clear()
+
+    @contextlib.asynccontextmanager
+    async def _reported_when_slow(self, of: Pipeline, tell: Tell) -> AsyncIterator[None]:
+        """The status reports a first start to which the API server does not answer: a webhook may hang for minutes."""
+        if not of.new:
+            yield
+            return
+        report = asyncio.ensure_future(self._report_slow_start(of, tell))
+        try:
+            yield
+        finally:
+            report.cancel()
+            await asyncio.wait([report])
+
+    async def _report_slow_start(self, of: Pipeline, tell: Tell) -> None:
+        await asyncio.sleep(SLOW_SECONDS)
+        message = f"the API server has not answered for {SLOW_SECONDS:g} seconds"
+        failure = StepFailure(message, retry_in=inf, is_pending=True)
+        await self._write_status(of, plan(replace(await self._observed(of), failure=failure)), tell)
+
+    async def _write_status(self, of: Pipeline, found: Plan, tell: Tell) -> bool:
+        assert of.body is not None
+        written = await apply.write_status(self._cluster, of.body, found)
+        if written is None:
+            return False
+        of.saw(written)
+        for event in found.events:
+            tell(event)
+        return True
 
     async def _stopped(self, of: Pipeline, pod: Object) -> None:
         if driverpod.over(pod):
@@ -218,13 +290,16 @@ class Reconciler:
         assert found.start is not None
         revision = found.start.revision
         try:
-            pod = await apply.start(self._cluster, of.body, found.start, self._settings)
+            pod = await apply.start(self._cluster, of.body, found.start, self._settings, of.made)
         except Refused as refused:
+            of.made.clear()  # what was made may be what is missing
             of.refused = Answer(revision.name, str(refused), time.monotonic())
             return
         if pod is None:
             # One of its name is there: this driver, made before the operator was killed, or a stranger.
             of.refused = Answer(revision.name, await self._met(of, of.body), time.monotonic())
+            if of.pod is None and not of.refused.words:
+                raise apply.NotYet("the pod of the driver before is just going")
             return
         of.saw_pod(pod)
         if found.start.attempt > apply.KEPT_REVISIONS:

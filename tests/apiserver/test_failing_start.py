@@ -1,0 +1,194 @@
+"""A start that the API server does not carry out: the status says so within seconds, and few writes are tried."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from apiserver.operatorbed import Bed, Operator, Ours, until
+from harness.admission import Webhooks
+
+
+@pytest.fixture(scope="module")
+def webhooks(bed: Bed) -> Iterator[Webhooks]:
+    found = Webhooks(bed.plane)
+    yield found
+    found.close()
+
+
+class Failing:
+    """Pipelines each of whose namespaces has a webhook that refuses pods in its own way, and when each was reported."""
+
+    def __init__(self, bed: Bed, webhooks: Webhooks, stack: ExitStack) -> None:
+        urls = {
+            "closed": webhooks.closed,
+            "silent": webhooks.silent,
+            "conflict": webhooks.refusing(409, "Conflict"),
+            "too-many": webhooks.refusing(429, "TooManyRequests"),
+            "broken": webhooks.refusing(500, "InternalError"),
+            "late": webhooks.refusing(504, "Timeout"),
+        }
+        self.namespaces = {name: bed.namespace() for name in urls}
+        for name, url in urls.items():
+            stack.enter_context(webhooks.asked(url, self.namespaces[name], seconds=8))
+        self.pipelines = {name: Ours(bed, self.namespaces[name], name) for name in urls}
+        operator = Operator(
+            bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=",".join(self.namespaces.values())
+        )
+        stack.callback(operator.kill)
+        bed.operator.stop()
+        operator.up()
+        before, started = bed.writes(), time.monotonic()
+        for ours in self.pipelines.values():
+            ours.create()
+        self.reported: dict[str, float] = {}
+        self.first: dict[str, dict[str, Any]] = {}
+        while time.monotonic() < started + 11:
+            for name, ours in self.pipelines.items():
+                if name not in self.reported and ours.status.get("phase"):
+                    self.reported[name], self.first[name] = time.monotonic() - started, ours.status
+            time.sleep(0.05)
+        self.writes = bed.writes() - before
+        self.later = {name: ours.get() for name, ours in self.pipelines.items()}
+
+
+@pytest.fixture(scope="module")
+def failing(bed: Bed, webhooks: Webhooks) -> Iterator[Failing]:
+    with ExitStack() as stack:
+        yield Failing(bed, webhooks, stack)
+
+
+NAMES = ("closed", "silent", "conflict", "too-many", "broken", "late")
+
+
+def driver_running(pipeline: dict[str, Any]) -> dict[str, Any]:
+    conditions = pipeline["status"]["conditions"]
+    return next(one for one in conditions if one["type"] == "DriverRunning")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_failing_start_is_in_the_status_within_five_seconds(failing: Failing, name: str) -> None:
+    assert failing.reported[name] < 5
+    first = failing.first[name]
+    assert first["phase"] == ("Starting" if name == "silent" else "BackingOff")
+    message = driver_running({"status": first})["message"]
+    expected = {"silent": "has not answered for 3 seconds", "closed": "failed calling webhook"}
+    assert expected.get(name, "no pods today") in message
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_backs_off_with_the_servers_words_and_one_event(failing: Failing, name: str) -> None:
+    pipeline, ours = failing.later[name], failing.pipelines[name]
+    condition = driver_running(pipeline)
+    assert pipeline["status"]["phase"] == "BackingOff"
+    assert (condition["status"], condition["reason"]) == ("False", "StartFailed")
+    words = "failed calling webhook" if name in ("closed", "silent") else "no pods today"
+    assert words in condition["message"]
+    assert "the start is tried again, at least once a minute" in condition["message"]
+    assert pipeline["status"]["attempt"] == 1
+    until(lambda: [one for one in ours.events() if one == "BackingOff"])
+    assert len([one for one in ours.events() if one == "BackingOff"]) == 1
+    assert ours.pods() == []
+
+
+def test_few_writes_are_tried(failing: Failing) -> None:
+    """At 0, 2 and 6 seconds: the first writes every object, each later one nothing but the pod."""
+    pods = sum(number for what, number in failing.writes.items() if "pods/" in what)
+    assert pods <= 4 * len(NAMES), failing.writes
+    assert sum(failing.writes.values()) <= 14 * len(NAMES), failing.writes
+
+
+def test_it_starts_by_itself_once_the_webhook_is_gone(bed: Bed, webhooks: Webhooks, ours: Ours) -> None:
+    with webhooks.asked(webhooks.closed, ours.namespace):
+        ours.create()
+        ours.phase("BackingOff")
+        bed.operator.kill()
+        bed.operator.up()  # a new operator announces no start
+        time.sleep(1)
+        assert ours.status["phase"] == "BackingOff"
+    ours.pod(1)
+    assert ours.phase("Starting")["attempt"] == 1
+    until(lambda: ours.events()[-1] == "DriverStarting")
+    assert ours.events() in (["BackingOff", "DriverStarting"], ["BackingOff", "BackingOff", "DriverStarting"])
+
+
+def test_another_document_is_tried_at_once(webhooks: Webhooks, ours: Ours) -> None:
+    with webhooks.asked(webhooks.refusing(500, "InternalError"), ours.namespace):
+        ours.create()
+        ours.phase("BackingOff")
+        until(lambda: ours.events() != [])
+    ours.change(timeZone="Europe/Zurich")
+    ours.pod(1)
+
+
+def test_a_later_start_that_fails_says_so_and_counts_as_one(webhooks: Webhooks, ours: Ours) -> None:
+    ours.create(restart={"backoff": "1 second"})
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    with webhooks.asked(webhooks.closed, ours.namespace):
+        ours.ends(4, "failed", "SinkRefused")
+        until(lambda: ours.condition("DriverRunning")["reason"] == "StartFailed")
+        assert ours.status["attempt"] == 2
+        assert ours.status["lastTermination"]["reason"] == "SinkRefused"
+    ours.pod(2)
+    assert ours.phase("Starting")["attempt"] == 2
+
+
+def test_a_driver_that_cannot_be_told_to_go_says_so(webhooks: Webhooks, ours: Ours) -> None:
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    with webhooks.asked(webhooks.closed, ours.namespace, operations=("DELETE",)):
+        ours.change(suspend=True)
+        until(lambda: "does not delete the pod" in ours.condition("DriverRunning").get("message", ""))
+        assert ours.status["phase"] == "Draining"
+        assert ours.condition("DriverRunning")["reason"] == "Suspending"
+        assert "failed calling webhook" in ours.condition("DriverRunning")["message"]
+    ours.told_to_go()
+    until(lambda: "does not delete" not in ours.condition("DriverRunning")["message"])
+
+
+def test_a_change_whose_pod_nobody_can_judge_says_so_and_leaves_the_driver(
+    webhooks: Webhooks, ours: Ours
+) -> None:
+    ours.create()
+    first = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    with webhooks.asked(webhooks.closed, ours.namespace):
+        ours.change(timeZone="Europe/Zurich")
+        until(lambda: ours.condition("SpecValid")["status"] == "False")
+        assert "failed calling webhook" in ours.condition("SpecValid")["message"]
+        assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
+    ours.told_to_go()
+
+
+def test_a_quota_on_pods_says_so(bed: Bed, ours: Ours) -> None:
+    quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+    bed.core.create_namespaced_resource_quota(ours.namespace, quota)
+    until(lambda: bed.core.read_namespaced_resource_quota("none", ours.namespace).status.hard)
+    ours.create()
+    ours.phase("Failed")
+    assert "exceeded quota" in ours.condition("SpecValid")["message"]
+
+
+def test_a_role_of_another_controller_is_reported(bed: Bed, ours: Ours) -> None:
+    owner = bed.core.create_namespaced_config_map(ours.namespace, {"metadata": {"name": "theirs"}})
+    reference = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "theirs",
+        "uid": owner.metadata.uid,
+        "controller": True,
+    }
+    roles = bed.dynamic.resources.get(api_version="rbac.authorization.k8s.io/v1", kind="Role")
+    theirs = {"metadata": {"name": "ticks-driver", "ownerReferences": [reference]}, "rules": []}
+    roles.create(body=theirs, namespace=ours.namespace)
+    ours.create()
+    until(lambda: ours.condition("Ready")["status"] == "False", 10)
+    assert ours.condition("Ready")["reason"] in ("StartFailed", "NameTaken")
+    assert "ticks-driver" in ours.condition("Ready")["message"]
+    assert ours.pods() == []

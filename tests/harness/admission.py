@@ -1,0 +1,93 @@
+"""Admission webhooks of a real API server, that refuse, or do not answer: each by its path."""
+
+import base64
+import json
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from harness.apiserver import ControlPlane
+from harness.process import free_port
+
+
+class Webhooks:
+    """A server whose path `/409/Conflict` refuses with that code and reason, and a port on which nobody answers."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        from kubernetes.client import AdmissionregistrationV1Api
+
+        self._api = AdmissionregistrationV1Api(plane.api_client())
+        certificate = plane.authority.issue("webhooks", hosts=("127.0.0.1",))
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(*certificate)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Refuses)
+        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._silent = socket.create_server(("127.0.0.1", 0))  # its kernel accepts, and nobody ever reads
+        self._authority = base64.b64encode(plane.authority.pair.certificate.read_bytes()).decode()
+
+    def close(self) -> None:
+        """End the server; webhooks that are left fail from now on."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._silent.close()
+        self._api.api_client.rest_client.pool_manager.clear()
+
+    def refusing(self, code: int, reason: str) -> str:
+        """The address of a webhook that refuses with this code and reason."""
+        return f"https://127.0.0.1:{self._server.server_port}/{code}/{reason}"
+
+    @property
+    def silent(self) -> str:
+        """The address of one that takes connections and never answers."""
+        return f"https://127.0.0.1:{self._silent.getsockname()[1]}/silent"
+
+    @property
+    def closed(self) -> str:
+        """An address at which nothing listens."""
+        return f"https://127.0.0.1:{free_port()}/closed"
+
+    @contextmanager
+    def asked(
+        self, url: str, namespace: str, *, operations: tuple[str, ...] = ("CREATE",), seconds: int = 10
+    ) -> Iterator[None]:
+        """The API server asks this address before it takes pods in the namespace, and takes none without an answer."""
+        name = f"{namespace}.example.com"
+        hook: dict[str, Any] = {
+            "name": name,
+            "clientConfig": {"url": url, "caBundle": self._authority},
+            "rules": [
+                {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": [*operations]}
+            ],
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "timeoutSeconds": seconds,
+        }
+        self._api.create_validating_webhook_configuration({"metadata": {"name": name}, "webhooks": [hook]})
+        try:
+            yield
+        finally:
+            self._api.delete_validating_webhook_configuration(name)
+
+
+class _Refuses(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        code, reason = self.path.split("?")[0].strip("/").split("/")
+        status = {"code": int(code), "reason": reason, "message": f"no pods today, says {reason}"}
+        answer = {"uid": review["request"]["uid"], "allowed": False, "status": status}
+        body = json.dumps({**review, "request": None, "response": answer}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""

@@ -1,0 +1,101 @@
+"""A start or stop that the API server does not carry out: what is planned while it waits, and once it is due."""
+
+from typing import Any
+
+import pytest
+from mainstem_operator.observe import StepFailure
+from mainstem_operator.plan import Start
+from mainstem_operator.retries import FailedStep, failed_step
+from unit.operating import body, condition, ended, next_step, revision, running, status
+
+
+WAITS = StepFailure("no pods today", retry_in=3.5)
+DUE = StepFailure("no pods today", retry_in=0.0)
+
+
+def after(found: Any, of: dict[str, Any]) -> dict[str, Any]:
+    return {**of, "status": found.status}
+
+
+def test_waits_double_up_to_a_minute() -> None:
+    waits, failure = [], None
+    for _ in range(8):
+        failure = failed_step(failure, "", ValueError("no"), now=100.0)
+        waits.append(failure.seconds_left(100.0))
+    assert waits == [2, 4, 8, 16, 32, 60, 60, 60]
+    assert failure == FailedStep("", "no", 8, 160.0)
+    assert failed_step(failure, "another-pod", ValueError("no"), now=0.0).count == 1
+
+
+def test_an_error_without_words_is_named_by_its_type() -> None:
+    assert failed_step(None, "", TimeoutError(), now=0.0).message == "TimeoutError"
+
+
+def test_a_first_start_that_failed_is_reported_and_waits() -> None:
+    of = body()
+    found = next_step(of, failure=WAITS)
+    assert (found.status["phase"], found.start, found.requeue) == ("BackingOff", None, 3.5)
+    assert condition(found, "DriverRunning") == (
+        "False",
+        "StartFailed",
+        "no pods today; the start is tried again, at least once a minute",
+    )
+    assert (found.status["attempt"], found.status["revision"]) == (1, revision(of).name)
+    assert [event.reason for event in found.events] == ["BackingOff"]
+
+
+@pytest.mark.parametrize("failure", [DUE, None], ids=["due", "an operator that is new"])
+def test_once_due_it_is_tried_again_without_a_word(failure: StepFailure | None) -> None:
+    of = body()
+    waiting = after(next_step(of, failure=WAITS), of)
+    again = next_step(waiting, failure=failure)
+    assert again.start == Start(revision(of), attempt=1)
+    assert (again.status, again.events) == (waiting["status"], ())
+
+
+def test_another_document_starts_without_the_old_failure() -> None:
+    of = body()
+    waiting = after(next_step(of, failure=WAITS), of)
+    changed = {**body(timeZone="Europe/Zurich", generation=2), "status": waiting["status"]}
+    found = next_step(changed)
+    assert (found.status["phase"], found.start) == ("Starting", Start(revision(changed), attempt=1))
+
+
+def test_a_start_without_an_answer_yet_is_starting() -> None:
+    found = next_step(body(), failure=StepFailure("no answer", retry_in=9e9, is_pending=True))
+    assert (found.status["phase"], found.start) == ("Starting", None)
+    assert condition(found, "DriverRunning") == ("False", "DriverStarting", "no answer")
+
+
+def test_a_later_start_keeps_its_number_and_the_failures_before() -> None:
+    of = body(status=status("BackingOff", body(), restarts=1))
+    failed = next_step(of, ended(body(), 4, "failed", "SinkRefused", finished=-60))
+    assert failed.stop  # first the pod of the driver before goes
+    gone = after(failed, of)
+    started = next_step(gone, gone=ended(body(), 4, "failed", "SinkRefused", finished=-60))
+    assert started.start == Start(revision(of), attempt=2)
+    found = next_step(after(started, of), failure=WAITS)
+    assert (found.status["phase"], found.status["attempt"]) == ("BackingOff", 2)
+    assert found.status["lastTermination"]["reason"] == "SinkRefused"
+    assert next_step(after(found, of), failure=DUE).start == Start(revision(of), attempt=2)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"), [({"suspend": True}, "Suspending"), ({"deleted": True}, "Deleting")]
+)
+def test_a_stop_that_failed_says_so_and_waits(more: dict[str, Any], reason: str) -> None:
+    of = body(status=status("Running", body()), **more)
+    found = next_step(of, running(body()), failure=WAITS)
+    assert (found.stop, found.requeue) == (False, 3.5)
+    _, said, message = condition(found, "DriverRunning")
+    assert said == reason
+    assert message.endswith("at least once a minute: no pods today")
+    due = next_step(after(found, of), running(body()), failure=DUE)
+    assert (due.stop, due.status) == (True, found.status)
+
+
+def test_once_told_to_go_the_failure_is_forgotten() -> None:
+    of = body(status=status("Running", body()), suspend=True)
+    failed = next_step(of, running(body()), failure=WAITS)
+    found = next_step(after(failed, of), running(body(), leaving=True))
+    assert condition(found, "DriverRunning")[2] == "the pipeline is suspended"
