@@ -214,6 +214,49 @@ def test_avro_of_nulls_is_no_bad_record(spark: SparkSession) -> None:
     assert [row.r for row in alone] == [Row(a=None, s=None)] * 2
 
 
+TEXTS = {
+    "type": "record",
+    "name": "Texts",
+    "fields": [
+        {"name": "plain", "type": "string"},
+        {"name": "nullable", "type": ["null", "string"]},
+        {"name": "nested", "type": {"type": "record", "name": "Inner", "fields": [{"name": "deep", "type": "string"}]}},
+        {"name": "list", "type": {"type": "array", "items": ["null", "string"]}},
+        {"name": "lists", "type": {"type": "array", "items": {"type": "array", "items": "Inner"}}},
+        {"name": "map", "type": {"type": "map", "values": "string"}},
+        {"name": "either", "type": ["string", "int"]},
+        {"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}},
+        {"name": "raw", "type": "bytes"},
+    ],
+}  # fmt: skip
+PLACES = ("plain", "nullable", "deep", "item", "inner", "key", "value", "member")
+
+
+def test_avro_with_a_string_that_is_not_utf8_is_bad_wherever_the_string_is(spark: SparkSession) -> None:
+    whole = dict.fromkeys(PLACES, "ü".encode())
+    raws = [avro_of(**whole), *(avro_of(**whole | {place: b"a\xff"}) for place in PLACES)]
+    good, bad = split(spark, [*raws], avro={"schema": json.dumps(TEXTS)})
+    assert [(place, row.plain, row.raw) for place, row in good.items()] == [(0, "ü", b"\xff")]
+    assert bad == dict.fromkeys(range(1, len(raws)), "a string is not valid UTF-8")
+
+
+def avro_of(**texts: bytes) -> bytes:
+    """A record of the schema TEXTS, with a null in its list."""
+    string = {name: bytes([2 * len(text)]) + text for name, text in texts.items()}
+    fields = (
+        string["plain"],
+        b"\x02" + string["nullable"],
+        string["deep"],
+        b"\x04\x02" + string["item"] + b"\x00\x00",
+        b"\x02\x02" + string["inner"] + b"\x00\x00",
+        b"\x02" + string["key"] + string["value"] + b"\x00",
+        b"\x00" + string["member"],
+        b"\x02",
+        b"\x02\xff",
+    )
+    return b"".join(fields)
+
+
 def test_avro_behind_a_confluent_header_is_told_by_its_id(spark: SparkSession) -> None:
     body = b"\x02\x02\x02\x02x"
     raws = [

@@ -42,7 +42,8 @@ class Decoded:
         self._format = _format(decode)
         value = F.col("value")
         record = raw.withColumn(_RECORD, self._format.parse(value))
-        whole = F.coalesce(self._format.is_whole(F.col(_RECORD), value), F.lit(False))
+        kind = record.schema[_RECORD].dataType
+        whole = F.coalesce(self._format.is_whole(F.col(_RECORD), value, kind), F.lit(False))
         self._records = record.withColumn(_GOOD, whole).observe(
             f"{METRIC}.{occurrence}",
             F.count_if(F.col(_GOOD)).alias("good"),
@@ -68,7 +69,7 @@ class Decoded:
         return self._records.where(~F.col(_GOOD)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            self._format.why(F.col("value")).alias("error"),
+            self._format.why(F.col(_RECORD), F.col("value")).alias("error"),
             F.current_timestamp().alias("time"),
         )
 

@@ -8,6 +8,9 @@ from typing import Any, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.types import DataType
+
+from mainstem.build.decode.format import has_valid_texts
 
 
 _OBJECT: Final = "__mainstem_object"
@@ -53,16 +56,25 @@ class AvroFormat:
             found.getField(name).alias(name) for name in (field["name"] for field in self.schema["fields"])
         ]
 
-    def is_whole(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - the mark says it all
-        """A record of the schema that ends where the mark begins."""
-        return record[_END] == F.lit(_MARK)
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the mark says it all
+        """A record of the schema that ends where the mark begins, and whose strings are UTF-8.
 
-    def why(self, value: Column) -> Column:
+        Avro demands it of strings; Spark takes their bytes as they are, and each reader behind it sees other letters.
+        """
+        ends = self._ends(record)
+        texts = has_valid_texts(record, kind)
+        return ends if texts is None else ends & texts
+
+    def why(self, record: Column, value: Column) -> Column:
         """What is wrong, as far as it can be told."""
         why = F.when(value.isNull(), "the record has no value")
         if self.registry_id is not None:
             why = why.when(~self._has_header(value), f"no Confluent header with the id {self.registry_id}")
+        why = why.when(self._ends(record), "a string is not valid UTF-8")
         return why.otherwise("not a record of the Avro schema")
+
+    def _ends(self, record: Column) -> Column:
+        return record[_END] == F.lit(_MARK)
 
     def _has_header(self, value: Column) -> Column:
         wanted = header(self.registry_id or 0)

@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from mainstem.build.decode.format import no_text, text_of
 
@@ -44,11 +44,11 @@ class CsvFormat:
         """The fields of the line."""
         return [record.getField(name).alias(name) for name in self.schema.fieldNames()]
 
-    def is_whole(self, record: Column, value: Column) -> Column:
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is asked
         """A line of UTF-8 with as many fields as the schema has columns, all of which fit."""
         return (record[_END] == _END) & record[_CORRUPT].isNull() & F.is_valid_utf8(text_of(value))
 
-    def why(self, value: Column) -> Column:
+    def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - the text is asked
         """What is wrong, as far as it can be told."""
         text = text_of(value)
         return (

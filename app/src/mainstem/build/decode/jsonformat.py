@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import BooleanType, StringType, StructType
+from pyspark.sql.types import BooleanType, DataType, StringType, StructType
 
 from mainstem.build.decode.format import no_text, text_of
 
@@ -39,7 +39,7 @@ class JsonFormat:
         found = record.getField(_OBJECT)
         return [found.getField(name).alias(name) for name in self.schema.fieldNames()]
 
-    def is_whole(self, record: Column, value: Column) -> Column:
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is asked
         """A whole, well-formed object in UTF-8, and nothing else, whose fields fit the schema.
 
         Spark's from_json alone would take the first object of an array or of several, replace bytes that are no UTF-8,
@@ -48,7 +48,7 @@ class JsonFormat:
         fits = record[_CORRUPT].isNull() & record[_OBJECT].isNotNull() & record[_END]
         return fits & F.is_valid_utf8(text_of(value))
 
-    def why(self, value: Column) -> Column:
+    def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - the text is asked
         """What is wrong, as far as Spark's other parser of JSON can tell."""
         text = text_of(value)
         tree = F.try_parse_json(text)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import DataType
 
 from mainstem.build.decode.format import no_text, text_of
 
@@ -20,10 +21,10 @@ class TextFormat:
         """The text."""
         return [record.getField("value").alias("value")]
 
-    def is_whole(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - nothing is parsed
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - nothing is parsed
         """Text in UTF-8."""
         return F.is_valid_utf8(text_of(value))
 
-    def why(self, value: Column) -> Column:
+    def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - nothing is parsed
         """What is wrong."""
         return no_text(text_of(value))
