@@ -384,7 +384,7 @@ class Ours:
     def reports(self, state: str = "Running", attempt: int = 1, **query: Any) -> None:
         part = {
             "queries": [{"name": "show", "state": state, "lag": 5, "rowsPerSecond": 9, **query}],
-            "summary": {"queries": "1/1", "lag": 5, "rowsPerSecond": 9},
+            "summary": {"queries": "1 active", "lag": 5, "rowsPerSecond": 9},
             "reported": {"attempt": attempt, "time": now()},
         }
         body = {

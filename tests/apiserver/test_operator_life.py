@@ -74,7 +74,7 @@ def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
     )
     status = ours.phase("Starting")
     assert status["lastTermination"]["outcome"] == "drained"
-    assert status["summary"] == {"queries": "0/1"}, "no healthy number outlives its driver"
+    assert status["summary"] == {"queries": "1 stopped"}, "no healthy number outlives its driver"
     assert (status["attempt"], status["restarts"]) == (2, 0)
 
 

@@ -127,8 +127,8 @@ def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers
 
 def test_the_table_of_kubectl_tells(flights: Pipeline) -> None:
     head, row = flights.kubectl("get", "sp", "flights").splitlines()
-    assert head.split() == ["NAME", "READY", "PHASE", "QUERIES", "LAG", "ROWS/S", "AGE"]
-    assert row.split()[:5] == ["flights", "True", "Running", "3/3", "0"]
+    assert head.split() == ["NAME", "READY", "PHASE", "REASON", "QUERIES", "LAG", "ROWS/S", "AGE"]
+    assert row.split()[:7] == ["flights", "True", "Running", "Running", "3", "active", "0"]
     wide = flights.kubectl("get", "sp", "flights", "-o", "wide").splitlines()[1]
     for word in ("flights-driver", "s3a://mainstem/checkpoints/flights"):
         assert word in wide

@@ -142,7 +142,7 @@ def test_a_pipeline_that_comes_to_an_end_is_complete(pipeline: Pipeline, servers
     pipeline.wait("Complete", 240)
     status = pipeline.status()
     assert status["phase"] == "Completed"
-    assert status["summary"]["queries"] == "1/1"
+    assert status["summary"]["queries"] == "1 completed"
     within(60, "the driver is removed", lambda: pipeline.driver() is None)
 
 
@@ -166,7 +166,7 @@ def test_a_dead_driver_leaves_no_healthy_number(pipeline: Pipeline) -> None:
     pipeline.kubectl("exec", f"{pipeline.name}-driver", "--", "python", "-c", KILL)
     pipeline.phase("BackingOff", 120)
     # Of two writers one may have to write again: the phase may be there a moment before the numbers go.
-    within(30, "no number", lambda: pipeline.status()["summary"] == {"queries": "0/1"})
+    within(30, "no number", lambda: pipeline.status()["summary"] == {"queries": "1 stopped"})
     status = pipeline.status()
     assert status["restarts"] == 1
     assert status["lastTermination"]["reason"] in ("JvmLost", "Killed", "Error")

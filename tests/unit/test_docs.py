@@ -37,7 +37,7 @@ TAKES_A_REASON = {
 """Calls that take a reason without its name, and where."""
 DECIDING = ("conditions", "driverpod", "health", "judge", "past", "plan", "policies", "reconcile", "report")
 """Modules of the operator that say something of a pipeline."""
-CONDITIONS = {"Ready", "SpecValid", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
+CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
 OF_KUBERNETES = {
     # The kubelet's and the scheduler's words, which conditions take over.
     "ContainerCannotRun",

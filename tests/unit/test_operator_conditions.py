@@ -1,6 +1,7 @@
 """Conditions, backoff, schedules: the algebra under the plan."""
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import pytest
 from cronsim import CronSim
@@ -8,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mainstem.spec.deployment import Schedule
 from mainstem.spec.pipeline import Restart
+from mainstem.spec.status import Phase
 from mainstem_operator.conditions import (
+    AT_REST,
     DEPENDENTS,
+    DERIVED,
+    ENDED,
     FALSE,
     TRUE,
     UNKNOWN,
@@ -17,7 +22,7 @@ from mainstem_operator.conditions import (
     parsed,
     rendered,
     timestamp,
-    with_ready,
+    with_summary,
 )
 from mainstem_operator.report import events
 from mainstem_operator.restart import wait_seconds
@@ -27,21 +32,48 @@ from unit.operating import NOW, at
 
 STATUS = st.sampled_from([TRUE, FALSE, UNKNOWN])
 FOUND = st.dictionaries(st.sampled_from([*DEPENDENTS, "Degraded", "DataFlowing"]), STATUS).map(
-    lambda chosen: [Condition(name, status, f"{name}Is{status}", "m") for name, status in chosen.items()]
+    lambda chosen: [
+        Condition(name, status, "QueryFailed" if name == "Degraded" else f"{name}Is{status}", "m")
+        for name, status in chosen.items()
+    ]
 )
 
 
-@given(FOUND)
-def test_ready_is_derived_and_says_what_the_first_that_is_not_true_says(found: list[Condition]) -> None:
-    ready, *rest = with_ready(found)
-    assert rest == found
+PHASES = st.sampled_from(get_args(Phase))
+
+
+@given(FOUND, PHASES)
+def test_ready_repeats_the_first_condition_that_is_not_true(found: list[Condition], phase: str) -> None:
+    ready, *rest = with_summary(found, phase)
+    assert [one for one in rest if one.type not in DERIVED] == found
     assert ready.type == "Ready"
     by_type = {one.type: one for one in found}
     chain = [by_type.get(name) for name in DEPENDENTS]
-    assert (ready.status == TRUE) == all(one is not None and one.status == TRUE for one in chain)
     first = next((one for one in chain if one is None or one.status != TRUE), None)
-    if first is not None:
-        assert (ready.status, ready.reason, ready.message) == first[1:]
+    if all(one is not None and one.status == TRUE for one in chain):
+        assert ready == Condition("Ready", TRUE, "Running", "every query is active")
+    elif first is None:
+        assert ready == Condition("Ready", UNKNOWN, "NotYetKnown")
+    else:
+        at_rest = first.type == "DriverRunning" and phase in AT_REST
+        assert ready[1:] == (TRUE if at_rest else first.status, first.reason, first.message)
+
+
+@given(FOUND, PHASES)
+def test_a_pipeline_is_ready_or_reconciling_or_stalled(found: list[Condition], phase: str) -> None:
+    """Exactly one of the three is True, and the two that do not hold are absent: so kstatus asks for it."""
+    derived = {one.type: one for one in with_summary(found, phase) if one.type in DERIVED}
+    assert [name for name, one in derived.items() if one.status == TRUE] == (
+        ["Ready"] if len(derived) == 1 else [name for name in derived if name != "Ready"]
+    )
+    assert len(derived) <= 2
+    by_type = {one.type: one for one in found}
+    if "Stalled" in derived:
+        refused = by_type.get("SpecValid", derived["Ready"]).status == FALSE
+        assert phase in ENDED or refused or by_type["Degraded"].reason == "QueryFailed"
+    for name in ("Reconciling", "Stalled"):
+        if name in derived:
+            assert derived[name][2:] == derived["Ready"][2:]
 
 
 @given(FOUND, FOUND, st.integers(1, 9))
@@ -64,7 +96,9 @@ def test_a_time_is_new_only_where_the_status_is(
 def test_no_event_without_a_transition(found: list[Condition]) -> None:
     status = {
         "phase": "Running",
-        "conditions": rendered(with_ready([*found, Condition("DriverRunning", TRUE, "R")]), (), 1, NOW),
+        "conditions": rendered(
+            with_summary([*found, Condition("DriverRunning", TRUE, "R")], "Running"), (), 1, NOW
+        ),
     }
     assert events(status, status) == ()
     assert events(status, {}) == ()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from mainstem.spec.status import MAX_BYTES, Phase, Status
 from mainstem_operator import driverpod, pods
-from mainstem_operator.conditions import parsed, timestamp
+from mainstem_operator.conditions import AT_REST, ENDED, parsed, timestamp
 from mainstem_operator.judge import Judgement, judge
 from mainstem_operator.observe import Observed
 from mainstem_operator.plan import Plan, plan
@@ -280,9 +280,21 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def no_healthy_number_outlives_its_driver(self) -> None:
-        if self.status.get("phase") in ("Suspended", "Completed", "Scheduled", "BackingOff", "Refused"):
-            ready = next(one for one in self.status["conditions"] if one["type"] == "Ready")
-            assert ready["status"] == "False"
+        if self.status.get("phase") in (*AT_REST, *ENDED, "BackingOff"):
+            assert "active" not in self.status.get("summary", {}).get("queries", "")
+
+    @invariant()
+    def it_is_ready_or_reconciling_or_stalled(self) -> None:
+        conditions = {one["type"]: one["status"] for one in self.status.get("conditions", ())}
+        if not conditions:
+            return
+        assert [conditions["Ready"] == "True", "Reconciling" in conditions, "Stalled" in conditions].count(
+            True
+        ) == 1
+        if self.status["phase"] in AT_REST:
+            assert (conditions["Ready"] == "True") == (conditions["SpecValid"] == "True")
+        if self.status["phase"] in ENDED:
+            assert "Stalled" in conditions
 
 
 TestLife = Life.TestCase
@@ -307,6 +319,7 @@ def test_every_phase_can_be_reached() -> None:
     reached = {
         lived(SPEC),
         lived(SPEC, runs),
+        lived(SPEC, runs, lambda life: life.the_driver_reports(["Failed", "Idle"])),
         lived(SPEC, runs, lambda life: life.suspends(suspend=True)),
         lived(SPEC, lambda life: life.suspends(suspend=True)),
         lived(SPEC, runs, lambda life: life.the_driver_ends((4, "failed"))),

@@ -142,16 +142,16 @@ RUNNING = [
     (reported("Starting", "Running"), "Starting", "False", "QueriesStarting", "Unknown", "False", "False"),
     (reported("Starting", "Waiting"), "Starting", "False", "QueriesStarting", "Unknown", "False", "False"),
     (reported("Waiting", "Running"), "Starting", "False", "QueryWaiting", "Unknown", "False", "False"),
-    (reported("Waiting", "Failed"), "Starting", "False", "QueryFailed", "Unknown", "True", "False"),
+    (reported("Waiting", "Failed"), "Degraded", "False", "QueryFailed", "Unknown", "True", "False"),
     (reported("Idle", "Idle"), "Running", "True", "Running", "Unknown", "False", "False"),
     (reported("Running", "Idle", rowsPerSecond=9), "Running", "True", "Running", "True", "False", "False"),
     (reported("Completed", "Running"), "Running", "True", "Running", "Unknown", "False", "False"),
     (
         reported("Failed", "Running", reason="SinkRefused", message="no"),
-        "Starting", "False", "SinkRefused", "Unknown", "True", "False",
+        "Degraded", "False", "SinkRefused", "Unknown", "True", "False",
     ),
-    (reported("Restarting", "Running"), "Starting", "False", "QueryRestarting", "Unknown", "True", "False"),
-    (reported("Running", "Running", seconds=-181), "Running", "True", "Running", "Unknown", "True", "False"),
+    (reported("Restarting", "Running"), "Degraded", "False", "QueryRestarting", "Unknown", "True", "False"),
+    (reported("Running", "Running", seconds=-181), "Degraded", "True", "Running", "Unknown", "True", "False"),
     (
         reported("Running", "Idle", lastProgressTime="2026-03-01T11:49:59Z"),
         "Running", "True", "Running", "Unknown", "False", "True",
@@ -206,18 +206,47 @@ def test_degraded_says_why(driver: dict[str, Any], reason: str, message: str) ->
     assert reason in reasons(found)
 
 
-def test_a_driver_that_runs_stays_running_while_a_query_restarts() -> None:
+def test_a_failed_query_beside_healthy_ones_does_not_look_like_a_start() -> None:
+    driver = reported("Failed", "Running", "Running", reason="SinkRefused", message="no")
+    of = body(status=status("Starting", body()) | driver)
+    found = next_step(of, running(of))
+    assert (phase(found), found.status["reason"]) == ("Degraded", "SinkRefused")
+    assert condition(found, "Stalled") == ("True", "SinkRefused", "a: no")
+    assert [(event.type, event.reason) for event in found.events] == [("Warning", "QueryFailed")]
+
+
+def test_a_query_that_restarts_is_degraded_and_running_again_after_it() -> None:
     of = body(status=status("Running", body()) | reported("Restarting", "Running"))
     found = next_step(of, running(of))
-    assert phase(found) == "Running"
+    assert (phase(found), found.status["reason"]) == ("Degraded", "QueryRestarting")
     assert condition(found, "Ready")[:2] == ("False", "QueryRestarting")
+    assert condition(found, "Reconciling")[:2] == ("True", "QueryRestarting")
+    starts = next_step(after(found, of, **reported("Starting", "Running")), running(of))
+    assert (phase(starts), starts.status["reason"]) == ("Running", "QueriesStarting")
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        (reported("Running", seconds=-181), "DriverSilent"),
+        (reported("Running", lastProgressTime="2026-03-01T11:00:00Z"), "NoProgress"),
+        (reported("Running"), "Running"),
+    ],
+)
+def test_a_ready_pipeline_that_is_impaired_says_why_in_its_reason(
+    driver: dict[str, Any], reason: str
+) -> None:
+    of = body(status=status("Running", body()) | driver)
+    found = next_step(of, running(of))
+    assert condition(found, "Ready")[0] == "True"
+    assert found.status["reason"] == reason
 
 
 def test_numbers_of_the_driver_before_do_not_outlive_it() -> None:
     of = body(status=status("Starting", body(), attempt=2) | reported("Running", "Failed", attempt=1))
     found = next_step(of, running(of, attempt=2))
     assert found.driver_part is not None
-    assert found.driver_part["summary"] == {"queries": "0/2"}
+    assert found.driver_part["summary"] == {"queries": "1 failed, 1 stopped"}
     assert [(query["name"], query["state"]) for query in found.driver_part["queries"]] == [
         ("a", "Stopped"),
         ("b", "Failed"),
@@ -260,7 +289,7 @@ def test_a_change_drains_then_removes_then_starts() -> None:
         "queries": [{"name": "a", "batch": 7}],
     }
     assert removed.driver_part is not None
-    assert removed.driver_part["summary"] == {"queries": "0/2"}
+    assert removed.driver_part["summary"] == {"queries": "2 stopped"}
 
     new = after(removed, new)
     starts = next_step(new, gone=over)
@@ -550,9 +579,9 @@ def test_a_bounded_pipeline_that_is_done_is_complete_and_its_pod_removed() -> No
     found = next_step(of, over)
     assert (phase(found), found.stop, found.requeue) == ("Completed", True, None)
     assert condition(found, "Complete")[0] == "True"
-    assert condition(found, "Ready")[:2] == ("False", "Completed")
+    assert condition(found, "Ready")[:2] == ("True", "Completed")
     assert found.driver_part is not None
-    assert found.driver_part["summary"] == {"queries": "1/1"}
+    assert found.driver_part["summary"] == {"queries": "1 completed"}
     of = after(found, of)
     rests = next_step(of, gone=over)
     assert {**rests.status, "driver": None} == {**found.status, "driver": None}

@@ -20,6 +20,7 @@ from mainstem_operator import objects, pods
 from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Object, Refused
 from mainstem_operator.judge import Revision
 from mainstem_operator.metrics import STARTS
+from mainstem_operator.observe import written_status
 from mainstem_operator.plan import Plan, Start
 from mainstem_operator.report import DRIVERS_PART
 from mainstem_operator.settings import Settings
@@ -34,7 +35,7 @@ KEPT_REVISIONS: Final = 5
 
 async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) -> Object | None:
     """Write what differs from what is there; the resource as it is then, or None where nothing was written."""
-    now = body.get("status") or {}
+    now = written_status(body)
     written = None
     if plan.driver_part is not None and plan.driver_part != {
         key: now[key] for key in DRIVERS_PART if key in now

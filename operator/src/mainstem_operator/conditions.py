@@ -1,4 +1,8 @@
-"""Conditions after the conventions of Kubernetes; pure. `Ready` is derived, never set by hand."""
+"""Conditions after the conventions of Kubernetes; pure. `Ready`, `Reconciling` and `Stalled` are derived from the others.
+
+kstatus, by which Flux and Helm wait, reads these three: `Ready` True is current, `Reconciling` True is in progress,
+`Stalled` True is failed. Exactly one of the three is True in every status.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,7 +15,12 @@ UNKNOWN: Final = "Unknown"
 _LONGEST: Final = 4096
 _LONGEST_REASON: Final = 128
 DEPENDENTS: Final = ("SpecValid", "DriverRunning", "QueriesActive")
-"""`Ready` is True where all of these are; otherwise it says what the first of them says."""
+"""`Ready` is True where all of these are; otherwise it repeats the first condition that is not True."""
+AT_REST: Final = ("Suspended", "Scheduled", "Completed")
+"""Phases in which no driver runs because none is wanted: the pipeline is as its document asks."""
+ENDED: Final = ("Refused", "Failed")
+"""Phases that only somebody's change ends."""
+DERIVED: Final = ("Ready", "Reconciling", "Stalled")
 
 
 class Condition(NamedTuple):
@@ -30,20 +39,48 @@ class Condition(NamedTuple):
     message: str = ""
 
 
-def with_ready(found: Sequence[Condition]) -> list[Condition]:
-    """The conditions with `Ready` before them.
+def with_summary(conditions: Sequence[Condition], phase: str) -> list[Condition]:
+    """The conditions, and before them `Ready` and, where that is not True, either `Stalled` or `Reconciling`.
 
-    >>> with_ready([Condition("SpecValid", "True", "Accepted"), Condition("DriverRunning", "False", "Suspended")])[0]
-    Condition(type='Ready', status='False', reason='Suspended', message='')
+    >>> [one.type for one in with_summary([Condition("SpecValid", "False", "UnknownRelation")], "Refused")]
+    ['Ready', 'Stalled', 'SpecValid']
     """
-    by_type = {condition.type: condition for condition in found}
+    by_type = {condition.type: condition for condition in conditions}
+    ready = _ready(by_type, phase)
+    if ready.status == TRUE:
+        return [ready, *conditions]
+    kind = "Stalled" if _needs_a_change(by_type, phase) else "Reconciling"
+    return [ready, ready._replace(type=kind, status=TRUE), *conditions]
+
+
+def worst_reason(conditions: Sequence[Condition]) -> str:
+    """The reason that a reader should see first: why the pipeline is not ready, else why it is impaired."""
+    by_type = {condition.type: condition for condition in conditions}
+    ready = by_type["Ready"]
+    impaired = [by_type[name] for name in ("Degraded", "DataStalled") if name in by_type]
+    first = next((one for one in impaired if one.status == TRUE), ready) if ready.status == TRUE else ready
+    return first.reason[:_LONGEST_REASON]
+
+
+def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
     for name in DEPENDENTS:
         condition = by_type.get(name)
         if condition is None:
-            return [Condition("Ready", UNKNOWN, "NotYetKnown"), *found]
+            return Condition("Ready", UNKNOWN, "NotYetKnown")
         if condition.status != TRUE:
-            return [condition._replace(type="Ready"), *found]
-    return [Condition("Ready", TRUE, "Running", "every query is active"), *found]
+            at_rest = name == "DriverRunning" and phase in AT_REST
+            return condition._replace(type="Ready", status=TRUE if at_rest else condition.status)
+    return Condition("Ready", TRUE, "Running", "every query is active")
+
+
+def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
+    """Whether no retry of the driver's or of the operator's mends it."""
+    spec_valid, degraded = by_type.get("SpecValid"), by_type.get("Degraded")
+    return (
+        phase in ENDED
+        or (spec_valid is not None and spec_valid.status == FALSE)
+        or (degraded is not None and degraded[1:3] == (TRUE, "QueryFailed"))
+    )
 
 
 def rendered(

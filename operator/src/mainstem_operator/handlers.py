@@ -14,6 +14,7 @@ from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
 from mainstem_operator.cluster import NO_ANSWER, Cluster
 from mainstem_operator.metrics import PIPELINES, RECONCILES
+from mainstem_operator.observe import written_status
 from mainstem_operator.reconcile import Pipeline, Reconciler
 from mainstem_operator.report import Event
 from mainstem_operator.settings import Settings
@@ -111,7 +112,7 @@ class Operator:
         elif loop := self._loops.get(uid):
             loop.pipeline.saw(body)
             loop.wake.set()
-        elif not body.get("status"):
+        elif not written_status(body):
             await self._first_start(uid, body)
 
     async def _first_start(self, uid: str, body: kopf.Body) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from mainstem.spec.status import tally
+
 from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 
 
@@ -84,11 +86,10 @@ def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
     return Condition(name, FALSE, "Progressing")
 
 
-def tidied(status: Status, total: int) -> dict[str, Any]:
+def tidied(status: Status) -> dict[str, Any]:
     """The driver's part of the status once no driver vouches for it: what is still true stays, rates and lag go."""
     queries = [_stopped(query) for query in status.get("queries", ())]
-    completed = sum(query["state"] == "Completed" for query in queries)
-    part: dict[str, Any] = {"summary": {"queries": f"{completed}/{total}"}}
+    part: dict[str, Any] = {"summary": {"queries": tally(query["state"] for query in queries)}}
     if queries:
         part["queries"] = queries
     if "reported" in status:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from mainstem.spec.status import UNOBSERVED
+
 from mainstem_operator.judge import Judgement, Revision
 from mainstem_operator.settings import Settings
 
@@ -53,8 +55,7 @@ class Observed:
     @property
     def status(self) -> Mapping[str, Any]:
         """The status, empty at first."""
-        found: Mapping[str, Any] = self.body.get("status") or {}
-        return found
+        return written_status(self.body)
 
     @property
     def generation(self) -> int:
@@ -70,3 +71,11 @@ class Observed:
     def revision(self) -> Revision | None:
         """What shall run: the document, or, where it is refused, what ran last."""
         return self.judgement.revision or self.current
+
+
+def written_status(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What somebody has written of the status; empty where there is only the definition's default."""
+    status: Mapping[str, Any] = body.get("status") or {}
+    if status.get("observedGeneration") != UNOBSERVED:
+        return status
+    return {key: value for key, value in status.items() if key != "observedGeneration"}

@@ -107,22 +107,28 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
 
 def _running(seen: Observed, before: Past, revision: str) -> Plan:
     active = queries_active(seen.status, before.attempt)
-    was = (
-        seen.status.get("phase") == "Running" and active.status != UNKNOWN
-    )  # a query may restart, the driver does not
+    impaired = degraded(seen.status, before.attempt, seen.now)
     status = report.status(
         seen,
         before,
-        "Running" if active.status == TRUE or was else "Starting",
+        _running_phase(seen, active, impaired),
         Condition("DriverRunning", TRUE, "Running", "the driver's container runs"),
         active,
         data_flowing(seen.status, before.attempt),
-        degraded(seen.status, before.attempt, seen.now),
+        impaired,
         data_stalled(seen.status, before.attempt, seen.now),
         revision=revision,
     )
     dead = active.status == UNKNOWN  # the numbers are of the driver before
     return Plan(status, driver_part=report.driver_part(seen) if dead else None, requeue=LOOK_SECONDS)
+
+
+def _running_phase(seen: Observed, active: Condition, impaired: Condition) -> str:
+    """The phase of a driver that runs. Once all queries were active it is no longer starting: one of them may be."""
+    if impaired.status == TRUE:
+        return "Degraded"
+    was = seen.status.get("phase") in ("Running", "Degraded") and active.status != UNKNOWN
+    return "Running" if active.status == TRUE or was else "Starting"
 
 
 def _drain(seen: Observed, before: Past, reason: str, message: str, *, told: bool = False) -> Plan:

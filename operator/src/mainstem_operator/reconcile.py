@@ -16,7 +16,7 @@ from mainstem_operator import apply, driverpod
 from mainstem_operator.cluster import CONFIG_MAP, NO_ANSWER, POD, ApiError, Cluster, Object, Refused
 from mainstem_operator.judge import Judgement, Revision, judge, recalled
 from mainstem_operator.metrics import RECONCILE_SECONDS
-from mainstem_operator.observe import Observed, StepFailure
+from mainstem_operator.observe import Observed, StepFailure, written_status
 from mainstem_operator.plan import CHANGING_SECONDS, Plan, plan
 from mainstem_operator.report import Event
 from mainstem_operator.retries import FailedStep, failed_step
@@ -95,7 +95,7 @@ class Pipeline:
     @property
     def new(self) -> bool:
         """True where nothing was ever told of it, so that a start is most likely what is due."""
-        return self.body is not None and not self.body.get("status")
+        return self.body is not None and not written_status(self.body)
 
     def saw(self, body: Mapping[str, Any]) -> None:
         """Take the resource as an event or an answer has it, unless a newer one is known."""
@@ -188,7 +188,7 @@ class Reconciler:
 
     async def _current(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Revision | None:
         """What ran last, read from its ConfigMap, where the document of today is refused."""
-        name = (body.get("status") or {}).get("revision")
+        name = written_status(body).get("revision")
         if judgement.revision is not None or name is None:
             return None
         if of.current is None or of.current.name != name:
@@ -333,7 +333,7 @@ def _starts_at_once(body: Mapping[str, Any], judgement: Judgement) -> bool:
 
 def _said_before(body: Mapping[str, Any]) -> bool:
     """True where the status has it that the pod was refused: an operator that starts asks, and announces no start."""
-    status = body.get("status") or {}
+    status = written_status(body)
     return status.get("observedGeneration") == body["metadata"]["generation"] and any(
         condition["type"] == "SpecValid" and condition["reason"] == "PodRefused"
         for condition in status.get("conditions", ())

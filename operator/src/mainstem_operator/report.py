@@ -8,7 +8,7 @@ from typing import Any, Final
 from mainstem.errors import Exit
 from mainstem.spec.status import MAX_BYTES
 
-from mainstem_operator.conditions import FALSE, TRUE, Condition, rendered, with_ready
+from mainstem_operator.conditions import FALSE, TRUE, Condition, rendered, with_summary, worst_reason
 from mainstem_operator.health import tidied
 from mainstem_operator.observe import Observed
 from mainstem_operator.past import Past, termination
@@ -41,11 +41,11 @@ def status(
         seen: what was observed.
         before: what has happened so far.
         phase: where the pipeline is.
-        found: the conditions besides `SpecValid` and `Ready`.
+        found: the conditions besides `SpecValid` and the derived ones.
         revision: what runs, or ran last.
         schedule: last and next run, where that is news.
     """
-    conditions = with_ready([_spec_valid(seen, before), *found])
+    conditions = with_summary([_spec_valid(seen, before), *found], phase)
     whole = _whole(seen, before, phase, conditions, revision, schedule)
     return fitted(whole, {key: seen.status[key] for key in DRIVERS_PART if key in seen.status})
 
@@ -72,6 +72,7 @@ def _whole(
     return {
         "observedGeneration": seen.generation,
         "phase": phase,
+        "reason": worst_reason(conditions),
         "conditions": rendered(conditions, old, seen.generation, seen.now),
         "restarts": before.restarts,
         **{key: value for key, value in known.items() if value is not None},
@@ -96,10 +97,9 @@ def fitted(status: dict[str, Any], driver: Mapping[str, Any]) -> dict[str, Any]:
 
 def driver_part(seen: Observed) -> dict[str, Any] | None:
     """The driver's part once nobody writes it; None where a driver has never written."""
-    queries = seen.status.get("queries")
-    if not queries:
+    if not seen.status.get("queries"):
         return None
-    return tidied(seen.status, len(seen.revision.pipeline.spec.queries) if seen.revision else len(queries))
+    return tidied(seen.status)
 
 
 _CALLED: Final = {"Starting": "DriverStarting", "Running": "Ready"}
@@ -114,7 +114,7 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Event, ...]:
     told = []
     now = {condition["type"]: condition for condition in new["conditions"]}
     before = {condition["type"]: condition for condition in old.get("conditions", ())}
-    if new["phase"] != old.get("phase"):
+    if new["phase"] != old.get("phase") and new["phase"] != "Degraded":  # the condition's own event says why
         ready = now["DriverRunning"] if new["phase"] != "Running" else now["Ready"]
         kind = "Warning" if new["phase"] in _WARNINGS else "Normal"
         told.append(

@@ -11,7 +11,7 @@ from typing import Any, Final
 from mainstem import logs
 from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, moment
 from mainstem.spec.base import MAX_ITEMS
-from mainstem.spec.status import MAX_BYTES
+from mainstem.spec.status import MAX_BYTES, tally
 
 
 LONGEST_OFFSET: Final = 256
@@ -94,7 +94,7 @@ def summary(statuses: Sequence[QueryStatus], executors: Executors | None) -> dic
     lags = [status.lag for status in statuses if status.lag is not None]
     rates = [status.rows_per_second for status in statuses if status.state is State.RUNNING]
     found: dict[str, Any] = {
-        "queries": f"{sum(map(active, statuses))}/{len(statuses)}",
+        "queries": tally(map(state, statuses)),
         "lag": _count(sum(lags)) if lags else None,
         "rowsPerSecond": _count(sum(rates)),
     }

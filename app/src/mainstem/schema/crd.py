@@ -8,7 +8,7 @@ from mainstem.names import CRD_REVISION, SCHEMA
 from mainstem.schema.cel import RULES, exactly_one
 from mainstem.schema.models import Schema, definitions, referred
 from mainstem.spec.pipeline import API_VERSION, KIND, StreamingPipeline
-from mainstem.spec.status import Status
+from mainstem.spec.status import UNOBSERVED, Status
 
 
 GROUP, VERSION = API_VERSION.split("/")
@@ -78,11 +78,11 @@ def _columns() -> list[Schema]:
     columns = (
         ("Ready", "string", f"{ready}.status", 0),
         ("Phase", "string", ".status.phase", 0),
+        ("Reason", "string", ".status.reason", 0),
         ("Queries", "string", ".status.summary.queries", 0),
         ("Lag", "integer", ".status.summary.lag", 0),
         ("Rows/s", "integer", ".status.summary.rowsPerSecond", 0),
         ("Age", "date", ".metadata.creationTimestamp", 0),
-        ("Reason", "string", f"{ready}.reason", 1),
         ("Restarts", "integer", ".status.restarts", 1),
         ("Executors", "string", ".status.summary.executors", 1),
         ("Driver", "string", ".status.driver.pod", 1),
@@ -102,7 +102,10 @@ def _root() -> Schema:
         fields[name] = {"type": "string", "description": fields[name]["description"]}
     fields["metadata"] = {"type": "object"}  # its one rule is in CEL
     found = definitions(Status)
-    fields["status"] = _structural(found[Status.__name__], found)
+    # Until the operator has seen it, a resource must not look current to readers such as kstatus.
+    fields["status"] = _structural(found[Status.__name__], found) | {
+        "default": {"observedGeneration": UNOBSERVED}
+    }
     return root | {"required": ["spec"]}
 
 

@@ -4,6 +4,8 @@ The operator writes phase, conditions and what it did; the driver writes what it
 the operator takes the numbers out that only a living one can vouch for.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
@@ -13,6 +15,8 @@ from mainstem.spec.base import LIST_MAP, MAX_ITEMS, Identifier, Label, Model
 
 MAX_BYTES: Final = 32 * 1024
 """The longest status, as JSON: 64 queries fit."""
+UNOBSERVED: Final = -1
+"""`observedGeneration` of a resource that the operator has not seen yet: the definition's default."""
 
 Count = Annotated[int, Field(ge=0, le=2**53 - 1, json_schema_extra={"format": "int64"})]
 Short = Annotated[str, StringConstraints(max_length=256)]
@@ -23,6 +27,7 @@ Reason = Annotated[str, StringConstraints(max_length=128)]
 Phase = Literal[
     "Starting",
     "Running",
+    "Degraded",
     "Draining",
     "Suspended",
     "Scheduled",
@@ -205,7 +210,7 @@ class Summary(Model):
     """The pipeline in a few numbers, for `kubectl get`."""
 
     queries: Short
-    """Queries that are well, of all: `3/3`."""
+    """How many queries are in which state, such as `1 active, 2 failed, 1 waiting`."""
     lag: Count | None = None
     """Records behind, over all queries that tell."""
     rows_per_second: Count | None = None
@@ -230,10 +235,14 @@ class Reported(Model):
 class Status(Model):
     """What has become of it; written by Mainstem."""
 
-    observed_generation: Count | None = None
-    """Generation of the document that the rest of the status is about."""
+    observed_generation: (
+        Annotated[int, Field(ge=UNOBSERVED, le=2**53 - 1, json_schema_extra={"format": "int64"})] | None
+    ) = None
+    """Generation of the document that the rest of the status is about; -1 until the operator has seen it."""
     phase: Phase | None = None
     """Where the pipeline is, in one word."""
+    reason: Reason | None = None
+    """Why, in one word: the reason of the worst condition."""
     conditions: (
         Annotated[
             tuple[Condition, ...],
@@ -267,3 +276,29 @@ class Status(Model):
     """The pipeline in a few numbers; written by the driver."""
     reported: Reported | None = None
     """When the driver last wrote."""
+
+
+_TALLIED: Final[dict[str, str]] = {
+    "Running": "active",
+    "Idle": "active",
+    "Failed": "failed",
+    "Restarting": "restarting",
+    "Waiting": "waiting",
+    "Starting": "starting",
+    "Completed": "completed",
+    "Suspended": "suspended",
+    "Drained": "stopped",
+    "Cut": "stopped",
+    "Stopped": "stopped",
+}
+"""State of a query -> the word that `tally` counts it under, in the order of its words."""
+
+
+def tally(states: Iterable[str]) -> str:
+    """How many queries are in which state, in words.
+
+    >>> tally(["Waiting", "Running", "Failed", "Idle"])
+    '2 active, 1 failed, 1 waiting'
+    """
+    counts = Counter(_TALLIED[state] for state in states)
+    return ", ".join(f"{counts[word]} {word}" for word in dict.fromkeys(_TALLIED.values()) if counts[word])
