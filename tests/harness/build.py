@@ -18,6 +18,7 @@ TOOLS: dict[str, Callable[[], Built]] = {
     "coredns": gotools.COREDNS.build,
     "pause": gotools.PAUSE.build,
     "helm": gotools.HELM.build,
+    "gitops": gotools.GITOPS.build,
     "kindconfig": gotools.KINDCONFIG.build,
 }
 

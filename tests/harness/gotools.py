@@ -92,6 +92,7 @@ ETCD = GoTool("etcd", "go.etcd.io/etcd/server/v3", (".",))
 COREDNS = GoTool("coredns", "github.com/coredns/coredns", (".",))
 PAUSE = GoTool("pause", "", (".",))
 HELM = GoTool("helm", "helm.sh/helm/v3", ("helm.sh/helm/v3/cmd/helm",))
+GITOPS = GoTool("gitops", "github.com/fluxcd/cli-utils", (".",))
 KINDCONFIG = GoTool("kindconfig", "sigs.k8s.io/kind", (".",))
 
 

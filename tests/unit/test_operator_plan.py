@@ -254,6 +254,58 @@ def test_numbers_of_the_driver_before_do_not_outlive_it() -> None:
     assert all("lag" not in query and "rowsPerSecond" not in query for query in found.driver_part["queries"])
 
 
+# -- restart ------------------------------------------------------------------------------------------------------
+
+
+def restarted(of: dict[str, Any], when: str = "2026-03-01T12:00:00Z") -> dict[str, Any]:
+    """The pipeline once somebody asks for a new driver."""
+    return {**of, "metadata": {**of["metadata"], "annotations": {"mainstem.dev/restartedAt": when}}}
+
+
+def test_a_request_for_a_restart_drains_then_starts_once() -> None:
+    old = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    new = restarted(old)
+    drains = next_step(new, running(old))
+    assert (phase(drains), drains.stop) == ("Draining", True)
+    assert condition(drains, "Ready")[:2] == ("False", "Restarting")
+    over = ended(old, 0, "drained")
+    new = after(next_step(new, over), new)
+    starts = next_step(new, gone=over)
+    assert starts.start == Start(revision(old), attempt=2)
+    assert starts.status["restartedAt"] == "2026-03-01T12:00:00Z"
+    new = after(starts, new, **reported("Idle", "Idle", attempt=2))
+    assert phase(next_step(new, running(new, attempt=2))) == "Running", "that request is answered"
+    assert phase(next_step(restarted(new, "later"), running(new, attempt=2))) == "Draining"
+    without = {**new, "metadata": {**new["metadata"], "annotations": {}}}
+    assert phase(next_step(without, running(new, attempt=2))) == "Running", "to take it back asks for nothing"
+
+
+@pytest.mark.parametrize("kind", ["failed for good", "backing off", "completed", "failed query"])
+def test_a_request_for_a_restart_starts_what_has_come_to_an_end(kind: str) -> None:
+    if kind == "failed query":
+        of = body(status=status("Degraded", body()) | reported("Failed", "Idle"))
+        assert next_step(restarted(of), running(of)).stop
+        return
+    bounded = kind == "completed"
+    of = body(BOUNDED if bounded else SPEC, status=None)
+    of["status"] = status("Running", of)
+    over = (
+        ended(of, 0, "completed") if bounded else ended(of, 3 if kind == "failed for good" else 4, "failed")
+    )
+    rests = after(next_step(of, over), of)
+    assert next_step(rests, gone=over, now=at(1)).start is None
+    starts = next_step(restarted(rests), gone=over, now=at(1))
+    assert starts.start == Start(revision(of), attempt=2)
+    assert starts.status["restarts"] == 0
+
+
+def test_a_pipeline_with_the_annotation_from_the_start_is_started_once() -> None:
+    of = restarted(body())
+    assert next_step(of).start == Start(revision(of), attempt=1)
+    told = next_step(of, pod(of))
+    assert (phase(told), told.status["restartedAt"]) == ("Starting", "2026-03-01T12:00:00Z")
+
+
 # -- change ---------------------------------------------------------------------------------------------------------
 
 

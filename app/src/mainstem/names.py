@@ -22,6 +22,8 @@ REVISION: Final = "mainstem.dev/revision"
 GENERATION: Final = "mainstem.dev/generation"
 ATTEMPT: Final = "mainstem.dev/attempt"
 """Annotations of the driver's pod: the revision that it runs, the generation it was of, and which start it is."""
+RESTARTED_AT: Final = "mainstem.dev/restartedAt"
+"""Annotation of a resource: a new value asks for a new driver. The driver's pod has the value that it was made under."""
 RESERVED_PREFIXES: Final = ("mainstem.dev/", "spark-")
 """How labels and annotations begin that no pod template may set, besides name, manager and component."""
 

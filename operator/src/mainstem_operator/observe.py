@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+from mainstem.names import RESTARTED_AT
 from mainstem.spec.status import UNOBSERVED
 
 from mainstem_operator.judge import Judgement, Revision
 from mainstem_operator.settings import Settings
+
+
+_LONGEST: Final = 256
+"""Characters of a request for a restart, as the status bounds them."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,19 @@ class Observed:
         return int(self.body["metadata"]["generation"])
 
     @property
+    def restarted_at(self) -> str | None:
+        """The request for a restart that the newest driver was started after; None where there was none."""
+        if self.pod is None:
+            return self.status.get("restartedAt")
+        return requested_restart(self.pod)
+
+    @property
+    def restart_requested(self) -> bool:
+        """True where the resource's annotation asks for a start that no driver has had yet."""
+        requested = requested_restart(self.body)
+        return requested is not None and requested != self.restarted_at
+
+    @property
     def deleting(self) -> bool:
         """True where the resource was deleted, and waits for its drain."""
         return bool(self.body["metadata"].get("deletionTimestamp"))
@@ -71,6 +89,12 @@ class Observed:
     def revision(self) -> Revision | None:
         """What shall run: the document, or, where it is refused, what ran last."""
         return self.judgement.revision or self.current
+
+
+def requested_restart(thing: Mapping[str, Any]) -> str | None:
+    """The annotation `mainstem.dev/restartedAt` of a resource, or of a pod that was made under it."""
+    requested: str | None = thing["metadata"].get("annotations", {}).get(RESTARTED_AT)
+    return requested[:_LONGEST] if requested else None
 
 
 def written_status(body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,14 +10,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 from mainstem.errors import Exit
-from mainstem.names import driver_name
+from mainstem.names import RESTARTED_AT, driver_name
 
 from mainstem_operator import driverpod, report, schedule
 from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed, timestamp
 from mainstem_operator.driverpod import Ended
 from mainstem_operator.health import data_flowing, data_stalled, degraded, queries_active, reported
 from mainstem_operator.judge import Revision
-from mainstem_operator.observe import Observed, StepFailure
+from mainstem_operator.observe import Observed, StepFailure, requested_restart
 from mainstem_operator.past import Past, past
 from mainstem_operator.pods import grace_seconds
 from mainstem_operator.report import Event
@@ -95,6 +95,8 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
         return _drain(seen, before, "Suspending", "the pipeline is suspended")
     if want is not None and want.name != driverpod.revision(pod) and not seen.refused:
         return _drain(seen, before, "Updating", f"the document has changed, to revision {want.name}")
+    if seen.restart_requested and seen.revision is not None and not seen.refused:
+        return _drain(seen, before, "Restarting", f"the annotation {RESTARTED_AT} asks for a new driver")
     if not driverpod.running(pod):
         waits = Condition("DriverRunning", FALSE, *driverpod.waits_for(pod))
         status = report.status(seen, before, "Starting", waits, revision=driverpod.revision(pod))
@@ -176,7 +178,7 @@ def _allowed(seen: Observed, before: Past, revision: Revision) -> Plan:
 
 def _again(seen: Observed, before: Past, revision: Revision, ended: Ended) -> Plan:
     """The same revision has run before: it is done, or goes on, or waits for its turn."""
-    if seen.status.get("phase") in ("Suspended", "Draining"):
+    if seen.status.get("phase") in ("Suspended", "Draining") or seen.restart_requested:
         return _start(seen, before, revision, fresh=True)
     if ended.outcome == "completed" and revision.bounded:
         done = Condition("Complete", TRUE, "Completed", "every query has read all that there was")
@@ -234,7 +236,8 @@ def _run_again(seen: Observed, before: Past, revision: Revision) -> Plan:
         return _start(seen, before, revision, fresh=True)
     if before.ended is None:
         return _start(seen, before, revision)
-    if before.ended.drained or seen.status.get("phase") in ("Suspended", "Draining"):
+    fresh = seen.status.get("phase") in ("Suspended", "Draining") or seen.restart_requested
+    if before.ended.drained or fresh:
         return _start(seen, before, revision, fresh=True)
     return _after_failure(seen, before, revision, before.ended)
 
@@ -289,7 +292,14 @@ def _start(
         return _start_again(seen, known, Start(revision, attempt), failure, schedule)
     status = report.status(seen, known, "Starting", starts, revision=revision.name, schedule=schedule)
     name = driver_name(seen.body["metadata"]["name"])
-    return Plan({**status, "driver": {"pod": name}}, driver_part=part, start=Start(revision, attempt))
+    status = {**status, "driver": {"pod": name}, **_restarted(seen)}
+    return Plan(status, driver_part=part, start=Start(revision, attempt))
+
+
+def _restarted(seen: Observed) -> dict[str, str]:
+    """What the start that is about to be made answers."""
+    requested = requested_restart(seen.body)
+    return {"restartedAt": requested} if requested else {}
 
 
 def _start_failure(seen: Observed) -> StepFailure | None:

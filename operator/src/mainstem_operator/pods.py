@@ -14,6 +14,7 @@ from mainstem.spec.pipeline import StreamingPipeline
 
 from mainstem_operator.judge import Revision
 from mainstem_operator.objects import labels, metadata, template
+from mainstem_operator.observe import requested_restart
 from mainstem_operator.podtemplate import Object, built
 from mainstem_operator.settings import Settings
 
@@ -31,6 +32,9 @@ _CONTAINER_SECURITY: Final = {
     "capabilities": {"drop": ["ALL"]},
 }
 
+_ARGO_CD: Final = {"argocd.argoproj.io/ignore-restart-policy": "true"}
+"""Argo CD takes a pod that is never restarted for a job's, and shows it as progressing for as long as it runs."""
+
 
 def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, *, attempt: int) -> Object:
     """The pod of the attempt-th driver."""
@@ -41,7 +45,10 @@ def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, 
         names.REVISION: revision.name,
         names.GENERATION: str(body["metadata"]["generation"]),
         names.ATTEMPT: str(attempt),
+        **_ARGO_CD,
     }
+    if requested := requested_restart(body):
+        about["annotations"][names.RESTARTED_AT] = requested
     container = {
         "name": names.DRIVER_CONTAINER,
         **_image(pipeline, settings),
@@ -87,7 +94,7 @@ def executor_template(body: Mapping[str, Any], revision: Revision, settings: Set
     owned = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"labels": labels(pipeline.name, "executor")},
+        "metadata": {"labels": labels(pipeline.name, "executor"), "annotations": dict(_ARGO_CD)},
         "spec": {
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,

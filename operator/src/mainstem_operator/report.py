@@ -66,6 +66,7 @@ def _whole(
         if seen.revision
         else seen.status.get("checkpoint"),
         "driver": _driver(seen),
+        "restartedAt": seen.restarted_at,
         "lastTermination": termination(seen, before.ended),
         "schedule": schedule or seen.status.get("schedule"),
     }

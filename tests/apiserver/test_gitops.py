@@ -1,0 +1,261 @@
+"""What Flux, Helm, Argo CD and kubectl make of a pipeline, by their own readers, over a life on a real API server."""
+
+import copy
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from apiserver.operatorbed import Ours, until
+from harness import gitops
+from harness.gotools import kubernetes
+
+
+ROOT = Path(__file__).resolve().parents[2]
+ARGO = ROOT / "k8s" / "gitops" / "argocd" / "mainstem.dev" / "StreamingPipeline"
+CONFIG_MAP = ROOT / "k8s" / "gitops" / "argocd" / "argocd-cm.yaml"
+KUSTOMIZATION = ROOT / "k8s" / "gitops" / "flux" / "kustomization.yaml"
+KEY = "mainstem.dev_StreamingPipeline"
+BOUNDED: dict[str, Any] = {
+    "sources": [{"name": "lines", "files": {"path": "s3a://lake/in", "format": "text"}}],
+    "queries": [
+        {
+            "name": "show",
+            "from": "lines",
+            "to": [{"name": "t", "delta": {"path": "s3a://lake/t"}}],
+            "trigger": {"availableNow": True},
+        }
+    ],
+    "checkpoints": {"location": "s3a://checkpoints/lines"},
+}
+
+
+def loaded(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def flux_checks() -> dict[str, str]:
+    [entry] = loaded(KUSTOMIZATION)["spec"]["healthCheckExprs"]
+    return {key: entry[key] for key in ("current", "failed", "inProgress")}
+
+
+# -- the files, as Argo CD tests its own ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "case", loaded(ARGO / "health_test.yaml")["tests"], ids=lambda case: case["inputPath"]
+)
+def test_argo_cd_s_health_of_the_test_data(case: dict[str, Any]) -> None:
+    [found] = gitops.lua([loaded(ARGO / case["inputPath"])], (ARGO / "health.lua").read_text())
+    assert found == case["healthStatus"]
+
+
+def test_argo_cd_s_actions_of_the_test_data() -> None:
+    cases, at = loaded(ARGO / "actions" / "action_test.yaml"), ARGO / "actions"
+    for case in cases["discoveryTests"]:
+        [found] = gitops.lua([loaded(at / case["inputPath"])], (at / "discovery.lua").read_text())
+        assert [{"name": name, "disabled": found[name]["disabled"]} for name in sorted(found)] == case[
+            "result"
+        ]
+    assert {case["action"] for case in cases["actionTests"]} == {"suspend", "resume", "restart"}
+    for case in cases["actionTests"]:
+        [found] = gitops.lua(
+            [loaded(at / case["inputPath"])], (at / case["action"] / "action.lua").read_text()
+        )
+        wanted = loaded(at / case["expectedOutputPath"])
+        for made in (found, wanted):
+            for key, text in made["metadata"].get("annotations", {}).items():
+                assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text)
+                made["metadata"]["annotations"][key] = "now"
+        assert found == wanted, case["action"]
+
+
+def test_the_snippet_of_argocd_cm_has_the_files() -> None:
+    data = loaded(CONFIG_MAP)["data"]
+    assert data.pop(f"resource.customizations.health.{KEY}") == (ARGO / "health.lua").read_text()
+    actions = yaml.safe_load(data.pop(f"resource.customizations.actions.{KEY}"))
+    assert actions["discovery.lua"] == (ARGO / "actions" / "discovery.lua").read_text()
+    assert {one["name"]: one["action.lua"] for one in actions["definitions"]} == {
+        path.parent.name: path.read_text() for path in ARGO.glob("actions/*/action.lua")
+    }
+    assert data == {}
+
+
+# -- a life ---------------------------------------------------------------------------------------------------------
+
+LIFE = [
+    # the moment                              kstatus        Flux's expressions  Argo CD       Ready
+    ("not yet seen by the operator",          "InProgress",  "InProgress",       "Progressing", "-"),
+    ("created",                               "InProgress",  "InProgress",       "Progressing", "False"),
+    ("starting",                              "InProgress",  "InProgress",       "Progressing", "False"),
+    ("running",                               "Current",     "Current",          "Healthy",     "True"),
+    ("a query restarts",                      "InProgress",  "InProgress",       "Progressing", "False"),
+    ("a query has failed",                    "Failed",      "Failed",           "Degraded",    "False"),
+    ("suspending",                            "InProgress",  "InProgress",       "Progressing", "False"),
+    ("suspended",                             "Current",     "Current",          "Suspended",   "True"),
+    ("resumed, not yet seen",                 "InProgress",  "InProgress",       "Progressing", "True"),
+    ("resumed",                               "InProgress",  "InProgress",       "Progressing", "False"),
+    ("backing off",                           "InProgress",  "Failed",           "Degraded",    "False"),
+    ("a restart was asked for",               "InProgress",  "InProgress",       "Progressing", "False"),
+    ("running again",                         "Current",     "Current",          "Healthy",     "True"),
+    ("an invalid document beside the driver", "Failed",      "Failed",           "Degraded",    "False"),
+    ("a document that Spark refuses",         "Failed",      "Failed",           "Degraded",    "False"),
+    ("deleted",                               "Terminating", "InProgress",       "Progressing", "False"),
+    ("invalid from the start",                "Failed",      "Failed",           "Degraded",    "False"),
+    ("completed",                             "Current",     "Current",          "Healthy",     "True"),
+    ("failed under restart.policy Never",     "Failed",      "Failed",           "Degraded",    "False"),
+]  # fmt: skip
+
+
+def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]:
+    """The resource at each moment of its life, as the API server has it."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def ready(reason: str, status: str, of: Ours = ours) -> None:
+        generation = of.get()["metadata"]["generation"]
+        until(
+            lambda: (
+                (of.condition("Ready")["reason"], of.condition("Ready")["status"]) == (reason, status)
+                and of.status["observedGeneration"] == generation
+            ),
+            why=f"Ready {status} {reason}, but {of.condition('Ready')}",
+        )
+
+    def keep(moment: str, of: Ours = ours) -> None:
+        found[moment] = of.get()
+
+    ours.bed.operator.kill()
+    ours.create(restart={"backoff": "300 seconds", "maxBackoff": "300 seconds"})
+    keep("not yet seen by the operator")
+    ours.bed.operator.up()
+    ready("DriverStarting", "False")
+    keep("created")
+    ours.runs()
+    ours.reports("Starting")
+    ready("QueriesStarting", "False")
+    keep("starting")
+    ours.reports("Running")
+    ready("Running", "True")
+    keep("running")
+    ours.reports("Restarting", reason="BrokerUnreachable", message="no broker")
+    ready("QueryRestarting", "False")
+    keep("a query restarts")
+    ours.reports("Failed", reason="SinkRefused", message="no such table")
+    ready("SinkRefused", "False")
+    keep("a query has failed")
+    ours.change(suspend=True)
+    ours.told_to_go()
+    ready("Suspending", "False")
+    keep("suspending")
+    ours.ends(0, "drained")
+    ready("Suspended", "True")
+    keep("suspended")
+    resumed = copy.deepcopy(found["suspended"])
+    resumed["metadata"]["generation"] += 1
+    found["resumed, not yet seen"] = resumed
+    ours.change(suspend=False)
+    ready("DriverStarting", "False")
+    keep("resumed")
+    ours.runs(2)
+    ours.ends(4, "failed", "SinkRefused")
+    ours.phase("BackingOff")
+    keep("backing off")
+    _acts(ours, "restart")
+    ours.pod(3)
+    ready("DriverStarting", "False")
+    keep("a restart was asked for")
+    ours.runs(3)
+    ours.reports("Idle", attempt=3)
+    ready("Running", "True")
+    keep("running again")
+    ours.change(checkpoints={"location": "/lost/with/the/pod"})
+    ready("CheckpointNotDurable", "False")
+    keep("an invalid document beside the driver")
+    ours.change(checkpoints={"location": "s3a://checkpoints/ticks"})
+    ready("Running", "True")
+    ours.ends(3, "failed", "SpecInvalid")
+    ours.phase("Failed")
+    keep("a document that Spark refuses")
+    ours.change(timeZone="Europe/Zurich")
+    ours.runs(4)
+    ours.delete()
+    ours.told_to_go()
+    ours.phase("Deleting")
+    keep("deleted")
+    ours.ends(0, "drained")
+
+    invalid.create(checkpoints={"location": "/lost/with/the/pod"})
+    invalid.phase("Refused")
+    keep("invalid from the start", invalid)
+    bounded.create(BOUNDED, restart={"policy": "Never"})
+    bounded.runs()
+    bounded.reports("Completed")
+    bounded.ends(0, "completed")
+    bounded.phase("Completed")
+    keep("completed", bounded)
+    _acts(bounded, "restart")
+    bounded.runs(2)
+    bounded.ends(4, "failed", "SinkRefused")
+    bounded.phase("Failed")
+    keep("failed under restart.policy Never", bounded)
+    return found
+
+
+def _acts(on: Ours, action: str) -> None:
+    """Argo CD's action, applied as Argo CD does: the object that the script returns."""
+    [made] = gitops.lua([on.get()], (ARGO / "actions" / action / "action.lua").read_text())
+    on.annotate(made["metadata"]["annotations"])
+
+
+@pytest.fixture(scope="module")
+def life(bed: Any) -> dict[str, dict[str, Any]]:
+    namespace = bed.namespace()
+    bed.operator.up()
+    return lived(*(Ours(bed, namespace, name) for name in ("ticks", "bounded", "invalid")))
+
+
+@pytest.mark.parametrize(("moment", "kstatus", "flux", "argo", "ready"), LIFE, ids=[row[0] for row in LIFE])
+def test_every_reader_takes_a_moment_of_the_life_as_its_user_means_it(
+    life: dict[str, dict[str, Any]], moment: str, kstatus: str, flux: str, argo: str, ready: str
+) -> None:
+    pipeline = life[moment]
+    assert gitops.kstatus([pipeline]) == [kstatus]
+    assert gitops.flux([pipeline], flux_checks()) == [flux]
+    [health] = gitops.lua([pipeline], (ARGO / "health.lua").read_text())
+    assert health["status"] == argo, health
+    conditions = {one["type"]: one for one in pipeline["status"].get("conditions", ())}
+    assert conditions.get("Ready", {"status": "-"})["status"] == ready
+    assert not {"Reconciling", "Stalled"} <= conditions.keys()
+    assert all(
+        one["observedGeneration"] == pipeline["status"]["observedGeneration"] for one in conditions.values()
+    )
+
+
+def test_every_moment_is_judged(life: dict[str, dict[str, Any]]) -> None:
+    assert list(life) == [row[0] for row in LIFE]
+
+
+def test_kubectl_waits_for_what_its_user_means(ours: Ours) -> None:
+    """A suspended pipeline is ready at once; one that was just resumed is not, though its condition still says so."""
+    kubectl = kubernetes().build().path / "kubectl"
+
+    def waits(condition: str, seconds: int) -> bool:
+        argv = [kubectl, "--kubeconfig", ours.bed.plane.kubeconfig, "--namespace", ours.namespace, "wait"]
+        argv += [f"--for=condition={condition}", f"sp/{ours.name}", f"--timeout={seconds}s"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0 or "timed out" in done.stderr, done.stderr
+        return done.returncode == 0
+
+    ours.create(suspend=True)
+    assert waits("Ready", 60)
+    ours.bed.operator.kill()
+    ours.change(suspend=False)
+    assert ours.condition("Ready")["status"] == "True", "of the generation before"
+    assert not waits("Ready", 1)
+    ours.bed.operator.up()
+    ours.runs()
+    ours.reports("Failed", reason="SinkRefused", message="no such table")
+    assert waits("Stalled", 60)
+    assert not waits("Ready", 1)

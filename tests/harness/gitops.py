@@ -1,0 +1,45 @@
+"""What GitOps tools make of an object, by their own readers: kstatus, Flux's health expressions, Argo CD's Lua."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError
+from harness.gotools import GITOPS
+
+
+Object = Mapping[str, Any]
+
+
+def kstatus(objects: Sequence[Object]) -> list[str]:
+    """The status of each object for whoever waits by kstatus, as Flux and Helm 4 do: `Current`, `Failed`, ..."""
+    return [answer["status"] for answer in _ask([{"reader": "kstatus", "object": one} for one in objects])]
+
+
+def flux(objects: Sequence[Object], checks: Mapping[str, str]) -> list[str]:
+    """The same by an entry of `healthCheckExprs` of a Flux Kustomization."""
+    asked = [{"reader": "flux", "object": one, "checks": dict(checks)} for one in objects]
+    return [answer["status"] for answer in _ask(asked)]
+
+
+def lua(objects: Sequence[Object], script: str) -> list[Any]:
+    """What a script of Argo CD returns for each object."""
+    asked = [{"reader": "lua", "object": one, "script": script} for one in objects]
+    return [answer["result"] for answer in _ask(asked)]
+
+
+@cache
+def _program() -> Path:
+    return GITOPS.build().path / "gitops"
+
+
+def _ask(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    lines = "".join(json.dumps(one) + "\n" for one in asked)
+    done = subprocess.run([_program()], input=lines, capture_output=True, text=True, timeout=60, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    if errors := [answer["error"] for answer in answers if "error" in answer]:
+        raise HarnessError(f"gitops: {errors[0]}")
+    return answers
