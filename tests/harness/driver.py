@@ -24,6 +24,7 @@ class Driver:
         sets: parameters.
         arguments: further arguments of `mainstem run`.
         env: variables beside those of this process.
+        program: what Python runs, in place of the module `mainstem`.
     """
 
     def __init__(
@@ -34,14 +35,14 @@ class Driver:
         sets: Mapping[str, str] | None = None,
         arguments: tuple[str, ...] = (),
         env: Mapping[str, str] | None = None,
+        program: tuple[str, ...] = ("-m", "mainstem"),
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.report = folder / "report.json"
         pairs = [f"--set={name}={value}" for name, value in (sets or {}).items()]
         self.argv = [
             sys.executable,
-            "-m",
-            "mainstem",
+            *program,
             "run",
             str(document),
             *pairs,
@@ -108,6 +109,14 @@ class Driver:
                 raise HarnessError(f"nothing of it within {within:g} s\n{self.stderr[-4000:]}")
             time.sleep(pause)
 
+    def executors(self) -> list[int]:
+        """Process ids of its executors, where they are processes of their own."""
+        return [
+            pid
+            for pid in descendants(self.process.pid)
+            if b"CoarseGrainedExecutorBackend" in command_line(pid)
+        ]
+
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the driver alone."""
         self.process.send_signal(number)
@@ -141,6 +150,14 @@ class Driver:
             self.stdout.append(text)
             if text.startswith('{"event": "progress"'):
                 self.progress.append(json.loads(text))
+
+
+def command_line(pid: int) -> bytes:
+    """The command line of a process, its words ended by zero bytes; empty once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def descendants(pid: int) -> list[int]:

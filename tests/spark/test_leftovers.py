@@ -8,6 +8,9 @@ from urllib.parse import quote
 import pytest
 from mainstem.errors import NotReady
 from mainstem.run import sweep
+from mainstem.run.orphans import OrphanCleaner
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 
@@ -86,6 +89,72 @@ def test_a_folder_ahead_of_the_checkpoint_is_refused(
     with pytest.raises(NotReady) as refused:
         sweep.prepare(spark, str(out), str(checkpoint))
     assert refused.value.reason == "SinkFolderTaken"
+
+
+@pytest.fixture
+def copying(tmp_path: Path) -> tuple[Path, Path]:
+    """A folder and a checkpoint of the query `copy` that has committed batch 0."""
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoints" / "copy" / "1"
+    (out / "_spark_metadata").mkdir(parents=True)
+    for name in ("offsets", "commits"):
+        (checkpoint / name).mkdir(parents=True)
+        (checkpoint / name / "0").write_text("v1\n")
+    return out, checkpoint
+
+
+def cleaner(spark: SparkSession, folder: Path, **options: str) -> OrphanCleaner:
+    sink = {"name": "files", "parquet": {"path": f"{folder}/out", "options": options}}
+    spec = {
+        "sources": [{"name": "ticks", "rate": {}}],
+        "queries": [{"name": "copy", "from": "ticks", "to": [sink]}],
+        "checkpoints": {"location": f"{folder}/checkpoints"},
+    }
+    document = {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    return OrphanCleaner(spark, Graph(StreamingPipeline.model_validate(document)))
+
+
+@pytest.mark.S26
+@pytest.mark.S36
+def test_files_of_a_lost_executor_go_once_their_batch_is_committed(
+    spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path]
+) -> None:
+    """While the driver lives; those of the running batch stay until it is known which of them it commits."""
+    out, checkpoint = copying
+    logged = write(out / NAME.format(1))
+    entry = f'{{"path":"file://{logged}","size":4,"isDir":false,"modificationTime":1,"blockReplication":1,"blockSize":1,"action":"add"}}'
+    (out / "_spark_metadata" / "0").write_text(f"v1\n{entry}")
+    strangers = write(out / "mine.parquet"), write(out / NAME.format(2), age=3600)
+    orphan = write(out / "shop=a" / NAME.format(3))
+    (checkpoint / "offsets" / "1").write_text("v1\n")
+    running = write(out / NAME.format(4))
+    cleaning = cleaner(spark, tmp_path)
+    cleaning.look()
+    assert orphan.exists(), "it may be of the running batch"
+    assert running.exists()
+    (out / "_spark_metadata" / "1").write_text(f"v1\n{entry.replace(logged.name, running.name)}")
+    (checkpoint / "commits" / "1").write_text("v1\n")
+    later = write(out / NAME.format(5))
+    cleaning.look()
+    assert not orphan.exists()
+    assert all(file.exists() for file in (logged, running, later, *strangers))
+
+
+@pytest.mark.S26
+@pytest.mark.parametrize("case", ["another job writes here too", "the log forgets files"])
+def test_what_may_be_data_is_left_alone(
+    spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path], case: str
+) -> None:
+    out, _ = copying
+    file = write(out / NAME.format(1))
+    if case == "another job writes here too":
+        write(out / "_SUCCESS")
+    cleaner(spark, tmp_path, **({"retention": "7d"} if case == "the log forgets files" else {})).look()
+    assert file.exists()
 
 
 @pytest.mark.S36

@@ -81,8 +81,16 @@ class Folder:
 
 def newest(log: Folder) -> int | None:
     """The newest entry of a folder of numbered files; None where there is none."""
+    return max(_numbers(log), default=None)
+
+
+def oldest(log: Folder) -> int | None:
+    """The oldest entry of a folder of numbered files that is still there; None where there is none."""
+    return min(_numbers(log), default=None)
+
+
+def _numbers(log: Folder) -> list[int]:
     if not log.exists():
-        return None
+        return []
     names = (file.path.rpartition("/")[2].removesuffix(".compact") for file in log.files())
-    numbers = [int(name) for name in names if name.isdigit()]
-    return max(numbers, default=None)
+    return [int(name) for name in names if name.isdigit()]

@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from mainstem import logs
 from mainstem.errors import DrainCut, MainstemError, NotReady, QueryFailed, SpecInvalid
 from mainstem.run import claims, preflight, session, usercode
+from mainstem.run.orphans import OrphanCleaner
 from mainstem.run.place import Place, this_machine
 from mainstem.run.querystatus import QueryStatus, as_json
 from mainstem.run.reporter import Reporter, for_stream
@@ -114,7 +115,7 @@ def _run(
         with _interruptible(spark, stop):
             preflight.present(spark, Graph(pipeline))
             claims.take(spark, Graph(pipeline), options.place.owner(pipeline.name))
-            with Upkeep(spark, Graph(pipeline)) as upkeep:
+            with Upkeep(spark, Graph(pipeline)) as upkeep, OrphanCleaner(spark, Graph(pipeline)):
                 outcome = _started(supervisor, stop) or _loop(supervisor, upkeep, options, stop)
     except (Py4JNetworkError, ConnectionError):
         raise  # no JVM, nothing to drain

@@ -28,7 +28,8 @@ _DATA_FILE: Final = {
     "json": re.compile(rf"{_STEM}\.json{_CODEC}"),
     "text": re.compile(rf"{_STEM}\.txt{_CODEC}"),
 }
-_SKEW_MS: Final = 2_000  # file systems that keep whole seconds
+SKEW_MS: Final = 2_000
+"""What two times of files may differ by: file systems that keep whole seconds."""
 
 
 def prepare(
@@ -58,8 +59,8 @@ def prepare(
     _refuse_foreign(target, folder, planned, kind)
     if planned is None or newest(Folder(session, checkpoint) / logs[1]) == planned:
         return []
-    since = (offsets / str(planned)).modified() - _SKEW_MS
-    leftovers = unlogged(target.files(), _logged(session, target), since, target.qualified(), kind)
+    since = (offsets / str(planned)).modified() - SKEW_MS
+    leftovers = unlogged_files(session, target, since, kind)
     for path in leftovers:
         Folder(session, path).delete()
     return leftovers
@@ -78,6 +79,16 @@ def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
     for path in leftovers:
         Folder(session, path).delete()
     return leftovers
+
+
+def unlogged_files(session: SparkSession, folder: Folder, since: int, kind: str) -> list[str]:
+    """The data files of a sink's folder that its log does not name and that are not older than `since`."""
+    return unlogged(folder.files(), _logged(session, folder), since, folder.qualified(), kind)
+
+
+def logged_names(session: SparkSession, folder: Folder) -> set[str]:
+    """The names, without their folders, of all files that the log of a sink's folder has."""
+    return {_name(path) for path in _logged(session, folder)}
 
 
 def unlogged(

@@ -1,0 +1,76 @@
+"""An executor that is killed never tidies up: what it wrote of its task stays, and the task is written again."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.dataset
+import pytest
+import yaml
+from harness.checkpoints import data_files, logged_files, newest
+from harness.driver import Driver
+from harness.java import SHORT_LIVED
+
+
+WITH_EXECUTORS = (str(Path(__file__).parents[1] / "harness" / "with_executors.py"),)
+ENV = SHORT_LIVED | {
+    "SPARK_SCALA_VERSION": "2.13"
+}  # which Spark's worker would else look for in a source tree
+ROWS = 6_000
+SHOPS = 600
+"""Partitions of the folder: a file of each, one after the other, so that the task takes a while."""
+WITHIN = 240.0
+
+
+def document(folder: Path) -> Path:
+    files = {"path": f"{folder}/in", "format": "json", "schema": "id INT, shop INT"}
+    spec: dict[str, Any] = {
+        "sources": [{"name": "lines", "files": files}],
+        "queries": [
+            {
+                "name": "copy",
+                "from": "lines",
+                "to": [{"name": "files", "parquet": {"path": f"{folder}/out", "partitionBy": ["shop"]}}],
+            }
+        ],
+        "checkpoints": {"location": f"{folder}/checkpoints"},
+        "spark": {"conf": {"spark.ui.enabled": "false"}},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "lost"}}
+    (folder / "lost.yaml").write_text(yaml.safe_dump(head | {"spec": spec}))
+    return folder / "lost.yaml"
+
+
+def give(folder: Path) -> None:
+    (folder / "in").mkdir()
+    lines = [json.dumps({"id": number, "shop": number % SHOPS}) for number in range(ROWS)]
+    (folder / "in" / "0.json").write_text("\n".join(lines))
+
+
+def ids(folder: Path) -> list[int] | str:
+    """The ids in all files of the folder, by a reader that knows nothing of Spark's log; or why it cannot read them."""
+    try:
+        return sorted(
+            pyarrow.dataset.dataset(folder, format="parquet").to_table(columns=["id"])["id"].to_pylist()
+        )
+    except (pyarrow.ArrowInvalid, FileNotFoundError) as broken:
+        return str(broken)
+
+
+@pytest.mark.S26
+@pytest.mark.S36
+def test_a_reader_of_the_bare_folder_counts_right_after_an_executor_was_killed(tmp_path: Path) -> None:
+    give(tmp_path)
+    out, commits = tmp_path / "out", tmp_path / "checkpoints" / "copy" / "1" / "commits"
+    with Driver(document(tmp_path), tmp_path, env=ENV, program=WITH_EXECUTORS) as driver:
+        driver.until(lambda: len(data_files(out)) > 50, WITHIN, pause=0.002)
+        for pid in driver.executors():
+            os.kill(pid, signal.SIGKILL)
+        left = data_files(out)
+        driver.until(lambda: newest(commits) == 0, WITHIN)
+        assert left - logged_files(out), "the executor was killed before its task was done"
+        driver.until(lambda: data_files(out) == logged_files(out), WITHIN)
+        assert ids(out) == list(range(ROWS))
