@@ -337,7 +337,12 @@ class Ours:
         self._status("Pending", {"waiting": {"reason": reason, "message": message}})
 
     def ends(
-        self, code: int, outcome: str | None = None, reason: str = "", started: str | None = None
+        self,
+        code: int,
+        outcome: str | None = None,
+        reason: str = "",
+        started: str | None = None,
+        finished: str | None = None,
     ) -> None:
         """The container has ended; a pod that was told to go is gone then."""
         words = {
@@ -347,7 +352,7 @@ class Ours:
             "queries": [],
         }
         state = {"exitCode": code, "reason": "Error" if code else "Completed", "startedAt": started or now()}
-        state |= {"finishedAt": now()} | ({"message": json.dumps(words)} if outcome else {})
+        state |= {"finishedAt": finished or now()} | ({"message": json.dumps(words)} if outcome else {})
         self._status("Failed" if code else "Succeeded", {"terminated": state})
         for pod in self.pods():
             if pod.metadata.deletion_timestamp:

@@ -1,6 +1,7 @@
 """The operator on a real API server: one pipeline's life, seen from outside. The test is the kubelet and the driver."""
 
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from apiserver.operatorbed import Bed, Operator, Ours, until
@@ -104,6 +105,21 @@ def test_a_driver_that_fails_is_started_again_and_the_failure_told(ours: Ours) -
     assert status["lastTermination"]["reason"] == "SinkRefused"
     assert status["restarts"] == 1
     ours.pod(2)
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_nodes_clock_changes_no_backoff(ours: Ours, hours: int) -> None:
+    """The kubelet's word on when the container ended is an hour off."""
+    ours.create(restart={"backoff": "5 seconds"})
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    wrong = (datetime.now(UTC) + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ended = time.monotonic()
+    ours.ends(4, "failed", "SinkRefused", started=wrong, finished=wrong)
+    ours.phase("BackingOff")
+    ours.pod(2)
+    assert 4 < time.monotonic() - ended < 60
 
 
 def test_a_broken_change_leaves_the_running_driver_alone(ours: Ours) -> None:

@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from mainstem_operator import pods
-from mainstem_operator.conditions import timestamp
+from mainstem_operator.ages import Ages, Moment
+from mainstem_operator.conditions import parsed, timestamp
 from mainstem_operator.judge import Revision, judge
 from mainstem_operator.observe import Observed
+from mainstem_operator.past import aged
 from mainstem_operator.plan import Plan, plan
 from mainstem_operator.settings import Settings
 
@@ -138,9 +140,20 @@ def reported(*states: str, attempt: int = 1, seconds: float = 0, **query: Any) -
 
 
 def seen(of: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Observed:
-    """One look."""
+    """One look of an operator that has watched all along; all clocks are in step."""
     given: dict[str, Any] = {"now": NOW, "settings": SETTINGS, "judgement": judge(of)} | more
-    return Observed(body=of, pod=its_pod, **given)
+    observed = Observed(body=of, pod=its_pod, **given)
+    ages = Ages()
+    if time := observed.status.get("reported", {}).get("time"):
+        ages.notice("report", time, moment(parsed(time)))
+    if time := of["metadata"].get("deletionTimestamp"):
+        ages.notice("deleting", True, moment(parsed(time)))
+    return aged(observed, ages, moment(observed.now))
+
+
+def moment(when: datetime) -> Moment:
+    """By both clocks, which agree."""
+    return Moment(when, when.timestamp())
 
 
 def next_step(of: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Plan:

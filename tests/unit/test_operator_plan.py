@@ -561,7 +561,7 @@ def test_a_driver_that_reported_and_is_gone_without_a_word_is_lost() -> None:
     starts = next_step(of, now=at(5))
     assert starts.start is not None
     assert starts.start.attempt == 2
-    assert vanished(1, NOW).healthy_seconds == 0
+    assert vanished(1, NOW).ran_seconds == 0
 
 
 def test_a_pod_that_never_ran_and_is_gone_is_made_again() -> None:

@@ -34,8 +34,8 @@ class Ended:
         exit_code: of its container, None where the container never ran.
         reason: one CamelCase word.
         message: for people.
-        started: when its container started, if it did.
-        finished: when it ended, if known.
+        ran_seconds: how long its container ran, by the node's clock; 0 where it never did.
+        finished: when it ended, if known; by the node's clock as long as the operator has not compared it with its own.
         queries: name -> last committed batch.
     """
 
@@ -44,7 +44,7 @@ class Ended:
     exit_code: int | None
     reason: str
     message: str
-    started: datetime | None = None
+    ran_seconds: float = 0.0
     finished: datetime | None = None
     queries: tuple[tuple[str, int | None], ...] = ()
 
@@ -52,11 +52,6 @@ class Ended:
     def drained(self) -> bool:
         """True where it ended because it was told to, at its batches' ends."""
         return self.exit_code == 0 and self.outcome == "drained"
-
-    @property
-    def healthy_seconds(self) -> float:
-        """How long it ran."""
-        return (self.finished - self.started).total_seconds() if self.started and self.finished else 0.0
 
 
 def revision(pod: Object) -> str:
@@ -112,14 +107,15 @@ def ended(pod: Object) -> Ended:
     told = _told(state.get("message", ""))
     code = state.get("exitCode")
     reason, message = _why(status, state, told)
+    started, finished = _time(state.get("startedAt")), _time(state.get("finishedAt"))
     return Ended(
         attempt=attempt(pod),
         outcome=told.get("outcome"),
         exit_code=code,
         reason=reason[:_LONGEST_REASON],
         message=message[:_LONGEST],
-        started=_time(state.get("startedAt")),
-        finished=_time(state.get("finishedAt")),
+        ran_seconds=(finished - started).total_seconds() if started and finished else 0.0,
+        finished=finished,
         queries=tuple(_queries(told.get("queries"))),
     )
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 import kopf
@@ -113,13 +114,15 @@ class Operator:
             loop.pipeline.saw(body)
             loop.wake.set()
         elif not written_status(body):
-            await self._first_start(uid, body)
+            await self._first_start(uid, body, is_news=type == "ADDED")
 
-    async def _first_start(self, uid: str, body: kopf.Body) -> None:
+    async def _first_start(self, uid: str, body: kopf.Body, *, is_news: bool) -> None:
         """Start a new pipeline's driver; Kopf writes the finalizer and calls the loop once this returns."""
         assert self._cluster is not None
         loop = self._loops.setdefault(uid, _Loop())
         loop.pipeline.saw(body)
+        if is_news:
+            loop.pipeline.created = datetime.now(UTC)
         self._without += 1
         self._all_have_one.clear()
         try:

@@ -54,7 +54,7 @@ def data_flowing(status: Status, attempt: int) -> Condition:
 
 
 def degraded(status: Status, attempt: int, now: datetime) -> Condition:
-    """Whether less runs than was asked for."""
+    """Whether less runs than was asked for; `now` is of the driver's clock."""
     name = "Degraded"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported")
@@ -74,7 +74,9 @@ def degraded(status: Status, attempt: int, now: datetime) -> Condition:
 
 
 def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
-    """Whether a query that has data gets nowhere: its batch takes ten minutes longer than the one before."""
+    """Whether a query that has data gets nowhere: its batch takes ten minutes longer than the one before; `now` is of
+    the driver's clock.
+    """
     name = "DataStalled"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported")

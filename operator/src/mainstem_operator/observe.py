@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from mainstem.names import RESTARTED_AT
 from mainstem.spec.status import UNOBSERVED
 
+from mainstem_operator.conditions import parsed
 from mainstem_operator.judge import Judgement, Revision
 from mainstem_operator.settings import Settings
 
@@ -45,6 +46,11 @@ class Observed:
         now: the time.
         settings: the operator's.
         failure: the last step, where the API server did not carry it out.
+        created: when the operator heard that the resource was made; None where it was there before.
+        report_age: seconds since the driver last reported, as the operator noticed.
+        deletion_age: seconds since the operator noticed that the resource was deleted.
+        end: when the last driver ended, as the operator noticed; None before it knows.
+        end_age: seconds since then, by a clock that never jumps.
     """
 
     body: Mapping[str, Any]
@@ -56,6 +62,17 @@ class Observed:
     current: Revision | None = None
     refused: str | None = None
     failure: StepFailure | None = None
+    created: datetime | None = None
+    report_age: float = 0.0
+    deletion_age: float = 0.0
+    end: datetime | None = None
+    end_age: float = 0.0
+
+    @property
+    def drivers_now(self) -> datetime:
+        """The time by the driver's clock, with which the times that it reports are compared."""
+        time = self.status.get("reported", {}).get("time")
+        return parsed(time) + timedelta(seconds=self.report_age) if time else self.now
 
     @property
     def status(self) -> Mapping[str, Any]:

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mainstem_operator import driverpod
+from mainstem_operator.ages import Ages, Moment
 from mainstem_operator.conditions import parsed, timestamp
 from mainstem_operator.driverpod import Ended
+from mainstem_operator.health import SILENT_SECONDS
 from mainstem_operator.observe import Observed
 from mainstem_operator.restart import failures
 
@@ -33,6 +35,37 @@ def past(seen: Observed) -> Past:
         attempt = max(attempt, driverpod.attempt(seen.pod))
     ended = _ended(seen, attempt)
     return Past(attempt, ended, _restarts(seen, attempt, ended))
+
+
+def aged(seen: Observed, ages: Ages, now: Moment) -> Observed:
+    """The same, with the ages of what the operator has noticed itself.
+
+    The end of a driver that it has seen alive is as old as the news of it. An operator that is new takes the ages of
+    what it finds from the status and the node, as far as they make sense by its own clock.
+    """
+    report_age = (
+        now.monotonic
+        - ages.notice(
+            "report", seen.status.get("reported", {}).get("time"), now, age=_silent_seconds(seen)
+        ).monotonic
+    )
+    deletion_age = now.monotonic - ages.notice("deleting", seen.deleting, now).monotonic
+    known = replace(seen, report_age=report_age, deletion_age=deletion_age)
+    before = past(known)
+    if before.ended is None or before.ended.finished is None:
+        ages.notice("end", None, now)
+        return known
+    lasted = max(0.0, (now.wall - before.ended.finished).total_seconds())
+    end = ages.notice("end", before.ended.attempt, now, age=lasted)
+    return replace(known, end=end.wall, end_age=now.monotonic - end.monotonic)
+
+
+def _silent_seconds(seen: Observed) -> float:
+    """How long a driver is silent that an operator finds so: one that was called silent before is still."""
+    for condition in seen.status.get("conditions", ()):
+        if condition["reason"] == "DriverSilent":
+            return SILENT_SECONDS + 1
+    return 0.0
 
 
 def termination(seen: Observed, ended: Ended | None) -> dict[str, Any] | None:
@@ -71,11 +104,13 @@ def _ended(seen: Observed, attempt: int) -> Ended | None:
 
 
 def _dated(ended: Ended, known: Mapping[str, Any], seen: Observed) -> Ended:
-    """With a time: a pod that was evicted before it ran has none, and counts from when its end was first seen."""
-    if ended.finished is not None:
-        return ended
-    first = known.get("finishedAt") if known.get("attempt") == ended.attempt else None
-    return replace(ended, finished=parsed(first) if first else seen.now)
+    """With the time of its end by the operator's clock: as it has noticed, else as it has written before.
+
+    An operator that finds the driver ended takes the node's word, which cannot be later than now.
+    """
+    written = known.get("finishedAt") if known.get("attempt") == ended.attempt else None
+    finished = seen.end or (parsed(written) if written else min(ended.finished or seen.now, seen.now))
+    return replace(ended, finished=finished)
 
 
 def _restarts(seen: Observed, attempt: int, ended: Ended | None) -> int:

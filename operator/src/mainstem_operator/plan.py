@@ -6,7 +6,7 @@ written before a pod is made, but for the very first), then the pod that goes, t
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from mainstem.errors import Exit
@@ -109,7 +109,7 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
 
 def _running(seen: Observed, before: Past, revision: str) -> Plan:
     active = queries_active(seen.status, before.attempt)
-    impaired = degraded(seen.status, before.attempt, seen.now)
+    impaired = degraded(seen.status, before.attempt, seen.drivers_now)
     status = report.status(
         seen,
         before,
@@ -118,7 +118,7 @@ def _running(seen: Observed, before: Past, revision: str) -> Plan:
         active,
         data_flowing(seen.status, before.attempt),
         impaired,
-        data_stalled(seen.status, before.attempt, seen.now),
+        data_stalled(seen.status, before.attempt, seen.drivers_now),
         revision=revision,
     )
     dead = active.status == UNKNOWN  # the numbers are of the driver before
@@ -195,11 +195,13 @@ def _after_failure(seen: Observed, before: Past, revision: Revision, ended: Ende
         return _rest(seen, before, "Failed", ended.reason, ended.message)
     if restart.policy == "Never":
         return _rest(seen, before, "Failed", ended.reason, f"{ended.message}; restart.policy is Never")
-    due = (ended.finished or seen.now) + timedelta(seconds=wait_seconds(restart, before.restarts))
-    left = (due - seen.now).total_seconds()
+    wait = wait_seconds(restart, before.restarts)
+    left = wait - seen.end_age
     if left <= 0:
         return _start(seen, before, revision)
-    message = f"{ended.message}; starts again at {timestamp(due)}"
+    message = (
+        f"{ended.message}; starts again at {timestamp((seen.end or seen.now) + timedelta(seconds=wait))}"
+    )
     return _rest(seen, before, "BackingOff", ended.reason, message, requeue=left)
 
 
@@ -207,7 +209,11 @@ def _scheduled(seen: Observed, before: Past, revision: Revision) -> Plan:
     """Between two runs, or at the time of one; a run that failed is tried again until the next is due."""
     spec, told = revision.pipeline.spec.schedule, seen.status.get("schedule", {})
     assert spec is not None
-    last = parsed(told.get("lastTime") or seen.body["metadata"]["creationTimestamp"])
+    if told.get("lastTime"):
+        last = schedule.last_run(spec, parsed(told["lastTime"]), seen.now)
+        told = {**told, "lastTime": timestamp(last)}
+    else:
+        last = _waiting_since(seen)
     due, following = schedule.slots(spec, last, seen.now)
     if due is not None:
         times = {"lastTime": timestamp(due), "nextTime": timestamp(following)}
@@ -228,6 +234,14 @@ def _scheduled(seen: Observed, before: Past, revision: Revision) -> Plan:
         requeue=left,
         schedule={**told, "nextTime": timestamp(following)},
     )
+
+
+def _waiting_since(seen: Observed) -> datetime:
+    """Since when a pipeline that has never run waits for its first slot, by the operator's clock where it knows."""
+    for condition in seen.status.get("conditions", ()):
+        if condition["type"] == "SpecValid":
+            return min(parsed(condition["lastTransitionTime"]), seen.now)
+    return seen.created or min(parsed(seen.body["metadata"]["creationTimestamp"]), seen.now)
 
 
 def _run_again(seen: Observed, before: Past, revision: Revision) -> Plan:
@@ -334,12 +348,10 @@ def _deleting(seen: Observed, before: Past) -> Plan:
     """The resource goes once its driver's pod has, so that the next one of its name finds none; a node that is silent
     holds nobody up for ever.
     """
-    since = parsed(seen.body["metadata"]["deletionTimestamp"])
-    deadline = since + timedelta(seconds=grace_seconds(seen.revision) + CLEANUP_SECONDS)
-    if seen.pod is None or seen.now >= deadline:
+    left = grace_seconds(seen.revision) + CLEANUP_SECONDS - seen.deletion_age
+    if seen.pod is None or left <= 0:
         return Plan({}, finished=True)  # the garbage collector takes all that it owns
     message = _with_failure(seen, "the driver ends its running batches")
     goes = Condition("DriverRunning", FALSE, "Deleting", message)
     status = report.status(seen, before, "Deleting", goes, revision=seen.status.get("revision"))
-    left = (deadline - seen.now).total_seconds()
     return Plan(status, stop=not driverpod.leaving(seen.pod), requeue=min(left, CHANGING_SECONDS))

@@ -13,10 +13,12 @@ from mainstem.errors import SpecInvalid
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
 from mainstem_operator import apply, driverpod
+from mainstem_operator.ages import Ages, Moment
 from mainstem_operator.cluster import CONFIG_MAP, NO_ANSWER, POD, ApiError, Cluster, Object, Refused
 from mainstem_operator.judge import Judgement, Revision, judge, recalled
 from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observe import Observed, StepFailure, written_status
+from mainstem_operator.past import aged
 from mainstem_operator.plan import CHANGING_SECONDS, Plan, plan
 from mainstem_operator.report import Event
 from mainstem_operator.retries import FailedStep, failed_step
@@ -65,6 +67,8 @@ class Pipeline:
         current: what ran last, where the document is refused.
         refused: the API server's words on a revision's pod, empty where it takes it, and when they were heard.
         failed_step: the last start or stop, where the API server did not carry it out.
+        ages: since when its facts are as they are, by the operator's own clock.
+        created: when the resource was made, where the operator was there; by its own clock.
         made: names of the objects that tries of the start under way have made so far.
     """
 
@@ -78,6 +82,8 @@ class Pipeline:
     refused: Answer | None = None
     failed_step: FailedStep | None = None
     made: set[str] = field(default_factory=set)
+    ages: Ages = field(default_factory=Ages)
+    created: datetime | None = None
 
     @property
     def pod_uid(self) -> str:
@@ -165,7 +171,7 @@ class Reconciler:
         judgement = self._judgement(of, body)
         if of.stale(self._settings.resync_seconds) and not (of.new and _starts_at_once(body, judgement)):
             await self._met(of, body)
-        return Observed(
+        seen = Observed(
             body=body,
             pod=of.pod,
             gone=of.gone,
@@ -175,7 +181,9 @@ class Reconciler:
             now=datetime.now(UTC),
             settings=self._settings,
             failure=of.failure,
+            created=of.created,
         )
+        return aged(seen, of.ages, Moment(seen.now, time.monotonic()))
 
     def _judgement(self, of: Pipeline, body: Mapping[str, Any]) -> Judgement:
         generation = int(body["metadata"]["generation"])

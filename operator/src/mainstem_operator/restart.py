@@ -15,7 +15,7 @@ def failures(ended: Ended, before: int, restart: Restart) -> int:
     """Failures in a row; a driver that ran for `resetAfter` has made up for those before."""
     if ended.drained:
         return 0
-    return 1 if ended.healthy_seconds >= seconds(restart.reset_after) else before + 1
+    return 1 if ended.ran_seconds >= seconds(restart.reset_after) else before + 1
 
 
 def wait_seconds(restart: Restart, count: int) -> float:

@@ -28,6 +28,14 @@ def slots(schedule: Schedule, last: datetime, now: datetime) -> tuple[datetime |
     return _slots(schedule, last, now)
 
 
+def last_run(schedule: Schedule, last: datetime, now: datetime) -> datetime:
+    """The slot of the last run, or the time where that slot cannot be true: a clock that was a day ahead wrote it.
+
+    A slot that is merely the next one is: the operator's clock has gone back a little, and the run is done.
+    """
+    return now if last > now and last > _slots(schedule, now, now)[1] else last
+
+
 def _slots(schedule: Schedule, after: datetime, now: datetime) -> tuple[datetime | None, datetime]:
     due = None
     for slot in CronSim(schedule.cron, after.astimezone(ZoneInfo(schedule.time_zone))):

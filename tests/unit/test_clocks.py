@@ -1,0 +1,200 @@
+"""Clocks of other machines are wrong by an hour or a day: no wait of the operator's is longer or shorter for it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from mainstem_operator.ages import Ages, Moment
+from mainstem_operator.conditions import timestamp
+from mainstem_operator.judge import judge
+from mainstem_operator.observe import Observed
+from mainstem_operator.past import aged
+from mainstem_operator.plan import CLEANUP_SECONDS, Plan, plan
+from mainstem_operator.pods import grace_seconds
+from unit.operating import (
+    BOUNDED,
+    NOW,
+    SETTINGS,
+    at,
+    body,
+    condition,
+    ended,
+    reported,
+    revision,
+    running,
+    status,
+)
+
+
+HOUR, DAY = 3600.0, 86400.0
+SKEWS = pytest.mark.parametrize("skew", [-DAY, -HOUR, 0.0, HOUR, DAY])
+"""Seconds by which the other machine's clock is ahead."""
+DAILY = {**BOUNDED, "schedule": {"cron": "30 12 * * *"}}
+CRON = {**BOUNDED, "schedule": {"cron": "*/10 * * * *"}}
+
+
+class Watcher:
+    """An operator that looks at one pipeline now and then; its own wall clock may jump, the monotonic one never."""
+
+    def __init__(self) -> None:
+        self.ages = Ages()
+
+    def look(
+        self, seconds: float, of: dict[str, Any], pod: Any = None, jump: float = 0.0, **more: Any
+    ) -> Plan:
+        now = Moment(at(seconds + jump), 1000.0 + seconds)
+        observed = Observed(body=of, pod=pod, judgement=judge(of), now=now.wall, settings=SETTINGS, **more)
+        return plan(aged(observed, self.ages, now))
+
+
+def after(found: Plan, of: dict[str, Any]) -> dict[str, Any]:
+    return {**of, "status": {**of.get("status", {}), **found.status, **(found.driver_part or {})}}
+
+
+# -- the kubelet's clock
+
+
+@SKEWS
+@pytest.mark.parametrize("jump", [0.0, HOUR, -HOUR], ids=["steady", "jumps ahead", "jumps back"])
+def test_the_backoff_of_a_driver_that_was_seen_alive(skew: float, jump: float) -> None:
+    of, operator = body(status=status("Running", body())), Watcher()
+    operator.look(-60, of, running(of))
+    dead = ended(of, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew)
+    found = operator.look(0, of, dead)
+    assert (found.status["phase"], found.requeue) == ("BackingOff", 5.0)
+    assert found.status["lastTermination"]["finishedAt"] == timestamp(NOW)
+    assert condition(found, "Ready")[2].endswith(f"starts again at {timestamp(at(5))}")
+    of = after(found, of)
+    later = operator.look(4, of, dead, jump)
+    assert (later.requeue, later.start, later.stop) == (1.0, None, False)
+    assert condition(later, "Ready")[2] == condition(found, "Ready")[2]
+    assert operator.look(5, of, dead, jump).stop
+
+
+@SKEWS
+def test_the_backoff_of_a_driver_that_an_operator_finds_ended(skew: float) -> None:
+    """It cannot know better than the node, but it never waits longer than the backoff from now on."""
+    of, operator = body(status=status("Running", body())), Watcher()
+    dead = ended(of, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew - 2)
+    found = operator.look(0, of, dead)
+    waits = 5.0 if skew > 0 else 3.0 if skew == 0 else 0.0
+    assert (0.0 if found.stop else found.requeue) == waits
+    assert operator.look(5, after(found, of), dead).stop
+
+
+@SKEWS
+def test_an_operator_on_another_node_waits_no_longer_than_the_backoff(skew: float) -> None:
+    """What the operator before wrote of the end is of its own clock."""
+    last = {
+        "attempt": 1,
+        "reason": "SinkRefused",
+        "message": "because",
+        "exitCode": 4,
+        "finishedAt": timestamp(at(skew)),
+    }
+    of = body(status=status("BackingOff", body(), lastTermination=last, restarts=1))
+    operator = Watcher()
+    found = operator.look(0, of)
+    assert found.start if skew < 0 else found.requeue == 5.0
+    assert operator.look(5, after(found, of)).start
+
+
+@SKEWS
+@pytest.mark.parametrize(("ran", "failures"), [(60, 4), (3600, 1)])
+def test_a_driver_has_run_as_long_as_its_node_says(skew: float, ran: float, failures: int) -> None:
+    """`resetAfter`: beginning and end are of one clock."""
+    of, operator = body(status=status("Running", body(), restarts=3)), Watcher()
+    operator.look(-60, of, running(of))
+    dead = ended(of, 4, "failed", "SinkRefused", started=skew - ran, finished=skew)
+    assert operator.look(0, of, dead).status["restarts"] == failures
+
+
+# -- the driver's clock
+
+
+@SKEWS
+def test_a_driver_is_silent_three_minutes_after_its_last_report(skew: float) -> None:
+    of = body(status=status("Running", body()) | reported("Running", "Running", seconds=skew))
+    operator = Watcher()
+    assert condition(operator.look(0, of, running(of)), "Degraded")[0] == "False"
+    assert condition(operator.look(180, of, running(of)), "Degraded")[0] == "False"
+    silent = operator.look(181, of, running(of))
+    assert condition(silent, "Degraded")[1] == "DriverSilent"
+    of = after(silent, of)
+    assert condition(Watcher().look(200, of, running(of)), "Degraded")[1] == "DriverSilent", (
+        "an operator that is new takes nothing back"
+    )
+    of["status"] = of["status"] | reported("Running", "Running", seconds=200 + skew)
+    assert condition(operator.look(201, of, running(of)), "Degraded")[0] == "False"
+
+
+@SKEWS
+@pytest.mark.parametrize(("since", "stalled"), [(590.0, "False"), (610.0, "True")])
+def test_a_batch_stalls_by_the_drivers_own_clock(skew: float, since: float, stalled: str) -> None:
+    progress = timestamp(at(skew - since + 20))
+    of = body(status=status("Running", body()) | reported("Running", seconds=skew, lastProgressTime=progress))
+    operator = Watcher()
+    operator.look(0, of, running(of))
+    assert condition(operator.look(20, of, running(of)), "DataStalled")[0] == stalled
+
+
+# -- the API server's clock
+
+
+@SKEWS
+def test_a_deletion_waits_for_the_drivers_grace(skew: float) -> None:
+    of, operator = body(status=status("Running", body()), deleted=True), Watcher()
+    of["metadata"]["deletionTimestamp"] = timestamp(at(skew))
+    deadline = grace_seconds(revision(of)) + CLEANUP_SECONDS
+    found = operator.look(0, of, running(of))
+    assert (found.stop, found.finished) == (True, False), "also one that was deleted while nobody looked"
+    going = running(of, leaving=True)
+    assert not operator.look(deadline - 1, of, going).finished
+    assert operator.look(deadline, of, going).finished
+
+
+@SKEWS
+@pytest.mark.parametrize("created", [NOW, None], ids=["it was there", "it finds it"])
+def test_the_first_run_is_at_the_first_slot(skew: float, created: datetime | None) -> None:
+    of, operator = body(CRON), Watcher()
+    of["metadata"]["creationTimestamp"] = timestamp(at(skew))
+    found = operator.look(0, of, created=created)
+    if skew < 0 and created is None:
+        assert found.start, "made an hour ago by the only clock that knows: the run is made up for"
+        return
+    assert (found.status["phase"], found.start) == ("Scheduled", None)
+    assert found.status["schedule"] == {"nextTime": timestamp(NOW + timedelta(minutes=10))}
+    of = after(found, of)
+    assert not operator.look(599, of, created=created).start
+    assert operator.look(600, of, created=created).start
+    assert Watcher().look(600, of).start, "an operator that is new"
+
+
+# -- the clock of the operator before
+
+
+@pytest.mark.parametrize(
+    ("last", "due"),
+    [
+        (-DAY, 1800.0),  # yesterday at 12:00: 12:30 of yesterday is made up for, by the rule for missed slots
+        (-1800 - 82800, 1800.0),
+        (1800.0, 1800 + DAY),  # the next slot: it has run, a moment before the clock went back
+        (1800 + DAY, 1800.0),  # tomorrow's
+        (1800 + 30 * DAY, 1800.0),
+    ],
+)
+def test_a_slot_that_lies_ahead_was_run_by_a_clock_that_was_wrong(last: float, due: float) -> None:
+    done = {"attempt": 1, "outcome": "completed", "reason": "Completed", "finishedAt": timestamp(NOW)}
+    told = {"lastTime": timestamp(at(last)), "nextTime": timestamp(at(last + DAY))}
+    of, operator = (
+        body(DAILY, status=status("Scheduled", body(DAILY), lastTermination=done, schedule=told)),
+        Watcher(),
+    )
+    found = operator.look(0, of)
+    if last == -DAY:
+        assert found.start
+        return
+    assert found.start is None
+    of = after(found, of)
+    assert operator.look(due - 1, of).start is None
+    assert operator.look(due, of).start
