@@ -63,8 +63,7 @@ class Stage:
         }
         [found] = read_text(json.dumps(document))
         graph = Graph(found.pipeline)
-        preflight.reachable(graph)
-        preflight.present(self.spark, graph)
+        preflight.present(self.spark, graph, preflight.reachable(graph))
         turning = Turning(Supervisor(self.spark, found.pipeline, lambda _statuses: None, Stop()))
         try:
             turning.supervisor.start()

@@ -9,7 +9,7 @@ from mainstem.run import statuses
 from mainstem.run.metrics import Metrics
 from mainstem.run.progress import Offsets, lost, updated
 from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, as_json
-from mainstem.run.retention import History
+from mainstem.run.topics import History
 from mainstem.run.watch import Watch
 from mainstem.spec.status import Status
 

@@ -150,6 +150,13 @@ CASES = [
         permanent=False,
     ),
     Case(
+        "a broker that goes while records are sent",
+        stream("org.apache.kafka.common.errors.TimeoutException: Expiring 3 record(s) for out-0:25000 ms has passed since batch creation"),
+        "BrokerUnreachable",
+        "the Kafka broker does not answer",
+        permanent=False,
+    ),
+    Case(
         "a broker whose name is unknown",
         stream(
             "Failed to create new KafkaAdminClient",
@@ -234,6 +241,30 @@ CASES = [
         "StoreUnreachable",
         "the object store does not answer",
         permanent=False,
+    ),
+    Case(
+        "a store that answers with an error of its own",
+        "org.apache.hadoop.fs.s3a.AWSStatus500Exception: Writing Object on d/part-00000.parquet: software.amazon.awssdk.services."
+        f"s3.model.S3Exception: Please reduce your request rate. (Service: S3, Status Code: 503, {IDS}:SlowDown",
+        "StoreUnreachable",
+        "the object store does not answer: Please reduce your request rate",
+        permanent=False,
+    ),
+    *(
+        Case(
+            f"a database that goes: {said}",
+            stream(f"org.postgresql.util.PSQLException: {said}"),
+            "DatabaseUnreachable",
+            f"the database does not answer: PSQLException: {said.rstrip('.')}",
+            permanent=False,
+        )
+        for said in (
+            "Connection to 127.0.0.1:5432 refused. Check that the hostname and port are correct.",
+            "An I/O error occurred while sending to the backend.",
+            "This connection has been closed.",
+            "FATAL: the database system is shutting down",
+            "FATAL: terminating connection due to administrator command",
+        )
     ),
     Case(
         "a folder below a file",

@@ -8,12 +8,12 @@ import pytest
 from mainstem.errors import NotReady
 from mainstem.run import preflight
 from mainstem.run.inputs import demanded, makers
-from mainstem.run.needed import needed
+from mainstem.run.needed import needed, stores_used, used
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
 
 
-def graph(folder: Path, **suspended: bool) -> Graph:
+def graph(folder: Path | str, **suspended: bool) -> Graph:
     """`copy` reads a folder, `far` a broker and a table that are not there, `maker` writes what `reader` reads."""
 
     def query(name: str, read: str, sink: dict[str, Any]) -> dict[str, Any]:
@@ -54,6 +54,7 @@ def graph(folder: Path, **suspended: bool) -> Graph:
 def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "made").mkdir()
+    (tmp_path / "names.csv").touch()
     whole, part = graph(tmp_path), graph(tmp_path, far=True)
     assert needed(whole) == ["both", "gone", "shop", "lake"]
     assert needed(part) == ["lake"]
@@ -61,9 +62,20 @@ def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> Non
         f"source {name!r}" for name in ("lines", "names", "unread")
     ]
     assert [what for what, _ in demanded(part)] == ["source 'lines'", "source 'unread'"]
+    assert preflight.reachable(whole) == {"both", "gone", "shop"}  # three queries run without
+    assert preflight.reachable(part) == frozenset()
+    only_far = graph(tmp_path, copy=True, maker=True, reader=True)
     with pytest.raises(NotReady, match="BrokerUnreachable"):
-        preflight.reachable(whole)
-    preflight.reachable(part)
+        preflight.reachable(only_far)
+
+
+def test_which_servers_a_query_uses(tmp_path: Path) -> None:
+    found = graph(tmp_path)
+    queries = {query.name: query for query in found.spec.queries}
+    assert used(found, [queries["far"]]) == {"both", "gone", "shop"}
+    assert used(found, [queries["copy"]]) == set()
+    assert stores_used(found, queries["copy"]) == set()
+    assert stores_used(graph("s3a://lake/x"), queries["copy"]) == {"lake"}
 
 
 def test_a_suspended_query_makes_nothing(tmp_path: Path) -> None:

@@ -190,6 +190,14 @@ def test_a_running_driver_is_judged_by_what_it_reports(
         (reported("Running", seconds=-181), "DriverSilent", "has not reported since 2026-03-01T11:56:59Z"),
         (reported("Failed", reason="SinkRefused", message="no"), "QueryFailed", "a: no"),
         (reported("Restarting"), "QueryRestarting", "a: Restarting"),
+        *(
+            (
+                reported(state, reason="BrokerUnreachable", message="no answer"),
+                "BrokerUnreachable",
+                "a: no answer",
+            )
+            for state in ("Running", "Waiting", "Restarting", "Starting")
+        ),
         (
             reported("Running")
             | {"summary": {"queries": "1/1", "executorsMessage": "0/3 nodes are available"}},

@@ -14,6 +14,26 @@ def test_waits_double_up_to_the_longest() -> None:
     assert [restarts.next(0.0) for _ in range(8)] == [5, 10, 20, 40, 60, 60, 60, 60]
 
 
+def test_outages_are_tried_again_without_end_and_spend_no_budget() -> None:
+    restarts = Restarts(settings(maxRetries=1, backoff="5 seconds", maxBackoff="60s"))
+    assert [restarts.next(0.0, outage=True) for _ in range(6)] == [5, 10, 20, 40, 60, 60]
+    assert {restarts.next(0.0, outage=True) for _ in range(2000)} == {60}
+    assert (restarts.count, restarts.in_a_row) == (0, 2006)
+    assert [restarts.next(0.0) for _ in range(2)] == [5, None]
+    assert restarts.next(0.0, outage=True) == 60
+
+
+def test_health_makes_up_for_outages_too() -> None:
+    restarts = Restarts(settings(resetAfter="10 minutes"))
+    assert [restarts.next(now, outage=True) for now in (0.0, 1.0)] == [5, 10]
+    restarts.started(100.0)
+    assert (restarts.next(700.0, outage=True), restarts.in_a_row) == (5, 1)
+
+
+def test_never_is_never_in_an_outage_as_well() -> None:
+    assert Restarts(settings(policy="Never")).next(0.0, outage=True) is None
+
+
 def test_a_spent_budget_stays_spent() -> None:
     restarts = Restarts(settings(maxRetries=2))
     assert [restarts.next(0.0) for _ in range(4)] == [5, 10, None, None]

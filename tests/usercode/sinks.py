@@ -1,6 +1,7 @@
 """Sinks as a user writes them in Python, for `python: {foreach: ...}` and `python: {foreachBatch: ...}`."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +43,10 @@ def fail_once(batch: DataFrame, number: int, flag: str) -> None:
     if Path(flag).exists():
         Path(flag).unlink()
         raise RuntimeError("as asked")
+
+
+def hold(_batch: DataFrame, _number: int, gate: str) -> None:
+    """Hold a batch up until a file is there; meanwhile the file `held` beside it says so."""
+    while not Path(gate).exists():
+        Path(gate).with_name("held").touch()
+        time.sleep(0.05)

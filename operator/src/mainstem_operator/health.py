@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from mainstem.spec.status import tally
+from mainstem.spec.status import OUTAGES, tally
 
 from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 
@@ -64,8 +64,10 @@ def degraded(status: Status, attempt: int, now: datetime) -> Condition:
             name, TRUE, "DriverSilent", f"the driver has not reported since {status['reported']['time']}"
         )
     queries = status.get("queries", ())
-    if failed := [query for query in queries if query["state"] == "Failed"]:
-        return Condition(name, TRUE, "QueryFailed", _told(failed))
+    failed = [query for query in queries if query["state"] == "Failed"]
+    cut_off = [query for query in queries if query.get("reason") in OUTAGES]
+    if worst := failed or cut_off:
+        return Condition(name, TRUE, "QueryFailed" if failed else cut_off[0]["reason"], _told(worst))
     if message := status.get("summary", {}).get("executorsMessage"):
         return Condition(name, TRUE, "ExecutorsUnschedulable", message)
     if restarting := [query for query in queries if query["state"] == "Restarting"]:

@@ -1,12 +1,14 @@
 """What Kafka's brokers are asked, by Kafka's own client in the JVM."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 from mainstem.build.kafka import client
+from mainstem.run.progress import Offsets
 from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.kafkasource import KafkaSource
 
@@ -14,12 +16,35 @@ from mainstem.spec.kafkasource import KafkaSource
 _BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
 
 
-class Brokers:
-    """The brokers of one connection, while somebody asks. Errors are py4j's, with the Java cause within."""
+@dataclass(frozen=True)
+class TopicOffsets:
+    """What the topics of a source have.
 
-    def __init__(self, session: SparkSession, kafka: KafkaConnection) -> None:
+    Attributes:
+        ids: topic -> the id that the broker gave it when it was made: one that is made anew has another.
+        earliest: topic -> partition -> the first offset that there still is.
+        latest: topic -> partition -> the offset behind the last record.
+    """
+
+    ids: Mapping[str, str]
+    earliest: Offsets
+    latest: Offsets
+
+
+class Brokers:
+    """The brokers of one connection, while somebody asks. Errors are py4j's, with the Java cause within.
+
+    Args:
+        session: any session.
+        kafka: the connection.
+        patience: milliseconds that an answer may take; the connection's own time-outs where none is given.
+    """
+
+    def __init__(self, session: SparkSession, kafka: KafkaConnection, patience: int | None = None) -> None:
         self._jvm: Any = session._jvm  # noqa: SLF001
         self._kafka = kafka
+        own = ("request.timeout.ms", "default.api.timeout.ms")
+        self._patience = {key: str(patience) for key in own if patience is not None}
 
     def topics(self) -> set[str]:
         """The topics that the credentials may see."""
@@ -51,19 +76,29 @@ class Brokers:
         with _closing(self._jvm, producer):
             producer.partitionsFor(topic)
 
-    def earliest(self, source: KafkaSource) -> dict[str, dict[str, int]]:
-        """Topic -> partition -> the first offset that there still is, of the topics that a source reads."""
+    def offsets(self, source: KafkaSource) -> TopicOffsets:
+        """What the topics of a source have now, of those that are there."""
         with self._admin() as admin:
-            asked = self._jvm.java.util.HashMap()
-            clients, common = self._jvm.org.apache.kafka.clients, self._jvm.org.apache.kafka.common
-            first = clients.admin.OffsetSpec.earliest()
-            for topic, described in self._described(admin, source).items():
-                for partition in described.partitions():
-                    asked.put(common.TopicPartition(topic, partition.partition()), first)
-            found: dict[str, dict[str, int]] = {}
-            for place, answer in admin.listOffsets(asked).all().get().items():
-                found.setdefault(place.topic(), {})[str(place.partition())] = int(answer.offset())
-            return found
+            topics = self._described(admin, source)
+            ids = {str(topic): str(described.topicId()) for topic, described in topics.items()}
+            partitions = [
+                self._jvm.org.apache.kafka.common.TopicPartition(topic, info.partition())
+                for topic, described in topics.items()
+                for info in described.partitions()
+                if source.assign is None or info.partition() in source.assign[topic]
+            ]
+            spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
+            earliest = self._listed(admin, partitions, spec.earliest())
+            return TopicOffsets(ids, earliest, self._listed(admin, partitions, spec.latest()))
+
+    def _listed(self, admin: Any, partitions: list[Any], spec: Any) -> dict[str, dict[str, int]]:
+        asked = self._jvm.java.util.HashMap()
+        for partition in partitions:
+            asked.put(partition, spec)
+        found: dict[str, dict[str, int]] = {}
+        for partition, answer in admin.listOffsets(asked).all().get().items():
+            found.setdefault(partition.topic(), {})[str(partition.partition())] = int(answer.offset())
+        return found
 
     @contextmanager
     def _admin(self) -> Iterator[Any]:
@@ -74,7 +109,7 @@ class Brokers:
     def _properties(self) -> Any:
         properties = self._jvm.java.util.Properties()
         serializers = {"key.serializer": _BYTES, "value.serializer": _BYTES}
-        for key, value in (client(self._kafka) | serializers).items():
+        for key, value in (client(self._kafka) | serializers | self._patience).items():
             properties.setProperty(key, value)
         return properties
 

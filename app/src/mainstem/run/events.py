@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from mainstem.run.listener import Listener, Progress
 from mainstem.run.progress import Offsets, updated, waiting
-from mainstem.run.retention import Retention
 from mainstem.run.running import Run
+from mainstem.run.topics import Topics
 
 
 SETTLE_SECONDS: Final = 3.0
@@ -21,12 +21,12 @@ class Events:
     """The queue between Spark's listener bus and the supervisor.
 
     Args:
-        retention: knows what topics had when a batch began.
+        topics: knows what they had when a batch began.
         told: takes every event besides, for others.
     """
 
-    def __init__(self, retention: Retention, told: Callable[[str, Any], None]) -> None:
-        self._retention = retention
+    def __init__(self, topics: Topics, told: Callable[[str, Any], None]) -> None:
+        self._topics = topics
         self._queue: queue.Queue[Progress] = queue.Queue()
         self.listener = Listener(self._queue, told)
 
@@ -55,7 +55,7 @@ class Events:
     def _earliest(self, run: Run, began: str) -> dict[str, Offsets]:
         """What the topics of each occurrence still had when a batch began."""
         when = datetime.fromisoformat(began)
-        found = {name: self._retention.before(source, when) for name, source in run.occurrences.items()}
+        found = {name: self._topics.before(source, when) for name, source in run.occurrences.items()}
         return {name: offsets for name, offsets in found.items() if offsets is not None}
 
     def settle(self, runs: Sequence[Run], run: Run) -> None:

@@ -9,6 +9,7 @@ from mainstem.errors import NotReady, SpecInvalid
 from mainstem.run import changes, tracebacks
 from mainstem.run.columns import difference
 from mainstem.run.signs import SIGNS, Sign
+from mainstem.spec.status import OUTAGES
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class Failure:
     reason: str
     message: str
     permanent: bool = False
+
+    @property
+    def outage(self) -> bool:
+        """Whether a broker, store or database did not answer: no failure of the query itself."""
+        return self.reason in OUTAGES
 
 
 _CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"

@@ -14,12 +14,14 @@ from mainstem.errors import MainstemError, NotReady
 from mainstem.run.brokers import Brokers
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
-from mainstem.run.needed import running
+from mainstem.run.needed import path_of, running, used
+from mainstem.run.reachability import silence
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.places import normal
 from mainstem.spec.sources import Source
 from mainstem.spec.static import StaticSource
+from mainstem.spec.status import OUTAGES
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Absent:
 
     reason: str
     message: str
+
+    @property
+    def outage(self) -> bool:
+        """Whether a server does not answer, which has an end, rather than that something was never made."""
+        return self.reason in OUTAGES
 
 
 def makers(graph: Graph, query: Query) -> set[str]:
@@ -50,13 +57,6 @@ def waits(graph: Graph, query: Query) -> bool:
     fails sooner.
     """
     return not graph.ends(query) or bool(makers(graph, query))
-
-
-def path_of(source: Source) -> str | None:
-    """The folder, file or table that the source reads; None for those that have no path."""
-    if streamed := source.files or source.delta:
-        return streamed.path
-    return source.static.path if source.static else None
 
 
 def demanded(graph: Graph) -> Iterator[tuple[str, str]]:
@@ -83,15 +83,24 @@ class Inputs:
         self._databases = {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
 
     def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
-        """The first thing that the query reads and that is not there; None where all is.
+        """The first server of the query that does not answer, or the first thing that it reads and that is not there; None
+        where all is.
 
         Args:
             query: the query.
-            known: what was found of a source already, by its name; takes what is found now.
+            known: what was found of a source already, by its name, or of a connection; takes what is found now.
 
         Raises:
             NotReady: a broker or store cannot be asked.
         """
+        needs = used(self._graph, [query])
+        for connection in (each for each in self._graph.spec.connections if each.name in needs):
+            key = f"connection {connection.name}"
+            if key not in known:
+                error = silence(connection)
+                known[key] = Absent(error.reason, error.message) if error else None
+            if absent := known[key]:
+                return absent
         for source in self._graph.sources_of(query.from_):
             if source.name not in known:
                 known[source.name] = self._missing(source)

@@ -1,9 +1,11 @@
 """What of a document a run needs: nothing that only suspended queries would use; pure."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import Query
+from mainstem.spec.sources import Source
 
 
 def needed(graph: Graph) -> list[str]:
@@ -11,7 +13,7 @@ def needed(graph: Graph) -> list[str]:
 
     Those of stores are all among them, for a checkpoint may lie there.
     """
-    unused = _used(graph, (q for q in graph.spec.queries if q.suspend)) - _used(graph, running(graph))
+    unused = used(graph, (q for q in graph.spec.queries if q.suspend)) - used(graph, running(graph))
     return [connection.name for connection in graph.spec.connections if connection.name not in unused]
 
 
@@ -20,7 +22,7 @@ def running(graph: Graph) -> list[Query]:
     return [query for query in graph.spec.queries if not query.suspend]
 
 
-def _used(graph: Graph, queries: Iterable[Query]) -> set[str]:
+def used(graph: Graph, queries: Iterable[Query]) -> set[str]:
     """Names of the brokers and databases that queries read and write."""
     found = set()
     for query in queries:
@@ -31,3 +33,22 @@ def _used(graph: Graph, queries: Iterable[Query]) -> set[str]:
             written = sink.kafka or sink.jdbc
             found |= {written.connection} if written else set()
     return found
+
+
+def stores_used(graph: Graph, query: Query) -> set[str]:
+    """Names of the S3 connections of the buckets that the query's checkpoint, sources and sinks lie in."""
+    buckets = {match[1] for path in _paths(graph, query) if (match := re.match(r"s3a://([^/]+)", path))}
+    return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
+
+
+def path_of(source: Source) -> str | None:
+    """The folder, file or table that the source reads; None for those that have no path."""
+    if streamed := source.files or source.delta:
+        return streamed.path
+    return source.static.path if source.static else None
+
+
+def _paths(graph: Graph, query: Query) -> Iterator[str]:
+    yield graph.spec.checkpoints.location
+    yield from (path for source in graph.sources_of(query.from_) if (path := path_of(source)))
+    yield from (sink.folder.path for sink in query.to if sink.folder)

@@ -100,7 +100,8 @@ def _sources(
     for index, name in enumerate(occurrences):
         source = known.get(name, SourceStatus(name))
         if index < len(reported):
-            source = _lagging(source, reported[index])
+            source = replace(source, end_offset=reported[index].get("endOffset"))
+            source = lagging(source, reported[index].get("latestOffset"))
             gap = lost(
                 reported[index].get("startOffset"), reported[index].get("endOffset"), earliest.get(name)
             )
@@ -148,19 +149,27 @@ def lost(start: Any, end: Any, earliest: Offsets | None) -> int:
     return gone
 
 
-def _lagging(source: SourceStatus, reported: Mapping[str, Any]) -> SourceStatus:
-    end: Any = reported.get("endOffset")
-    latest: Any = reported.get("latestOffset")
+def lagging(source: SourceStatus, latest: Any, earliest: Offsets = MappingProxyType({})) -> SourceStatus:
+    """The source with its lag behind the newest offsets of its topics, where both are Kafka's; else as it is.
+
+    Args:
+        source: with the end of the last batch.
+        latest: topic -> partition -> the offset behind the last record.
+        earliest: where partitions begin of which nothing was read yet; without it, at 0.
+    """
+    end = source.end_offset
     if not _per_partition(end) or not _per_partition(latest):
-        return replace(source, end_offset=end)
+        return source
     behind = [
-        max(0, int(newest) - int((end.get(topic) or {}).get(partition, 0)))
+        max(0, int(newest) - int(_offset(end, topic, partition, _offset(earliest, topic, partition, 0))))
         for topic, partitions in latest.items()
         for partition, newest in partitions.items()
     ]
-    return replace(
-        source, end_offset=end, partitions=len(behind), lag=sum(behind), max_lag=max(behind, default=0)
-    )
+    return replace(source, partitions=len(behind), lag=sum(behind), max_lag=max(behind, default=0))
+
+
+def _offset(offsets: Offsets, topic: str, partition: str, default: int) -> int:
+    return int((offsets.get(topic) or {}).get(partition, default))
 
 
 def _per_partition(offset: Any) -> bool:

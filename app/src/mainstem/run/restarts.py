@@ -1,9 +1,17 @@
-"""The restart budget of one query: exponential backoff, given back after a time of health."""
+"""The restart budget of one query: exponential backoff, given back after a time of health.
+
+An outage, a server that does not answer, is no failure of the query: it spends no budget, and is tried again without end.
+"""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from mainstem.spec.base import seconds
 from mainstem.spec.pipeline import Restart
+
+
+_LARGEST_EXPONENT: Final = 60
+"""Of the doubling: without end would not fit a float."""
 
 
 @dataclass
@@ -12,11 +20,13 @@ class Restarts:
 
     Attributes:
         settings: the document's `restart`.
-        count: restarts in a row so far.
+        count: restarts in a row so far after failures of the query itself.
+        outages: restarts in a row so far after outages.
     """
 
     settings: Restart
     count: int = 0
+    outages: int = 0
     _since: float | None = field(default=None, repr=False)
 
     def started(self, now: float) -> None:
@@ -24,16 +34,33 @@ class Restarts:
         if self._since is None:
             self._since = now
 
-    def next(self, now: float) -> float | None:
+    @property
+    def in_a_row(self) -> int:
+        """All restarts in a row."""
+        return self.count + self.outages
+
+    def next(self, now: float, *, outage: bool = False) -> float | None:
         """Seconds to wait before the next start, or None where the budget is spent.
 
         A start that fails is no health: only the time between `started` and the failure gives the budget back.
+
+        Args:
+            now: monotonic seconds.
+            outage: whether a server did not answer; the budget does not count that.
         """
         if self._since is not None and now - self._since >= seconds(self.settings.reset_after):
-            self.count = 0
+            self.count = self.outages = 0
         self._since = None
-        if self.settings.policy == "Never" or self.count >= self.settings.max_retries:
+        if self.settings.policy == "Never":
             return None
-        wait = seconds(self.settings.backoff) * 2.0**self.count
+        if outage:
+            self.outages += 1
+            return self._backoff(self.outages)
+        if self.count >= self.settings.max_retries:
+            return None
         self.count += 1
+        return self._backoff(self.count)
+
+    def _backoff(self, number: int) -> float:
+        wait = seconds(self.settings.backoff) * 2.0 ** min(number - 1, _LARGEST_EXPONENT)
         return float(min(wait, seconds(self.settings.max_backoff)))

@@ -93,14 +93,15 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
         if options.place.code is not None:
             usercode.look_in(options.place.code)
         usercode.installed(Graph(pipeline))
-        preflight.reachable(Graph(pipeline))
+        silent = preflight.reachable(Graph(pipeline))
         with session.opened(
             pipeline, options.place, output=reporter.output, verbose=options.verbose
         ) as spark:
             stop.listen()
             options.opened(spark)
             if not stop.asked:
-                _run(Supervisor(spark, pipeline, reporter.changed, stop), spark, pipeline, options, stop)
+                supervisor = Supervisor(spark, pipeline, reporter.changed, stop)
+                _run(supervisor, spark, pipeline, options, stop, silent)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__
     finally:
@@ -108,12 +109,17 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
 
 
 def _run(
-    supervisor: Supervisor, spark: Any, pipeline: StreamingPipeline, options: Options, stop: Stop
+    supervisor: Supervisor,
+    spark: Any,
+    pipeline: StreamingPipeline,
+    options: Options,
+    stop: Stop,
+    silent: frozenset[str],
 ) -> None:
     outcome = "failed"
     try:
         with _interruptible(spark, stop):
-            preflight.present(spark, Graph(pipeline))
+            preflight.present(spark, Graph(pipeline), silent)
             claims.take(spark, Graph(pipeline), options.place.owner(pipeline.name))
             with Upkeep(spark, Graph(pipeline)) as upkeep, OrphanCleaner(spark, Graph(pipeline)):
                 outcome = _started(supervisor, stop) or _loop(supervisor, upkeep, options, stop)

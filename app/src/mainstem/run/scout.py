@@ -29,7 +29,7 @@ class Scout:
         self._thread: threading.Thread | None = None
 
     def look_for(self, queries: Iterable[Query]) -> None:
-        """From now on for what these wait for, and no others; the first call begins, and later ones take away."""
+        """From now on for what these wait for, and no others; the first call with any begins."""
         self._waiting = tuple(queries)
         if self._waiting and self._thread is None:
             self._thread = threading.Thread(target=self._run, name="scout", daemon=True)
@@ -45,7 +45,9 @@ class Scout:
         self._end.set()
 
     def _run(self) -> None:
-        while self._waiting and not self._end.wait(LOOK_SECONDS):
+        while not self._end.wait(LOOK_SECONDS):
+            if not self._waiting:
+                continue
             known: dict[str, Absent | None] = {}
             try:
                 self._found = {query.name: self._absent(query, known) for query in self._waiting}

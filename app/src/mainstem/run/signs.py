@@ -56,7 +56,8 @@ SIGNS: Final = (
         permanent=True,
     ),
     _sign(
-        r"Timed? ?out.{0,80}(node assignment|metadata)|TimeoutException.{0,200}(listOffsets|describeTopics|fetch)|No resolvable bootstrap urls",
+        r"Timed? ?out.{0,80}(node assignment|metadata)|TimeoutException.{0,200}(listOffsets|describeTopics|fetch)|No resolvable bootstrap urls|"
+        r"TimeoutException: (Expiring \d+ record|Timeout of \d+ ?ms expired before)",
         "BrokerUnreachable",
         "the Kafka broker does not answer",
     ),
@@ -131,9 +132,10 @@ SIGNS: Final = (
         permanent=True,
     ),
     _sign(
-        r"Unable to execute HTTP request|ConnectTimeoutException|AWSClientIOException|ApiCallTimeoutException|Connection refused.{0,200}s3a",
+        r"Unable to execute HTTP request|ConnectTimeoutException|AWSClientIOException|ApiCallTimeoutException|Connection refused.{0,200}s3a|"
+        r"Service: S3, Status Code: 5\d\d|AWSStatus500Exception|AWSServiceThrottledException",
         "StoreUnreachable",
-        "the object store does not answer",
+        "the object store does not answer{said}",
     ),
     _sign(
         r"PSQLException: (FATAL: (password authentication failed|no pg_hba\.conf entry|role )|The server requested)",
@@ -152,7 +154,8 @@ SIGNS: Final = (
         "the database refuses: {found}",
     ),
     _sign(
-        r"PSQLException: (Connection to \S+ refused|The connection attempt failed)",
+        r"PSQLException: (Connection to \S+ refused|The connection attempt failed|An I/O error occurred|"
+        r"This connection has been closed|FATAL: (the database system is|terminating connection))",
         "DatabaseUnreachable",
         "the database does not answer: {root}",
     ),

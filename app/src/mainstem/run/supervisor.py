@@ -19,18 +19,20 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.build import query as build
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.run.current import Current
 from mainstem.run.drain import Outcome
 from mainstem.run.draining import drained
 from mainstem.run.events import Events
 from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
 from mainstem.run.listeners import Listeners
+from mainstem.run.outages import Outages
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.refreshing import Refresher, Refreshing
 from mainstem.run.restarts import Restarts
-from mainstem.run.retention import Retention
 from mainstem.run.running import Run
 from mainstem.run.starting import Built, Starter
+from mainstem.run.topics import Topics
 from mainstem.run.waits import Waits
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
@@ -76,9 +78,11 @@ class Supervisor:
         self._graph = Graph(pipeline)
         self._changed = changed
         self._stop = stop
-        self._retention = Retention(session, self._graph)
+        self._outages = Outages(self._graph)
+        self._topics = Topics(session, self._graph, self._outages)
+        self._current = Current(self._outages, self._topics)
         self._listeners = Listeners(pipeline.spec.listeners)
-        self._events = Events(self._retention, self._listeners.tell)
+        self._events = Events(self._topics, self._listeners.tell)
         self._starter = Starter(self._graph, self._events.put)
         self._refresher = Refresher(self._graph, self._starter.built)
         self._waits = Waits(session, self._graph)
@@ -89,8 +93,8 @@ class Supervisor:
 
     @property
     def statuses(self) -> list[QueryStatus]:
-        """The queries in the order of the document."""
-        return [run.status for run in self._runs]
+        """The queries in the order of the document, as they are now."""
+        return [self._current.status(run) for run in self._runs]
 
     @property
     def failures(self) -> list[QueryStatus]:
@@ -112,7 +116,8 @@ class Supervisor:
                 and its query does not wait.
         """
         self._waits.begin(self._runs)
-        self._retention.start()
+        self._outages.start()
+        self._topics.start()
         first = self._starter.first
         runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
         built = [first(run.query, partial(self._starter.built, run)) for run in runs]
@@ -134,7 +139,7 @@ class Supervisor:
             self._refresher.turn(run, now)
             if run.handle is not None and not run.handle.active:
                 self._ended(run, now)
-            elif run.due is not None and now >= run.due and not self._stop.asked:
+            elif self._is_due(run, now):
                 self._changed(self.statuses)  # a start may take its time, and there may be many
                 self._restart(run)
             elif look or run.status.state in (State.STARTING, State.RESTARTING):
@@ -150,7 +155,8 @@ class Supervisor:
         now = time.monotonic()
         for run in self._runs:
             run.look()
-            if run.due is not None or (run.handle is not None and not run.resting):
+            busy = not run.resting or self._current.outage(run)
+            if run.due is not None or (run.handle is not None and busy):
                 run.busy = now
         return now - max(run.busy for run in self._runs)
 
@@ -171,7 +177,8 @@ class Supervisor:
     def close(self) -> None:
         """Look and ask no more, and let listeners hear the end."""
         self._waits.close()
-        self._retention.close()
+        self._outages.close()
+        self._topics.close()
         self._listeners.close()
 
     def _new_run(self, session: SparkSession, query: Query) -> Run:
@@ -220,8 +227,16 @@ class Supervisor:
             return
         self._failed(run, failure, now)
 
+    def _is_due(self, run: Run, now: float) -> bool:
+        """Whether to start a query now; not while a server does not answer that it uses."""
+        due = run.due is not None and now >= run.due
+        return due and not self._stop.asked and self._current.outage(run) is None
+
     def _failed(self, run: Run, failure: Failure, now: float) -> None:
-        wait = None if failure.permanent else run.restarts.next(now)
+        if not self._stop.asked and self._waits.again(run, self._runs, failure):
+            return
+        failure = self._explained(run, failure)
+        wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
         state = State.FAILED if wait is None else State.RESTARTING
         run.due = None if wait is None else now + wait
         run.status = replace(
@@ -229,13 +244,20 @@ class Supervisor:
             state=state,
             reason=failure.reason,
             message=failure.message,
-            restarts=run.restarts.count,
+            restarts=run.restarts.in_a_row,
         )
         told = {"query": run.query.name, "reason": failure.reason, "error": failure.message}
         if wait is None:
             self._log.error("query failed", **told)
         else:
-            self._log.warning("query restarts", **told, seconds=wait, attempt=run.restarts.count)
+            self._log.warning("query restarts", **told, seconds=wait, attempt=run.restarts.in_a_row)
+
+    def _explained(self, run: Run, failure: Failure) -> Failure:
+        """The failure, or the outage behind it: clients have many words for a server that does not answer."""
+        outage = self._current.outage(run)
+        if outage is None or failure.permanent or failure.outage:
+            return failure
+        return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")
 
     def _restart(self, run: Run, refreshed: Built | None = None) -> None:
         """Start a query again, or what was built to take its place."""

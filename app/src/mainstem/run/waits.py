@@ -1,4 +1,4 @@
-"""Queries that wait for what they read, from the start of a run until it is there."""
+"""Queries that wait for what they read, or for a server, until it is there: from the start of a run, or once it goes."""
 
 import time
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.errors import NotReady
+from mainstem.run.failures import Failure
 from mainstem.run.inputs import Absent, Inputs, makers, waits
 from mainstem.run.querystatus import State
 from mainstem.run.running import Run
@@ -33,18 +34,33 @@ class Waits:
         """Look for all that queries read, and from then on, in a thread, for what is not there.
 
         Raises:
-            NotReady: a source is not there and its query does not wait; or nobody can be asked.
+            NotReady: a source is not there and its query does not wait; or nobody can be asked for another reason than
+                an outage.
         """
         known: dict[str, Absent | None] = {}
         for run in runs:
             if run.query.suspend:
                 continue
-            absent = self._inputs.absent(run.query, known)
-            if absent is not None and not waits(self._graph, run.query):
+            absent = self._absent(run, known)
+            if absent is not None and not absent.outage and not waits(self._graph, run.query):
                 raise NotReady(absent.message, reason=absent.reason)
             if absent is not None:
                 self._wait(run, absent, time.monotonic())
         self._scout.look_for(run.query for run in runs if run.absent)
+
+    def again(self, run: Run, runs: Sequence[Run], failure: Failure) -> bool:
+        """Whether a query that has failed waits from now on, for a topic that it reads has gone."""
+        if failure.reason != "TopicNotFound" or not waits(self._graph, run.query):
+            return False
+        try:
+            absent = self._absent(run, {})
+        except NotReady:
+            return False
+        if absent is None:  # it is a topic that the query writes, or it is back already
+            return False
+        self._wait(run, absent, time.monotonic())
+        self._scout.look_for(run.query for run in runs if run.absent)
+        return True
 
     def take(self, runs: Sequence[Run], now: float) -> None:
         """Take what was found: a query whose sources are all there is due."""
@@ -53,7 +69,7 @@ class Waits:
             if run.absent is None or run.query.name not in found:
                 continue
             absent = found[run.query.name]
-            if absent is not None and self._may_come(run, runs):
+            if absent is not None and (absent.outage or self._may_come(run, runs)):
                 self._wait(run, absent, now)
             else:  # where it cannot come any more it is Spark that says so
                 run.absent, run.due = None, now
@@ -64,6 +80,16 @@ class Waits:
     def close(self) -> None:
         """Look no more."""
         self._scout.close()
+
+    def _absent(self, run: Run, known: dict[str, Absent | None]) -> Absent | None:
+        """What the query waits for; a server that falls silent while it is asked is an outage as well."""
+        try:
+            return self._inputs.absent(run.query, known)
+        except NotReady as error:
+            absent = Absent(error.reason, error.message)
+            if not absent.outage:
+                raise
+            return absent
 
     def _may_come(self, run: Run, runs: Sequence[Run]) -> bool:
         """False for a bounded query once all queries of the document that could make what is absent are over."""

@@ -18,6 +18,9 @@ MAX_BYTES: Final = 32 * 1024
 UNOBSERVED: Final = -1
 """`observedGeneration` of a resource that the operator has not seen yet: the definition's default."""
 
+OUTAGES: Final = frozenset({"BrokerUnreachable", "StoreUnreachable", "DatabaseUnreachable"})
+"""Reasons of a query whose server does not answer. It is no failure of the query, and tried again without end."""
+
 Count = Annotated[int, Field(ge=0, le=2**53 - 1, json_schema_extra={"format": "int64"})]
 Short = Annotated[str, StringConstraints(max_length=256)]
 Message = Annotated[str, StringConstraints(max_length=1024)]

@@ -1,0 +1,72 @@
+"""The status of a query as it is now, from what Spark reported last and what the servers say since."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Final
+
+from mainstem.run.outages import Outage, Outages
+from mainstem.run.progress import lagging
+from mainstem.run.querystatus import QueryStatus, State
+from mainstem.run.running import Run
+from mainstem.run.topics import Answer, Topics
+from mainstem.spec.status import OUTAGES
+
+
+_UNDER_WAY: Final = (State.STARTING, State.RUNNING)
+_BEHIND: Final = (*_UNDER_WAY, State.WAITING, State.RESTARTING, State.FAILED)
+"""States in which records that come are not read yet, or not any more: those in which lag grows."""
+
+
+class Current:
+    """Asks nobody itself.
+
+    Args:
+        outages: which servers do not answer.
+        topics: what topics have.
+    """
+
+    def __init__(self, outages: Outages, topics: Topics) -> None:
+        self._outages, self._topics = outages, topics
+
+    def status(self, run: Run) -> QueryStatus:
+        """How a query stands now."""
+        answers = {
+            name: answer
+            for name, source in run.occurrences.items()
+            if (answer := self._topics.answer(source)) is not None
+        }
+        silent = {name for name, source in run.occurrences.items() if self._topics.outage(source)}
+        return current(run.status, self.outage(run), answers, silent)
+
+    def outage(self, run: Run) -> Outage | None:
+        """The outage of a server that a query uses; None where all answer."""
+        known = self._outages.query(run.query)
+        sources = (self._topics.outage(source) for source in run.occurrences.values())
+        return known or next(filter(None, sources), None)
+
+
+def current(
+    status: QueryStatus, outage: Outage | None, answers: Mapping[str, Answer], silent: Collection[str]
+) -> QueryStatus:
+    """The status now; pure.
+
+    Args:
+        status: from what Spark reported.
+        outage: of a server that the query uses.
+        answers: occurrence of a Kafka source -> what the brokers said last of its topics.
+        silent: occurrences whose broker does not answer.
+    """
+    if status.state not in _BEHIND:
+        return status
+    failed = status.reason in OUTAGES  # the query knows sooner than those who greet
+    sources = list(status.sources)
+    for index, source in enumerate(sources):
+        answer = answers.get(source.name)
+        if source.name in silent or (answer and (failed or not answer.fresh)):
+            sources[index] = replace(source, lag=None, max_lag=None)
+        elif answer:
+            sources[index] = lagging(source, answer.offsets.latest, answer.offsets.earliest)
+    status = replace(status, sources=tuple(sources))
+    if outage is None or status.state not in _UNDER_WAY:
+        return status
+    return replace(status, idle=False, reason=outage.reason, message=outage.described())

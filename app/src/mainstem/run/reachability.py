@@ -1,0 +1,112 @@
+"""Whether the server behind a connection answers: a greeting over a plain socket, without a JVM, within seconds."""
+
+import re
+import socket
+import ssl
+import struct
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+from urllib.parse import urlsplit
+
+from mainstem.errors import NotReady
+from mainstem.spec.connections import Connection, JdbcConnection, KafkaConnection, S3Connection
+
+
+ANSWER_SECONDS: Final = 5.0
+# Kafka's ApiVersions, version 0, which every broker answers before it asks who we are.
+_API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 0, -1)
+# PostgreSQL's SSLRequest, answered by S or N before anybody logs in.
+_SSL_REQUEST: Final = struct.pack(">ii", 8, 80877103)
+_POSTGRES: Final = re.compile(r"jdbc:postgresql://(\[[^\]/]+\]|[^:/?,]+)(?::(\d+))?(?:[/?].*)?")
+
+
+def unreachable(connections: Iterable[Connection]) -> dict[str, NotReady]:
+    """The connections whose server does not answer, by name, each with the error; all are asked at once."""
+    asked = list(connections)
+    if not asked:
+        return {}
+    with ThreadPoolExecutor(len(asked), thread_name_prefix="reachability") as pool:
+        errors = list(pool.map(silence, asked))
+    return {connection.name: error for connection, error in zip(asked, errors, strict=True) if error}
+
+
+def silence(connection: Connection) -> NotReady | None:
+    """`BrokerUnreachable`, `StoreUnreachable` or `DatabaseUnreachable`; None where the server answers, or its address is
+    not known here: AWS's own stores, databases other than PostgreSQL.
+    """
+    if connection.s3 and connection.s3.endpoint:
+        return _store(connection.name, connection.s3, connection.s3.endpoint)
+    if connection.kafka:
+        return _broker(connection.name, connection.kafka)
+    return _database(connection.name, connection.jdbc) if connection.jdbc else None
+
+
+def _store(name: str, s3: S3Connection, endpoint: str) -> NotReady | None:
+    url = urlsplit(endpoint)
+    tls = url.scheme == "https"
+    host = url.hostname or ""
+    question = f"HEAD / HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode()
+    why = _silence(host, url.port or (443 if tls else 80), question, tls=tls)
+    buckets = ", ".join(s3.buckets)
+    message = f"the S3 store of connection {name!r} ({buckets}) at {endpoint} does not answer: {why}"
+    return NotReady(message, reason="StoreUnreachable") if why else None
+
+
+def _broker(name: str, kafka: KafkaConnection) -> NotReady | None:
+    own = kafka.security.protocol if kafka.security else kafka.properties.get("security.protocol", "")
+    tls = own.upper().endswith("SSL")
+    whys = []
+    for server in kafka.bootstrap_servers.split(","):
+        host, _, port = server.strip().rpartition("://")[2].rpartition(":")
+        why = _silence(host.strip("[]"), int(port), _API_VERSIONS, tls=tls)
+        if why is None:
+            return None
+        whys.append(f"{server.strip()}: {why}")
+    return NotReady(
+        f"no broker of connection {name!r} answers: {'; '.join(whys)}", reason="BrokerUnreachable"
+    )
+
+
+def _database(name: str, jdbc: JdbcConnection) -> NotReady | None:
+    """Only PostgreSQL's address is understood here, and one with several hosts is not; Spark asks the others."""
+    match = _POSTGRES.fullmatch(jdbc.url)
+    if match and (why := _silence(match[1].strip("[]"), int(match[2] or 5432), _SSL_REQUEST, tls=False)):
+        message = (
+            f"the database of connection {name!r} at {match[1]}:{match[2] or 5432} does not answer: {why}"
+        )
+        return NotReady(message, reason="DatabaseUnreachable")
+    return None
+
+
+def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
+    """Why nobody is there; None where somebody is, even one that answers by hanging up."""
+    try:
+        plain = socket.create_connection((host, port), timeout=ANSWER_SECONDS)
+    except (OSError, OverflowError, UnicodeError) as error:
+        return _why(error)
+    try:
+        with plain:
+            if tls:
+                _shake_hands(plain, host)
+            else:
+                plain.sendall(question)
+                plain.recv(1)
+    except TimeoutError as error:
+        return _why(error)
+    except OSError:
+        return None
+    return None
+
+
+def _shake_hands(plain: socket.socket, host: str) -> None:
+    # Whom to trust is for the clients to judge, with the document's own settings.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.wrap_socket(plain, server_hostname=host).close()
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {ANSWER_SECONDS:g} s"
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()

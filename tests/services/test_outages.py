@@ -1,0 +1,165 @@
+"""A broker that goes while queries run, or is away when they start: what their status says, and that they go on after it."""
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.kafka import Broker
+from harness.records import Record
+from harness.turning import Stage
+from mainstem.run import outages, scout, topics
+from mainstem.run.querystatus import State
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """A broker of the module's own: its tests fell it."""
+    with Broker() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at every few seconds is looked at more often."""
+    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(topics, "ASK_SECONDS", 0.5)
+    monkeypatch.setattr(outages, "GREET_SECONDS", 0.3)
+    monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.1)
+
+
+def records(count: int) -> list[Record]:
+    return [Record(None, b"x") for _ in range(count)]
+
+
+def spec(stage: Stage, broker: Broker, topic: str, **more: Any) -> dict[str, Any]:
+    """A query of a topic, and one of files beside it."""
+    source = {"connection": "events", "subscribe": [topic], "startingOffsets": "earliest"}
+    return {
+        "connections": [{"name": "events", "kafka": {"bootstrapServers": broker.bootstrap_servers}}],
+        "sources": [{"name": "orders", "kafka": source}, stage.files("lines")],
+        "views": [{"name": "places", "sql": "SELECT partition, offset FROM orders"}],
+        "queries": [stage.query("places", topic), stage.query("lines", f"{topic}-lines")],
+        "restart": {"maxRetries": 0},
+        **more,
+    }
+
+
+def test_a_broker_that_hangs_is_in_the_status_and_the_lag_unknown_until_it_answers(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.create_topic("hangs")
+    broker.produce("hangs", records(3))
+    stage = Stage(spark.newSession(), tmp_path)
+    stage.put("lines", "one")
+    with stage.running(**spec(stage, broker, "hangs")) as running:
+        running.until(lambda: running["to-hangs"].input_rows == 3 and running["to-hangs"].lag == 0)
+        broker.process.send(signal.SIGSTOP)
+        began = time.monotonic()
+        try:
+            running.until(lambda: running["to-hangs"].reason is not None)
+            assert time.monotonic() - began < 20
+            hanging, lines = running["to-hangs"], running["to-hangs-lines"]
+            assert (hanging.state, hanging.idle) == (State.RUNNING, False)
+            assert (hanging.reason, hanging.lag) == ("BrokerUnreachable", None)
+            assert "connection 'events'" in (hanging.message or "")
+            assert (lines.reason, lines.state) == (None, State.RUNNING)
+        finally:
+            broker.process.send(signal.SIGCONT)
+        broker.produce("hangs", records(2))
+        running.until(lambda: running["to-hangs"].input_rows == 5)
+        running.until(lambda: running["to-hangs"].reason is None and running["to-hangs"].lag == 0)
+
+
+def test_an_outage_ends_no_query_at_its_start_or_later_and_those_beside_it_go_on(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.create_topic("away")
+    broker.produce("away", records(3))
+    broker.kill()
+    stage = Stage(spark.newSession(), tmp_path)
+    stage.put("lines", "one")
+    document = spec(stage, broker, "away")
+    patience = {"request.timeout.ms": "1500", "default.api.timeout.ms": "1500", "max.block.ms": "1500"}
+    document["connections"][0]["kafka"]["properties"] = patience
+    document["sources"][0]["kafka"]["options"] = {"fetchOffset.numRetries": "1"}
+    try:
+        with stage.running(**document) as running:
+            running.until(lambda: running["to-away-lines"].input_rows == 1)
+            away = running["to-away"]
+            assert (away.state, away.reason) == (State.WAITING, "BrokerUnreachable")
+            assert "no broker of connection 'events' answers" in (away.message or "")
+            broker.start()
+            running.until(lambda: running["to-away"].input_rows == 3)
+
+            broker.kill()
+            running.until(lambda: running["to-away"].state is State.RESTARTING)
+            away = running["to-away"]
+            assert (away.reason, away.lag, away.restarts) == ("BrokerUnreachable", None, 1)
+            stage.put("lines", "two")
+            running.until(lambda: running["to-away-lines"].input_rows == 2)
+            broker.start()
+            broker.produce("away", records(2))
+            running.until(lambda: running["to-away"].input_rows == 5)
+            assert running["to-away"].reason is None
+    finally:
+        if not broker.process.alive:
+            broker.start()
+    assert len(stage.rows("away")) == 5
+
+
+def test_a_topic_that_goes_is_waited_for_and_costs_no_restart(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.create_topic("goes")
+    broker.produce("goes", records(3))
+    stage = Stage(spark.newSession(), tmp_path)
+    stage.put("lines", "one")
+    with stage.running(**spec(stage, broker, "goes")) as running:
+        running.until(lambda: running["to-goes"].input_rows == 3)
+        delete(broker, "goes")
+        running.until(lambda: running["to-goes"].state is State.WAITING)
+        gone = running["to-goes"]
+        assert (gone.reason, gone.restarts) == ("TopicNotFound", 0)
+        assert "no topic 'goes'" in (gone.message or "")
+        assert running["to-goes-lines"].state is State.RUNNING
+
+
+def delete(broker: Broker, topic: str) -> None:
+    """Delete a topic, and wait until it is gone."""
+    admin = broker.admin()
+    admin.delete_topics([topic])[topic].result(timeout=30)
+    end = time.monotonic() + 30
+    while topic in admin.list_topics(timeout=10).topics:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_lag_is_asked_anew_while_a_batch_runs(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    broker.create_topic("grows")
+    broker.produce("grows", records(1))
+    stage = Stage(spark.newSession(), tmp_path)
+    stage.put("lines", "one")
+    document = spec(stage, broker, "grows")
+    gate = tmp_path / "gate"
+    gate.touch()
+    sink = {"foreachBatch": "sinks:hold", "arguments": {"gate": str(gate)}}
+    document["queries"][0]["to"] = [{"name": "code", "python": sink}]
+    with stage.running(**document) as running:
+        running.until(lambda: running["to-grows"].input_rows == 1)
+        gate.unlink()
+        broker.produce("grows", records(1))
+        running.until((tmp_path / "held").exists)
+        broker.produce("grows", records(10))
+        try:
+            running.until(lambda: running["to-grows"].lag == 11)
+            assert running["to-grows"].input_rows == 1
+        finally:
+            gate.touch()
+        running.until(lambda: running["to-grows"].input_rows == 12 and running["to-grows"].lag == 0)

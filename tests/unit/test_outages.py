@@ -1,0 +1,173 @@
+"""What an outage, and what brokers say, make of a query's status; no server is there."""
+
+import json
+import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from mainstem.errors import NotReady
+from mainstem.run import outages
+from mainstem.run.brokers import TopicOffsets
+from mainstem.run.current import current
+from mainstem.run.outages import Outage, Outages
+from mainstem.run.querystatus import QueryStatus, SourceStatus, State
+from mainstem.run.topics import FRESH_SECONDS, Answer
+from mainstem.spec.connections import Connection
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+
+
+READ = SourceStatus("orders", partitions=2, lag=0, max_lag=0, end_offset={"orders": {"0": 10, "1": 5}})
+STATUS = QueryStatus("copy", State.RUNNING, sources=(READ, SourceStatus("lines")), idle=True)
+AWAY = Outage("BrokerUnreachable", "no broker answers", datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def answer(latest: dict[str, int], earliest: dict[str, int] | None = None, age: float = 0.0) -> Answer:
+    return Answer(TopicOffsets({}, {"orders": earliest or {}}, {"orders": latest}), time.monotonic() - age)
+
+
+def test_lag_is_what_the_brokers_have_more_than_was_read() -> None:
+    found = current(STATUS, None, {"orders": answer({"0": 14, "1": 6})}, ())
+    assert (found.lag, found.sources[0].max_lag, found.idle, found.reason) == (5, 4, True, None)
+    # A partition that is new begins where it begins; one that was read further than the answer knows is not behind.
+    found = current(STATUS, None, {"orders": answer({"0": 9, "1": 5, "2": 30}, {"2": 20})}, ())
+    assert (found.lag, found.sources[0].partitions) == (10, 3)
+
+
+def test_what_was_read_before_the_first_answer_is_as_spark_reports_it() -> None:
+    assert current(STATUS, None, {}, ()) == STATUS
+
+
+@pytest.mark.parametrize("state", [State.STARTING, State.RUNNING])
+def test_lag_is_unknown_and_nobody_idle_while_a_broker_does_not_answer(state: State) -> None:
+    found = current(replace(STATUS, state=state), AWAY, {"orders": answer({"0": 14, "1": 6})}, {"orders"})
+    assert (found.state, found.lag, found.idle, found.reason) == (state, None, False, "BrokerUnreachable")
+    assert found.message == "no broker answers, since 2026-01-01T00:00:00Z"
+
+
+def test_the_store_of_a_query_does_not_make_its_lag_unknown() -> None:
+    found = current(STATUS, AWAY, {"orders": answer({"0": 14, "1": 6})}, ())
+    assert (found.lag, found.reason) == (5, "BrokerUnreachable")
+
+
+def test_lag_is_unknown_where_the_last_answer_is_old_or_the_query_failed_for_the_broker() -> None:
+    old = answer({"0": 14}, age=FRESH_SECONDS + 1)
+    assert current(STATUS, None, {"orders": old}, ()).lag is None
+    failed = replace(STATUS, state=State.RESTARTING, reason="BrokerUnreachable", message="no answer")
+    found = current(failed, None, {"orders": answer({"0": 14})}, ())
+    assert (found.lag, found.reason, found.message) == (None, "BrokerUnreachable", "no answer")
+
+
+@pytest.mark.parametrize("state", [State.COMPLETED, State.DRAINED, State.CUT, State.SUSPENDED])
+def test_a_query_that_is_over_stays_as_it_ended(state: State) -> None:
+    over = replace(STATUS, state=state)
+    assert current(over, AWAY, {"orders": answer({"0": 99})}, {"orders"}) == over
+
+
+def test_a_failed_query_keeps_its_reason_and_its_lag_grows() -> None:
+    failed = replace(STATUS, state=State.FAILED, reason="PythonFailed", message="no")
+    found = current(failed, AWAY, {"orders": answer({"0": 14, "1": 5})}, ())
+    assert (found.lag, found.reason, found.message) == (4, "PythonFailed", "no")
+
+
+def graph() -> Graph:
+    """`copy` reads a broker, `both` reads it and writes to a database, `lines` needs neither."""
+
+    def query(name: str, read: str, **sink: Any) -> dict[str, Any]:
+        return {"name": name, "from": read, "to": [{"name": "out", **sink}]}
+
+    spec = {
+        "connections": [
+            {"name": "events", "kafka": {"bootstrapServers": "127.0.0.1:1"}},
+            {"name": "shop", "jdbc": {"url": "jdbc:postgresql://127.0.0.1:1/shop"}},
+            {"name": "unused", "kafka": {"bootstrapServers": "127.0.0.1:2"}},
+        ],
+        "sources": [
+            {"name": "orders", "kafka": {"connection": "events", "subscribe": ["t"]}},
+            {"name": "lines", "files": {"path": "/in"}},
+        ],
+        "queries": [
+            query("copy", "orders", console={}),
+            query("both", "orders", jdbc={"connection": "shop", "table": "t"}),
+            query("lines", "lines", console={}),
+        ],
+        "checkpoints": {"location": "/checkpoints"},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    [document] = read_text(json.dumps(head | {"spec": spec}))
+    return Graph(document.pipeline)
+
+
+class Network:
+    """Servers that answer, or do not; counts the greetings."""
+
+    def __init__(self) -> None:
+        self.away: set[str] = set()
+        self.greeted: list[str] = []
+
+    def greet(self, connection: Connection) -> NotReady | None:
+        self.greeted.append(connection.name)
+        away = connection.name in self.away
+        return NotReady(f"{connection.name} does not answer", reason="BrokerUnreachable") if away else None
+
+
+def until(holds: Any) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_an_outage_is_of_the_queries_that_use_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "GREET_SECONDS", 0.001)
+    monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.001)
+    network, found = Network(), graph()
+    watch = Outages(found, network.greet)
+    queries = {query.name: query for query in found.spec.queries}
+    watch.start()
+    try:
+        until(lambda: {"events", "shop"} <= set(network.greeted))
+        assert [watch.query(query) for query in queries.values()] == [None, None, None]
+        network.away = {"events"}
+        until(lambda: watch.query(queries["copy"]))
+        both = watch.query(queries["both"])
+        assert both is not None
+        assert (both.message, both.reason) == ("events does not answer", "BrokerUnreachable")
+        assert watch.query(queries["lines"]) is None
+        network.away = {"events", "shop"}
+        until(lambda: watch.connection("shop"))
+        assert watch.query(queries["both"]) == watch.connection("events")  # the longer one
+        network.away = set()
+        until(lambda: not watch.connection("shop") and not watch.connection("events"))
+        assert "unused" not in network.greeted
+    finally:
+        watch.close()
+
+
+def test_one_greeting_without_an_answer_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "GREET_SECONDS", 0.001)
+    monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.001)
+    again = threading.Event()
+    calls: list[str] = []
+
+    def greet(connection: Connection) -> NotReady | None:
+        if connection.name != "events":
+            return None
+        calls.append(connection.name)
+        if len(calls) == 2:
+            again.wait(10)
+        return NotReady("no answer", reason="BrokerUnreachable")
+
+    watch = Outages(graph(), greet)
+    watch.start()
+    try:
+        until(lambda: len(calls) == 2)
+        assert watch.connection("events") is None
+        again.set()
+        until(lambda: watch.connection("events"))
+    finally:
+        again.set()
+        watch.close()
