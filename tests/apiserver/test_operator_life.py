@@ -177,8 +177,8 @@ def test_a_foreign_pod_of_the_drivers_name_is_not_touched(ours: Ours) -> None:
     ours.create()
     ours.phase("Failed")
     found = ours.condition("Ready")
-    assert found["reason"] == "PodRefused"
-    assert "not this pipeline's" in found["message"]
+    assert found["reason"] == "NameTaken"
+    assert "the Pod ticks-driver exists and does not belong to this pipeline" in found["message"]
     ours.delete()
     ours.gone()
     assert (

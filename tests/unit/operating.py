@@ -10,7 +10,7 @@ from mainstem_operator import pods
 from mainstem_operator.ages import Ages, Moment
 from mainstem_operator.conditions import parsed, timestamp
 from mainstem_operator.judge import Revision, judge
-from mainstem_operator.observe import Observed
+from mainstem_operator.observe import Observed, Refusal
 from mainstem_operator.past import aged
 from mainstem_operator.plan import Plan, plan
 from mainstem_operator.settings import Settings
@@ -142,6 +142,8 @@ def reported(*states: str, attempt: int = 1, seconds: float = 0, **query: Any) -
 def seen(of: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Observed:
     """One look of an operator that has watched all along; all clocks are in step."""
     given: dict[str, Any] = {"now": NOW, "settings": SETTINGS, "judgement": judge(of)} | more
+    if isinstance(given.get("refused"), str):  # in the words of the API server
+        given["refused"] = Refusal("PodRefused", given["refused"])
     observed = Observed(body=of, pod=its_pod, **given)
     ages = Ages()
     if time := observed.status.get("reported", {}).get("time"):

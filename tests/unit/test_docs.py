@@ -35,7 +35,18 @@ TAKES_A_REASON = {
     "problem": slice(1, None),
 }
 """Calls that take a reason without its name, and where."""
-DECIDING = ("conditions", "driverpod", "health", "judge", "past", "plan", "policies", "reconcile", "report")
+DECIDING = (
+    "conditions",
+    "driverpod",
+    "health",
+    "judge",
+    "past",
+    "ownership",
+    "plan",
+    "policies",
+    "reconcile",
+    "report",
+)
 """Modules of the operator that say something of a pipeline."""
 CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
 OF_KUBERNETES = {

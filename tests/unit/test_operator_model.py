@@ -16,7 +16,7 @@ from mainstem.spec.status import MAX_BYTES, Phase, Status
 from mainstem_operator import driverpod, pods
 from mainstem_operator.conditions import AT_REST, ENDED, parsed, timestamp
 from mainstem_operator.judge import Judgement, judge
-from mainstem_operator.observe import Observed
+from mainstem_operator.observe import Observed, Refusal
 from mainstem_operator.plan import Plan, plan
 from mainstem_operator.report import DRIVERS_PART
 from unit.operating import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
@@ -55,7 +55,7 @@ class Life(RuleBasedStateMachine):
         self.revisions: dict[str, Any] = {}
         self.made = 0
         self.seen_attempts: list[int] = []
-        self.refused: str | None = None
+        self.refused: Refusal | None = None
         self.finished = False
 
     @initialize(document=st.sampled_from(DOCUMENTS))
@@ -244,7 +244,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(words=st.sampled_from([None, None, "exceeded quota"]))
     def the_server_refuses(self, words: str | None) -> None:
-        self.refused = words
+        self.refused = Refusal("PodRefused", words) if words else None
 
     @precondition(lambda self: "deletionTimestamp" not in self.body["metadata"])
     @rule(really=st.integers(0, 24), asleep=ASLEEP)

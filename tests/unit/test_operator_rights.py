@@ -11,8 +11,8 @@ SOURCES = "".join(
     path.read_text(encoding="utf-8") for path in Path(mainstem_operator.__file__).parent.glob("*.py")
 )
 RBAC = "rbac.authorization.k8s.io"
-# Server-side apply of what may not be there yet asks for `create` besides `patch`.
-APPLIED = {"create", "patch"}
+# What exists is changed only after a look at its owner.
+APPLIED = {"create", "get", "patch"}
 USED: dict[tuple[str, str], set[str]] = {
     ("mainstem.dev", "streamingpipelines"): {"list", "watch", "patch"},  # Kopf's watch and finalizer
     ("mainstem.dev", "streamingpipelines/status"): {"patch"},

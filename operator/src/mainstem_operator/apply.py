@@ -16,18 +16,14 @@ from mainstem.names import (
     spark_secret_name,
 )
 
-from mainstem_operator import objects, pods
-from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Object, Refused
+from mainstem_operator import objects, ownership, pods
+from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Kind, Object, Refused
 from mainstem_operator.judge import Revision
 from mainstem_operator.metrics import STARTS
 from mainstem_operator.observe import written_status
 from mainstem_operator.plan import Plan, Start
 from mainstem_operator.report import DRIVERS_PART
 from mainstem_operator.settings import Settings
-
-
-class NotYet(Exception):
-    """Something must go first, and will by itself: the garbage collector takes what a deleted pipeline has left."""
 
 
 KEPT_REVISIONS: Final = 5
@@ -49,8 +45,7 @@ async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) ->
 
 async def stop(cluster: Cluster, pod: Mapping[str, Any]) -> Object | None:
     """Tell the driver to go, within its own grace; the pod as it is then, None where it is gone."""
-    of = pod["metadata"]
-    return await cluster.delete(POD, of["namespace"], of["name"], of["uid"])
+    return await cluster.delete(POD, pod)
 
 
 async def start(
@@ -61,6 +56,7 @@ async def start(
     `made_before` names what earlier tries of this very start have made: a try again writes only what is missing.
 
     Raises:
+        NameTaken: an object of somebody else's has a name that the driver needs.
         Refused: the API server will not have one of them.
         NotYet: something else has to go first.
     """
@@ -72,26 +68,29 @@ async def start(
             made_before.add(key)
 
     revision = asked.revision
-    wanted = objects.access(body, revision)
-    if budget := objects.disruption_budget(body, revision):
-        wanted.append(budget)
-    elif asked.attempt > 1:
-        of = body["metadata"]
-        await cluster.delete(BUDGET, of["namespace"], driver_name(of["name"]))
+    wanted = _changing(body, revision)
+    if written_status(body) and revision.pipeline.spec.driver.pod_disruption_budget is None:
+        await _remove_budget(cluster, body)
     made = _files(body, revision, settings)
     if revision.scaled_out:
         made.append(_spark_secret(body))
     # Nobody may bind a role that is not there yet, so what binds comes last.
     bindings = [manifest for manifest in wanted if manifest["kind"] == "RoleBinding"]
     await asyncio.gather(
-        *(once(partial(_made, cluster, each, asked), each) for each in wanted if each not in bindings),
+        *(once(partial(_made, cluster, body, each, asked), each) for each in wanted if each not in bindings),
         *(once(partial(_made_once, cluster, body, each), each) for each in made),
     )
-    await asyncio.gather(*(once(partial(_made, cluster, each, asked), each) for each in bindings))
+    await asyncio.gather(*(once(partial(_made, cluster, body, each, asked), each) for each in bindings))
     pod = await cluster.create(pods.driver_pod(body, revision, settings, attempt=asked.attempt))
     if pod is not None:
         STARTS.inc()
     return pod
+
+
+def _changing(body: Mapping[str, Any], revision: Revision) -> list[Object]:
+    """The objects whose content may differ from start to start."""
+    budget = objects.disruption_budget(body, revision)
+    return [*objects.access(body, revision), *([budget] if budget else [])]
 
 
 def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> list[Object]:
@@ -101,45 +100,60 @@ def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> l
     return [objects.document(body, revision), *beside]
 
 
-async def _made(cluster: Cluster, manifest: Object, asked: Start) -> None:
-    """The object as it shall be. The first time it is hardly ever there, and to make it is cheaper than to merge it."""
+async def _made(cluster: Cluster, body: Mapping[str, Any], manifest: Object, asked: Start) -> None:
+    """The object as it shall be. The first time it is hardly ever there, so a read before would be in vain."""
     if asked.attempt == 1 and await cluster.create(manifest) is not None:
         return
+    existing = await _existing(cluster, manifest)
+    if existing is None:
+        if await cluster.create(manifest) is None:
+            await _require(cluster, body, manifest)
+        return
+    ownership.require(manifest["kind"], existing, body)
+    only = {**manifest["metadata"], "uid": existing["metadata"]["uid"]}
     try:
-        await cluster.apply(manifest, OPERATOR)
-    except Refused as refused:
-        if "Only one reference can have Controller set to true" in str(refused):
-            raise _not_yet(manifest) from None
+        await cluster.apply({**manifest, "metadata": only}, OPERATOR)
+    except Refused:
+        await _require(cluster, body, manifest)  # another object may have taken its place meanwhile
         raise
 
 
 async def _made_once(cluster: Cluster, body: Mapping[str, Any], manifest: Object) -> None:
-    """An object that never changes; what is there already must be this very pipeline's, or it will go in a moment."""
-    if await cluster.create(manifest) is not None or manifest["kind"] != CONFIG_MAP.kind:
-        return
-    of = manifest["metadata"]
-    found = await cluster.get(CONFIG_MAP, of["namespace"], of["name"])
-    if found is None or not owned(found, body):
-        raise _not_yet(manifest)
+    """An object that never changes. Secrets are not read: their name has the pipeline's uid in it."""
+    if await cluster.create(manifest) is None and manifest["kind"] == CONFIG_MAP.kind:
+        await _require(cluster, body, manifest)
 
 
-def owned(thing: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-    """True where an object belongs to this very pipeline, and not to one of its name that was there before."""
-    owners = thing["metadata"].get("ownerReferences", ())
-    return any(owner["uid"] == body["metadata"]["uid"] for owner in owners)
+async def _require(cluster: Cluster, body: Mapping[str, Any], manifest: Object) -> None:
+    """Pass where an object of the manifest's name is this very pipeline's, or absent."""
+    existing = await _existing(cluster, manifest)
+    if existing is not None:
+        ownership.require(manifest["kind"], existing, body)
 
 
-def _not_yet(manifest: Object) -> NotYet:
-    name = f"{manifest['kind']} {manifest['metadata']['name']}"
-    return NotYet(f"the {name} of a pipeline of this name that was deleted is still there")
+async def _existing(cluster: Cluster, manifest: Object) -> Object | None:
+    """The metadata of the object of a manifest's kind and name."""
+    kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+    return await cluster.get(kind, about["namespace"], about["name"], metadata_only=True)
+
+
+async def _remove_budget(cluster: Cluster, body: Mapping[str, Any]) -> None:
+    """Remove the budget of a start before; one that a user made under the driver's name stays."""
+    about = body["metadata"]
+    existing = await cluster.get(BUDGET, about["namespace"], driver_name(about["name"]), metadata_only=True)
+    if existing is not None and ownership.owned(existing, body):
+        await cluster.delete(BUDGET, existing)
 
 
 async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, settings: Settings) -> None:
-    """Ask the API server, without a trace, whether it would have the revision's driver.
+    """Ask the API server, without a trace, whether it would have the revision's driver, and whether its names are free.
 
     Raises:
-        Refused: it would not.
+        NameTaken: an object of somebody else's has a name that the driver needs.
+        Refused: it would not have the driver.
     """
+    needed = [*_changing(body, revision), *_files(body, revision, settings)]
+    await asyncio.gather(*(_require(cluster, body, manifest) for manifest in needed))
     pod = pods.driver_pod(body, revision, settings, attempt=0)
     name = driver_name(body["metadata"]["name"])
     pod["metadata"]["name"] = f"{name}-{revision.name}"
@@ -160,10 +174,11 @@ async def prune(cluster: Cluster, body: Mapping[str, Any], revision: Revision, s
     for component in (objects.DOCUMENT, objects.TEMPLATE):
         labels = {PIPELINE_LABEL: of["name"], COMPONENT_LABEL: component}
         found = await cluster.list(CONFIG_MAP, of["namespace"], labels)
+        found = [item for item in found if ownership.owned(item, body)]
         found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
         for old in found[KEPT_REVISIONS:]:
             if old["metadata"]["name"] not in run:
-                await cluster.delete(CONFIG_MAP, of["namespace"], old["metadata"]["name"])
+                await cluster.delete(CONFIG_MAP, old)
 
 
 def _spark_secret(body: Mapping[str, Any]) -> Object:

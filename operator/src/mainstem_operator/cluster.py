@@ -112,10 +112,13 @@ class Cluster:
         """Give the connections back."""
         await self._api.close()
 
-    async def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """An object, read from the server itself; None where there is none."""
+    async def get(
+        self, kind: Kind, namespace: str, name: str, *, metadata_only: bool = False
+    ) -> Object | None:
+        """An object, read from the server itself; None where there is none. Its kind may be missing."""
+        more = {"header_params": {"Accept": _METADATA}} if metadata_only else {}
         try:
-            return await self._call("get", kind.path(namespace, name), kind.kind)
+            return await self._call("get", kind.path(namespace, name), kind.kind, **more)
         except ApiError as error:
             if error.status == _NOT_FOUND:
                 return None
@@ -128,7 +131,7 @@ class Cluster:
         return list(answer["items"])
 
     async def apply(self, manifest: Mapping[str, Any], manager: str, *, dry_run: bool = False) -> Object:
-        """Server-side apply, with force: what the manifest says is ours.
+        """Server-side apply, with force: what the manifest says is ours. With `metadata.uid` only to the object that has it.
 
         Raises:
             Refused: with the server's words.
@@ -181,11 +184,13 @@ class Cluster:
                 return None
             raise
 
-    async def delete(self, kind: Kind, namespace: str, name: str, uid: str = "") -> Object | None:
-        """Delete, with the object's own grace; only the one with the uid. Returns it as it is then, None where it is gone."""
-        body = {"kind": "DeleteOptions", "apiVersion": "v1"} | (
-            {"preconditions": {"uid": uid}} if uid else {}
-        )
+    async def delete(self, kind: Kind, thing: Mapping[str, Any]) -> Object | None:
+        """Delete this very object, with its own grace; one of its name with another uid stays. Returns the object as it is
+        then, None where it is gone.
+        """
+        about = thing["metadata"]
+        namespace, name = about["namespace"], about["name"]
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": about["uid"]}}
         try:
             answer = await self._call("delete", kind.path(namespace, name), kind.kind, body)
         except ApiError as error:

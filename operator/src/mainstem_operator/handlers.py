@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import kopf
 import structlog
 from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
-from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR
+from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR, driver_name
 from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
 from mainstem_operator.cluster import NO_ANSWER, Cluster
@@ -137,9 +137,10 @@ class Operator:
             await asyncio.sleep(_PACE_SECONDS)
 
     async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
-        """A driver's pod has changed."""
+        """A driver's pod has changed. A copy of it under another name is nobody's driver."""
         for owner in meta.get("ownerReferences", ()):
-            if loop := self._loops.get(owner["uid"]):
+            loop = self._loops.get(owner["uid"])
+            if loop is not None and meta.name == driver_name(owner["name"]):
                 loop.pipeline.saw_pod(body, deleted=type == "DELETED")
                 loop.wake.set()
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mainstem.names import RESTARTED_AT
 from mainstem.spec.status import UNOBSERVED
@@ -15,6 +15,18 @@ from mainstem_operator.settings import Settings
 
 _LONGEST: Final = 256
 """Characters of a request for a restart, as the status bounds them."""
+
+
+class Refusal(NamedTuple):
+    """Why the API server rejects what the document asks for.
+
+    Attributes:
+        reason: of the condition `SpecValid`.
+        message: in the server's words, where it has any.
+    """
+
+    reason: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ class Observed:
         gone: the pod's last words where it was seen to go, for a pod that is there no more.
         judgement: of the document.
         current: the revision that runs or ran last, where the document is refused: it is kept running.
-        refused: the API server's words where it refuses the pod that the document asks for.
+        refused: where the API server refuses what the document asks for: the driver's pod, or a name that it needs.
         now: the time.
         settings: the operator's.
         failure: the last step, where the API server did not carry it out.
@@ -60,7 +72,7 @@ class Observed:
     settings: Settings
     gone: Mapping[str, Any] | None = None
     current: Revision | None = None
-    refused: str | None = None
+    refused: Refusal | None = None
     failure: StepFailure | None = None
     created: datetime | None = None
     report_age: float = 0.0

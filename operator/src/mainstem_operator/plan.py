@@ -161,7 +161,7 @@ def _down(seen: Observed, before: Past) -> Plan:
     if seen.revision is None:
         return _rest(seen, before, "Refused", "SpecInvalid", "no driver runs a document that is refused")
     if seen.refused:
-        return _rest(seen, before, "Failed", "PodRefused", seen.refused, requeue=LOOK_SECONDS)
+        return _rest(seen, before, "Failed", *seen.refused, requeue=LOOK_SECONDS)
     return _allowed(seen, before, seen.revision)
 
 

@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 from mainstem.errors import SpecInvalid
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
-from mainstem_operator import apply, driverpod
+from mainstem_operator import apply, driverpod, ownership
 from mainstem_operator.ages import Ages, Moment
 from mainstem_operator.cluster import CONFIG_MAP, NO_ANSWER, POD, ApiError, Cluster, Object, Refused
 from mainstem_operator.judge import Judgement, Revision, judge, recalled
 from mainstem_operator.metrics import RECONCILE_SECONDS
-from mainstem_operator.observe import Observed, StepFailure, written_status
+from mainstem_operator.observe import Observed, Refusal, StepFailure, written_status
 from mainstem_operator.past import aged
 from mainstem_operator.plan import CHANGING_SECONDS, Plan, plan
 from mainstem_operator.report import Event
@@ -36,10 +36,10 @@ _STEPS: Final = 5
 
 
 class Answer(NamedTuple):
-    """What the API server said of a revision's pod: its words where it refuses it, nothing where it takes it."""
+    """What the API server said of a revision's driver: why it refuses it, nothing where it takes it."""
 
     revision: str
-    words: str
+    refusal: Refusal | None
     heard: float
     patience: float = ASK_AGAIN_SECONDS
 
@@ -49,8 +49,8 @@ class Answer(NamedTuple):
         return max(0.0, self.heard + self.patience - time.monotonic())
 
     def holds_for(self, revision: str) -> bool:
-        """True while there is no reason to ask again: a quota may be raised, a policy lifted."""
-        return self.revision == revision and (not self.words or self.seconds_left > 0)
+        """True while there is no reason to ask again: a quota may be raised, a policy lifted, a name given up."""
+        return self.revision == revision and (not self.refusal or self.seconds_left > 0)
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Pipeline:
         heard: when the pod was last read from the server itself, or heard of; None where it has to be read.
         judged: the judgement, and the generation it is of.
         current: what ran last, where the document is refused.
-        refused: the API server's words on a revision's pod, empty where it takes it, and when they were heard.
+        refused: what the API server said of a revision's driver, and when.
         failed_step: the last start or stop, where the API server did not carry it out.
         ages: since when its facts are as they are, by the operator's own clock.
         created: when the resource was made, where the operator was there; by its own clock.
@@ -211,27 +211,28 @@ class Reconciler:
         except SpecInvalid:
             return None
 
-    async def _refusal(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> str | None:
-        """The API server's words on the pod that the document asks for, asked before what runs is stopped for it."""
+    async def _refusal(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Refusal | None:
+        """Why the driver that the document asks for cannot be made; asked before what runs is stopped for it."""
         revision = judgement.revision
         if revision is None or body["metadata"].get("deletionTimestamp"):
             return None
         if of.refused is not None and of.refused.holds_for(revision.name):
-            return of.refused.words or None
+            return of.refused.refusal
         again = _said_before(body) if of.refused is None else of.refused.revision == revision.name
         runs = of.pod is not None and not driverpod.over(of.pod)
         if not again and (not runs or (of.pod and driverpod.revision(of.pod) == revision.name)):
             return None
-        words, patience = _in_the_way(body, await self._read(body)), ASK_AGAIN_SECONDS
+        refusal, patience = _in_the_way(body, await self._read(body)), ASK_AGAIN_SECONDS
         try:
-            if not words:
+            if refusal is None:
                 await apply.probe(self._cluster, body, revision, self._settings)
         except Refused as refused:
-            words = str(refused)
-        except (ApiError, TimeoutError) as error:
-            words, patience = f"whether the API server takes the pod is not known: {error}", UNKNOWN_SECONDS
-        of.refused = Answer(revision.name, words, time.monotonic(), patience)
-        return words or None
+            refusal = ownership.refusal(refused)
+        except (ApiError, ownership.NotYet, TimeoutError) as error:
+            message = f"whether the API server takes the pod is not known: {error}"
+            refusal, patience = Refusal(ownership.POD_REFUSED, message), UNKNOWN_SECONDS
+        of.refused = Answer(revision.name, refusal, time.monotonic(), patience)
+        return refusal
 
     async def _carried_out(self, of: Pipeline, found: Plan, tell: Tell) -> bool:
         """Do what the plan says; True where something was written, so that another look is due."""
@@ -249,7 +250,7 @@ class Reconciler:
         """Carry a step out; where the API server does not, remember why, and when it is tried again."""
         try:
             await step
-        except (ApiError, apply.NotYet, *NO_ANSWER) as error:
+        except (ApiError, ownership.NotYet, *NO_ANSWER) as error:
             of.failed_step = failed_step(of.failed_step, of.pod_uid, error, time.monotonic())
         else:
             of.failed_step = None
@@ -301,36 +302,36 @@ class Reconciler:
             pod = await apply.start(self._cluster, of.body, found.start, self._settings, of.made)
         except Refused as refused:
             of.made.clear()  # what was made may be what is missing
-            of.refused = Answer(revision.name, str(refused), time.monotonic())
+            refusal = ownership.refusal(refused)
+            of.refused = Answer(revision.name, refusal, time.monotonic())
             return
         if pod is None:
             # One of its name is there: this driver, made before the operator was killed, or a stranger.
             of.refused = Answer(revision.name, await self._met(of, of.body), time.monotonic())
-            if of.pod is None and not of.refused.words:
-                raise apply.NotYet("the pod of the driver before is just going")
+            if of.pod is None and of.refused.refusal is None:
+                raise ownership.NotYet("the pod of the driver before is just going")
             return
         of.saw_pod(pod)
         if found.start.attempt > apply.KEPT_REVISIONS:
             await apply.prune(self._cluster, of.body, revision, self._settings)
 
-    async def _met(self, of: Pipeline, body: Mapping[str, Any]) -> str:
-        """Take the pod of the driver's name as the driver, where it is; else what to say of it."""
+    async def _met(self, of: Pipeline, body: Mapping[str, Any]) -> Refusal | None:
+        """Take the pod of the driver's name as the driver, where it is; else the refusal."""
         pod = await self._read(body)
-        words = _in_the_way(body, pod)
-        of.read(None if words else pod)
-        return words
+        refusal = _in_the_way(body, pod)
+        of.read(None if refusal else pod)
+        return refusal
 
     async def _read(self, body: Mapping[str, Any]) -> Object | None:
         of = body["metadata"]
         return await self._cluster.get(POD, of["namespace"], driver_name(of["name"]))
 
 
-def _in_the_way(body: Mapping[str, Any], pod: Object | None) -> str:
-    """What to say of a pod of the driver's name that is not the driver; empty where it is, or where there is none."""
-    if pod is None or apply.owned(pod, body):
-        return ""
-    name = pod["metadata"]["name"]
-    return f"a pod called {name} is there that is not this pipeline's; remove it, or rename the pipeline"
+def _in_the_way(body: Mapping[str, Any], pod: Object | None) -> Refusal | None:
+    """The refusal where a pod of the driver's name is not the driver; None where it is, or where there is none."""
+    if pod is None or ownership.owned(pod, body):
+        return None
+    return ownership.refusal(ownership.NameTaken(POD.kind, pod["metadata"]["name"]))
 
 
 def _starts_at_once(body: Mapping[str, Any], judgement: Judgement) -> bool:
@@ -340,10 +341,11 @@ def _starts_at_once(body: Mapping[str, Any], judgement: Judgement) -> bool:
 
 
 def _said_before(body: Mapping[str, Any]) -> bool:
-    """True where the status has it that the pod was refused: an operator that starts asks, and announces no start."""
+    """True where the status has it that the driver was refused: an operator that starts asks, and announces no start."""
     status = written_status(body)
     return status.get("observedGeneration") == body["metadata"]["generation"] and any(
-        condition["type"] == "SpecValid" and condition["reason"] == "PodRefused"
+        condition["type"] == "SpecValid"
+        and condition["reason"] in (ownership.NAME_TAKEN, ownership.POD_REFUSED)
         for condition in status.get("conditions", ())
     )
 

@@ -148,7 +148,7 @@ def _spec_valid(seen: Observed, before: Past) -> Condition:
     if judged.revision is None:
         return Condition("SpecValid", FALSE, judged.reason, judged.message)
     if seen.refused:
-        return Condition("SpecValid", FALSE, "PodRefused", seen.refused)
+        return Condition("SpecValid", FALSE, *seen.refused)
     same = judged.revision.name == seen.status.get("revision")
     if ended is not None and ended.exit_code == Exit.SPEC_INVALID and same:
         return Condition("SpecValid", FALSE, ended.reason, ended.message)

@@ -87,7 +87,7 @@ IN_NAMESPACES: Final = (
         ("create", "delete", "get", "list"),
         "The documents that drivers run, the last five of each pipeline.",
     ),
-    Right("", ("serviceaccounts",), ("create", "patch"), "One for each driver."),
+    Right("", ("serviceaccounts",), ("create", "get", "patch"), "One for each driver."),
     Right(
         "",
         ("secrets",),
@@ -98,13 +98,13 @@ IN_NAMESPACES: Final = (
     Right(
         "rbac.authorization.k8s.io",
         ("roles", "rolebindings"),
-        ("create", "patch"),
-        "The rights of each driver.",
+        ("create", "get", "patch"),
+        "The rights of each driver; `get` as for accounts and budgets, to leave what is somebody else's alone.",
     ),
     Right(
         "policy",
         ("poddisruptionbudgets",),
-        ("create", "delete", "patch"),
+        ("create", "delete", "get", "patch"),
         "Where a pipeline asks for one.",
     ),
 )
