@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ class Bench:
         """What the file holds from now on."""
         (self.folder / "visits.csv").write_text(text, encoding="utf-8")
 
-    def supervisor(self, *queries: dict[str, Any], views: dict[str, str] | None = None) -> Supervisor:
+    def supervisor(
+        self, *queries: dict[str, Any], views: dict[str, str] | None = None, run: str = ""
+    ) -> Supervisor:
         """The supervisor of a pipeline with these queries."""
         visits = {
             "name": "visits",
@@ -52,11 +55,13 @@ class Bench:
         }
         head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "b"}}
         [document] = read_text(json.dumps(head | {"spec": spec}))
-        return Supervisor(self.spark, document.pipeline, lambda _: None, Stop())
+        return Supervisor(self.spark, document.pipeline, lambda _: None, Stop(), run)
 
-    def run(self, *queries: dict[str, Any], views: dict[str, str] | None = None) -> list[QueryStatus]:
+    def run(
+        self, *queries: dict[str, Any], views: dict[str, str] | None = None, run: str = ""
+    ) -> list[QueryStatus]:
         """Run to the end, and return how the queries stand."""
-        supervisor = self.supervisor(*queries, views=views)
+        supervisor = self.supervisor(*queries, views=views, run=run)
         supervisor.start()
         until = time.monotonic() + 120
         while supervisor.turn():
@@ -93,6 +98,38 @@ def test_it_ends_with_exact_rows_and_runs_anew(bench: Bench) -> None:
     assert (again.state, again.batch, again.input_rows, again.id) == (State.COMPLETED, 1, 1, status.id)
     assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
     assert not (bench.folder / "checkpoints" / "copy" / "1" / "offsets").exists(), "a stream's checkpoint"
+
+
+@pytest.mark.S36
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_driver_killed_around_the_close_of_its_run_does_not_run_twice(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, closed: int
+) -> None:
+    """Killed once so many of the two queries' runs are closed, and started again under the run's name."""
+    first, second = bench.query("counted", "delta"), bench.query("visits", "parquet", "second")
+    close: Callable[[Runs], None] = Runs.close
+    with monkeypatch.context() as kill:
+        left = [closed]
+
+        def killed(runs: Runs) -> None:
+            if not left[0]:
+                raise Py4JError("killed")
+            left[0] -= 1
+            close(runs)
+
+        kill.setattr(Runs, "close", killed)
+        with nullcontext() if closed == 2 else pytest.raises(Py4JError, match="killed"):
+            bench.run(first, second, run="generation-1-uid")
+    bench.put("zip,n\nc,9\n")
+    for _ in range(2):
+        statuses = bench.run(first, second, run="generation-1-uid")
+        assert [(one.state, one.batch) for one in statuses] == [(State.COMPLETED, 0)] * 2
+        assert bench.delta("delta") == [("a", 7), ("b", 1)]
+        assert pq.read_table(bench.folder / "parquet").num_rows == 3
+    statuses = bench.run(first, second, run="generation-2-uid")
+    assert [(one.state, one.batch) for one in statuses] == [(State.COMPLETED, 1)] * 2
+    assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
+    assert pq.read_table(bench.folder / "parquet").num_rows == 4
 
 
 def test_complete_replaces_what_is_there(bench: Bench) -> None:

@@ -86,10 +86,11 @@ def pod(
     phase: str = "Pending",
     state: Mapping[str, Any] | None = None,
     leaving: bool = False,
+    run: str = "generation-1",
     **status: Any,
 ) -> dict[str, Any]:
     """The driver's pod of a pipeline, as a cluster has it."""
-    made = pods.driver_pod(of, revision(of), SETTINGS, attempt=attempt)
+    made = pods.driver_pod(of, revision(of), SETTINGS, attempt=attempt, run=run)
     made["metadata"] |= {"uid": f"pod-{attempt}", "resourceVersion": str(attempt)}
     if leaving:
         made["metadata"]["deletionTimestamp"] = timestamp(NOW)

@@ -49,7 +49,7 @@ def test_once_due_it_is_tried_again_without_a_word(failure: StepFailure | None) 
     of = body()
     waiting = after(next_step(of, failure=WAITS), of)
     again = next_step(waiting, failure=failure)
-    assert again.start == Start(revision(of), attempt=1)
+    assert again.start == Start(revision(of), attempt=1, run="generation-1")
     assert (again.status, again.events) == (waiting["status"], ())
 
 
@@ -58,7 +58,10 @@ def test_another_document_starts_without_the_old_failure() -> None:
     waiting = after(next_step(of, failure=WAITS), of)
     changed = {**body(timeZone="Europe/Zurich", generation=2), "status": waiting["status"]}
     found = next_step(changed)
-    assert (found.status["phase"], found.start) == ("Starting", Start(revision(changed), attempt=1))
+    assert (found.status["phase"], found.start) == (
+        "Starting",
+        Start(revision(changed), attempt=1, run="generation-2"),
+    )
 
 
 def test_a_start_without_an_answer_yet_is_starting() -> None:
@@ -73,11 +76,13 @@ def test_a_later_start_keeps_its_number_and_the_failures_before() -> None:
     assert failed.stop  # first the pod of the driver before goes
     gone = after(failed, of)
     started = next_step(gone, gone=ended(body(), 4, "failed", "SinkRefused", finished=-60))
-    assert started.start == Start(revision(of), attempt=2)
+    assert started.start == Start(revision(of), attempt=2, run="generation-1")
     found = next_step(after(started, of), failure=WAITS)
     assert (found.status["phase"], found.status["attempt"]) == ("BackingOff", 2)
     assert found.status["lastTermination"]["reason"] == "SinkRefused"
-    assert next_step(after(found, of), failure=DUE).start == Start(revision(of), attempt=2)
+    assert next_step(after(found, of), failure=DUE).start == Start(
+        revision(of), attempt=2, run="generation-1"
+    )
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ class Life(RuleBasedStateMachine):
             assert "deletionTimestamp" not in self.body["metadata"]
             revision, attempt = found.start.revision, found.start.attempt
             self.revisions[revision.name] = revision
-            self.pod = pods.driver_pod(self.body, revision, SETTINGS, attempt=attempt)
+            self.pod = pods.driver_pod(self.body, revision, SETTINGS, attempt=attempt, run=found.start.run)
             self.made += 1
             self.pod["metadata"] |= {"uid": f"pod-{self.made}", "resourceVersion": "1"}
             self.pod["status"] = {"phase": "Pending"}

@@ -1,8 +1,10 @@
 """The life of a pipeline by tables: what was observed -> what is to be done."""
 
+import re
 from typing import Any
 
 import pytest
+from mainstem.names import RESTARTED_AT
 from mainstem_operator.driverpod import vanished
 from mainstem_operator.plan import CHANGING_SECONDS, CLEANUP_SECONDS, SOON_SECONDS, Plan, Start
 from unit.operating import (
@@ -45,7 +47,7 @@ def after(found: Plan, of: dict[str, Any], **driver: Any) -> dict[str, Any]:
 def test_a_new_pipeline_gets_its_first_driver_before_a_word_is_written() -> None:
     found = next_step(body())
     assert (found.status, found.driver_part, found.stop, found.events) == ({}, None, False, ())
-    assert found.start == Start(revision(body()), attempt=1)
+    assert found.start == Start(revision(body()), attempt=1, run="generation-1")
     assert found.requeue == SOON_SECONDS
 
 
@@ -80,6 +82,42 @@ def test_an_intent_without_a_pod_is_carried_out_and_not_counted_twice() -> None:
     assert again.start is not None
     assert again.start.attempt == 2
     assert again.events == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "policy", "want"),
+    [
+        (0, "completed", "OnFailure", "Completed"),
+        (0, "completed", "Never", "Completed"),
+        (4, "failed", "Never", "Failed"),
+        (4, "failed", "OnFailure", "BackingOff"),
+        (3, "failed", "OnFailure", "Failed"),
+    ],
+)
+def test_a_first_driver_that_ended_before_the_first_status_is_judged_by_its_pod(
+    code: int, outcome: str, policy: str, want: str
+) -> None:
+    """The operator was killed after it had made the pod."""
+    of = body(BOUNDED, reported("Completed"), restart={"policy": policy})
+    found = next_step(of, ended(of, code, outcome))
+    assert (phase(found), found.start, found.stop) == (want, None, want == "Completed")
+    assert (found.status["attempt"], found.status["revision"]) == (1, revision(of).name)
+    assert found.status["lastTermination"]["outcome"] == outcome
+    rests = next_step(after(found, of), gone=ended(of, code, outcome))
+    assert (phase(rests), rests.start) == (want, None)
+
+
+def test_a_first_driver_of_another_document_that_ended_before_the_first_status_is_followed_by_a_start() -> (
+    None
+):
+    of = body(BOUNDED)
+    over = ended(of, 0, "completed")
+    changed = body(BOUNDED, timeZone="Europe/Zurich", generation=2)
+    goes = next_step(changed, over)
+    assert (goes.stop, goes.start, goes.status["revision"]) == (True, None, revision(of).name)
+    starts = next_step(after(goes, changed), gone=over)
+    assert starts.start is not None
+    assert (starts.start.attempt, starts.start.run) == (2, "generation-2")
 
 
 WAITING = [
@@ -279,7 +317,7 @@ def test_a_request_for_a_restart_drains_then_starts_once() -> None:
     over = ended(old, 0, "drained")
     new = after(next_step(new, over), new)
     starts = next_step(new, gone=over)
-    assert starts.start == Start(revision(old), attempt=2)
+    assert starts.start == Start(revision(old), attempt=2, run="generation-1")
     assert starts.status["restartedAt"] == "2026-03-01T12:00:00Z"
     new = after(starts, new, **reported("Idle", "Idle", attempt=2))
     assert phase(next_step(new, running(new, attempt=2))) == "Running", "that request is answered"
@@ -303,13 +341,14 @@ def test_a_request_for_a_restart_starts_what_has_come_to_an_end(kind: str) -> No
     rests = after(next_step(of, over), of)
     assert next_step(rests, gone=over, now=at(1)).start is None
     starts = next_step(restarted(rests), gone=over, now=at(1))
-    assert starts.start == Start(revision(of), attempt=2)
+    assert starts.start is not None
+    assert (starts.start.revision, starts.start.attempt) == (revision(of), 2)
     assert starts.status["restarts"] == 0
 
 
 def test_a_pipeline_with_the_annotation_from_the_start_is_started_once() -> None:
     of = restarted(body())
-    assert next_step(of).start == Start(revision(of), attempt=1)
+    assert next_step(of).start == Start(revision(of), attempt=1, run="generation-1")
     told = next_step(of, pod(of))
     assert (phase(told), told.status["restartedAt"]) == ("Starting", "2026-03-01T12:00:00Z")
 
@@ -653,6 +692,23 @@ def test_a_bounded_pipeline_that_is_done_is_complete_and_its_pod_removed() -> No
     assert condition(changed, "Complete")[0] == "-"
 
 
+def test_a_run_that_completes_while_its_node_drains_is_complete() -> None:
+    of = body(BOUNDED, status("Draining", body(BOUNDED)) | reported("Completed"))
+    over = ended(of, 0, "completed", leaving=True)
+    found = next_step(of, over)
+    assert (phase(found), found.stop, found.start) == ("Completed", False, None)
+    rests = next_step(after(found, of), gone=over)
+    assert (phase(rests), rests.start) == ("Completed", None)
+    assert next_step(of, gone=over).status == {**rests.status}
+
+
+def test_a_completed_first_run_has_no_restarts_and_a_tried_one_keeps_its_count() -> None:
+    of = body(BOUNDED, status("Running", body(BOUNDED)))
+    assert next_step(of, ended(of, 0, "completed")).status["restarts"] == 0
+    of = body(BOUNDED, status("Running", body(BOUNDED), attempt=3, restarts=2))
+    assert next_step(of, ended(of, 0, "completed", attempt=3)).status["restarts"] == 2
+
+
 def test_a_suspended_query_keeps_no_pipeline_from_its_end() -> None:
     [query] = BOUNDED["queries"]
     to = [{"name": "t", "delta": {"path": "s3a://lake/other"}}]
@@ -738,6 +794,58 @@ def test_a_failed_run_is_tried_with_the_changed_document() -> None:
 def test_a_run_that_was_suspended_goes_on_when_it_is_resumed() -> None:
     of = scheduled("2026-03-01T03:00:00Z", "Suspended")
     assert next_step(of, gone=ended(of, 6, "cut")).start is not None
+
+
+# -- which run a start belongs to --------------------------------------------------------------------------------------
+
+
+def run_of_next(of: dict[str, Any], over: Any = None, **more: Any) -> str:
+    """The run of the start that comes next, once the pod of the driver before is gone."""
+    starts = next_step(of, gone=over, **more)
+    assert starts.start is not None
+    assert starts.status.get("run", starts.start.run) == starts.start.run
+    return starts.start.run
+
+
+def test_a_start_after_a_failure_belongs_to_the_same_run() -> None:
+    assert run_of_next(body(BOUNDED, generation=3)) == "generation-3"
+    of = body(BOUNDED, status("BackingOff", body(BOUNDED), run="generation-3"), generation=5)
+    assert run_of_next(of, ended(of, 137, run=""), now=at(60)) == "generation-3", "by the status"
+    of = body(BOUNDED, reported("Running"), generation=5)
+    lost = ended(body(BOUNDED, generation=3), 137, run="generation-3")
+    assert run_of_next(after(next_step(of, lost), of), now=at(60)) == "generation-3", "by the pod"
+
+
+@pytest.mark.parametrize("before", ["Suspended", "Draining"])
+def test_a_start_after_an_interruption_belongs_to_the_same_run(before: str) -> None:
+    of = body(BOUNDED, status(before, body(BOUNDED), run="generation-1"), generation=3)
+    assert run_of_next(of, ended(of, 0, "drained")) == "generation-1"
+    assert run_of_next(of, ended(of, 6, "cut")) == "generation-1"
+
+
+def test_a_changed_document_and_a_resumed_completed_pipeline_start_another_run() -> None:
+    of = body(BOUNDED, status("Running", body(BOUNDED), run="generation-1"), generation=3)
+    changed = {**of, "spec": {**of["spec"], "timeZone": "Europe/Zurich"}}
+    assert run_of_next(changed, ended(of, 0, "drained")) == "generation-3"
+    resumed = body(BOUNDED, status("Suspended", body(BOUNDED), run="generation-1"), generation=3)
+    assert run_of_next(resumed, ended(of, 0, "completed")) == "generation-3"
+
+
+def test_a_restart_that_is_asked_for_begins_another_run_only_where_the_run_has_come_to_its_end() -> None:
+    of = body(BOUNDED, status("Completed", body(BOUNDED), run="generation-1"))
+    of["metadata"]["annotations"] = {RESTARTED_AT: "now: 1/2"}
+    assert re.fullmatch(
+        "generation-1-restart-[0-9a-f]{8}", run_of_next(of, ended(body(BOUNDED), 0, "completed"))
+    )
+    assert run_of_next(of, ended(body(BOUNDED), 0, "drained")) == "generation-1"
+
+
+def test_each_slot_of_a_schedule_is_a_run() -> None:
+    slot = "2026-03-01T03:00:00Z"
+    assert run_of_next(scheduled("2026-02-20T03:00:00Z")) == slot
+    of = scheduled(slot, "BackingOff", run=slot)
+    assert run_of_next(of, ended(of, 4, "failed"), now=at(60)) == slot
+    assert run_of_next(of, ended(of, 4, "failed"), now=at(15 * 3600)) == "2026-03-02T03:00:00Z"
 
 
 # -- deletion -------------------------------------------------------------------------------------------------------

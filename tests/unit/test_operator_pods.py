@@ -40,7 +40,10 @@ def runs(of: dict[str, Any]) -> Revision:
 
 def both(of: dict[str, Any], settings: Settings = SETTINGS) -> list[dict[str, Any]]:
     rev = runs(of)
-    made = [pods.driver_pod(of, rev, settings, attempt=2), pods.executor_template(of, rev, settings)]
+    made = [
+        pods.driver_pod(of, rev, settings, attempt=2, run="generation-1"),
+        pods.executor_template(of, rev, settings),
+    ]
     return [pod for pod in made if pod is not None]
 
 
@@ -178,7 +181,7 @@ def test_what_is_owned_wins_over_the_template_and_the_template_over_defaults(
 ) -> None:
     of = body()
     rev = revision(of)
-    owned = pods.driver_pod(of, rev, SETTINGS, attempt=1)
+    owned = pods.driver_pod(of, rev, SETTINGS, attempt=1, run="generation-1")
     defaults = {
         "spec": {
             "securityContext": owned["spec"].pop("securityContext"),
@@ -236,7 +239,7 @@ def test_the_template_of_a_document_cannot_take_what_is_ours() -> None:
     with pytest.raises(SpecInvalid):
         read_object(of)
     fine = body(driver={"template": {"metadata": {"labels": {"team": "data"}}}})
-    made = pods.driver_pod(fine, revision(fine), SETTINGS, attempt=1)
+    made = pods.driver_pod(fine, revision(fine), SETTINGS, attempt=1, run="generation-1")
     assert made["metadata"]["labels"] == {**objects.labels("ticks", "driver"), "team": "data"}
 
 

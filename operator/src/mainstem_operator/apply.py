@@ -81,7 +81,9 @@ async def start(
         *(once(partial(_made_once, cluster, body, each), each) for each in made),
     )
     await asyncio.gather(*(once(partial(_made, cluster, body, each, asked), each) for each in bindings))
-    pod = await cluster.create(pods.driver_pod(body, revision, settings, attempt=asked.attempt))
+    pod = await cluster.create(
+        pods.driver_pod(body, revision, settings, attempt=asked.attempt, run=asked.run)
+    )
     if pod is not None:
         STARTS.inc()
     return pod
@@ -154,7 +156,7 @@ async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, s
     """
     needed = [*_changing(body, revision), *_files(body, revision, settings)]
     await asyncio.gather(*(_require(cluster, body, manifest) for manifest in needed))
-    pod = pods.driver_pod(body, revision, settings, attempt=0)
+    pod = pods.driver_pod(body, revision, settings, attempt=0, run="")
     name = driver_name(body["metadata"]["name"])
     pod["metadata"]["name"] = f"{name}-{revision.name}"
     if revision.pipeline.spec.driver.service_account_name is None:

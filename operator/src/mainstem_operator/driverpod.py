@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainstem.errors import Exit
-from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION
+from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION, RUN
 
 from mainstem_operator.conditions import parsed
 
@@ -62,6 +62,11 @@ def revision(pod: Object) -> str:
 def attempt(pod: Object) -> int:
     """Which start it is."""
     return int(pod["metadata"].get("annotations", {}).get(ATTEMPT, 0))
+
+
+def run(pod: Object) -> str:
+    """The run of the pipeline that the driver continues; empty where an operator of before made the pod."""
+    return str(pod["metadata"].get("annotations", {}).get(RUN, ""))
 
 
 def leaving(pod: Object) -> bool:

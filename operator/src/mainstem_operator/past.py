@@ -1,5 +1,6 @@
 """What has happened to a pipeline so far: its last start, how that ended, how often it has failed in a row; pure."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,8 @@ from mainstem_operator.ages import Ages, Moment
 from mainstem_operator.conditions import parsed, timestamp
 from mainstem_operator.driverpod import Ended
 from mainstem_operator.health import SILENT_SECONDS
-from mainstem_operator.observe import Observed
+from mainstem_operator.judge import Revision
+from mainstem_operator.observe import Observed, requested_restart
 from mainstem_operator.restart import failures
 
 
@@ -19,11 +21,15 @@ class Past:
     attempt: the number of the last start; 0 before the first.
     ended: how its driver ended; None where it lives, was never made, or is about to be.
     restarts: failures in a row, this end included.
+    revision: what the last start ran, or runs; None before the first.
+    run: the run of the pipeline that the last start belongs to; None before the first.
     """
 
     attempt: int
     ended: Ended | None
     restarts: int
+    revision: str | None = None
+    run: str | None = None
 
 
 def past(seen: Observed) -> Past:
@@ -34,7 +40,35 @@ def past(seen: Observed) -> Past:
     if seen.pod is not None:
         attempt = max(attempt, driverpod.attempt(seen.pod))
     ended = _ended(seen, attempt)
-    return Past(attempt, ended, _restarts(seen, attempt, ended))
+    # An operator that was killed after it had made the first pod has written no status.
+    pod = next((pod for pod in (seen.pod, seen.gone) if pod and driverpod.attempt(pod) == attempt), None)
+    revision, run = (driverpod.revision(pod), driverpod.run(pod)) if pod else ("", "")
+    return Past(
+        attempt,
+        ended,
+        _restarts(seen, attempt, ended),
+        revision or seen.status.get("revision"),
+        run or seen.status.get("run"),
+    )
+
+
+def run_of(seen: Observed, before: Past, revision: Revision, schedule: Mapping[str, Any] | None) -> str:
+    """The run that a start begins or continues: of a schedule the slot; else the generation at which it began, and the
+    request for a restart of a run that had come to its end.
+
+    A start continues the run before, unless the document has changed or the run has come to its end.
+    """
+    slot = (schedule or seen.status.get("schedule", {})).get("lastTime")
+    if slot and revision.pipeline.spec.schedule:
+        return str(slot)
+    ended = before.ended is not None and before.ended.outcome == "completed"
+    if before.run and before.revision == revision.name and not ended:
+        return before.run
+    begun = f"generation-{seen.generation}"
+    if seen.restart_requested and before.run and before.revision == revision.name:
+        # Of the same generation as the run that has ended; what is asked for is any text.
+        begun += f"-restart-{hashlib.sha256(str(requested_restart(seen.body)).encode()).hexdigest()[:8]}"
+    return begun
 
 
 def aged(seen: Observed, ages: Ages, now: Moment) -> Observed:
@@ -116,9 +150,13 @@ def _dated(ended: Ended, known: Mapping[str, Any], seen: Observed) -> Ended:
 def _restarts(seen: Observed, attempt: int, ended: Ended | None) -> int:
     before = int(seen.status.get("restarts", 0))
     counted = seen.status.get("lastTermination", {}).get("attempt") == attempt
-    if ended is None or seen.revision is None or counted:
+    if ended is None or seen.revision is None or counted or _completed(ended, seen.revision):
         return before
     return failures(ended, before, seen.revision.pipeline.spec.restart)
+
+
+def _completed(ended: Ended, revision: Revision) -> bool:
+    return ended.outcome == "completed" and revision.bounded
 
 
 def _remembered(known: Mapping[str, Any]) -> Ended:

@@ -18,7 +18,7 @@ from mainstem_operator.driverpod import Ended
 from mainstem_operator.health import data_flowing, data_stalled, degraded, queries_active, reported
 from mainstem_operator.judge import Revision
 from mainstem_operator.observe import Observed, StepFailure, requested_restart
-from mainstem_operator.past import Past, past
+from mainstem_operator.past import Past, past, run_of
 from mainstem_operator.pods import grace_seconds
 from mainstem_operator.report import Event
 from mainstem_operator.restart import wait_seconds
@@ -43,10 +43,17 @@ STOP_FAILED: Final = "the API server does not delete the pod, which is tried aga
 
 @dataclass(frozen=True)
 class Start:
-    """A driver to be started: all it needs is applied, then its pod is made."""
+    """A driver to be started: all it needs is applied, then its pod is made.
+
+    Attributes:
+        revision: what it runs.
+        attempt: which start of the pipeline it is.
+        run: the run of the pipeline that it begins or continues.
+    """
 
     revision: Revision
     attempt: int
+    run: str
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,7 @@ def _running_phase(seen: Observed, active: Condition, impaired: Condition) -> st
 
 def _drain(seen: Observed, before: Past, reason: str, message: str, *, told: bool = False) -> Plan:
     goes = Condition("DriverRunning", FALSE, reason, message if told else _with_failure(seen, message))
-    status = report.status(seen, before, "Draining", goes, revision=seen.status.get("revision"))
+    status = report.status(seen, before, "Draining", goes, revision=before.revision)
     return Plan(status, stop=not told, requeue=CHANGING_SECONDS)
 
 
@@ -169,7 +176,7 @@ def _allowed(seen: Observed, before: Past, revision: Revision) -> Plan:
     """A driver may run: whether one shall."""
     if revision.pipeline.spec.schedule:
         return _scheduled(seen, before, revision)
-    if seen.status.get("revision") != revision.name:
+    if before.revision != revision.name:
         return _start(seen, before, revision, fresh=True)
     if before.ended is None:
         return _start(seen, before, revision)
@@ -178,11 +185,12 @@ def _allowed(seen: Observed, before: Past, revision: Revision) -> Plan:
 
 def _again(seen: Observed, before: Past, revision: Revision, ended: Ended) -> Plan:
     """The same revision has run before: it is done, or goes on, or waits for its turn."""
-    if seen.status.get("phase") in ("Suspended", "Draining") or seen.restart_requested:
-        return _start(seen, before, revision, fresh=True)
-    if ended.outcome == "completed" and revision.bounded:
+    resumed = seen.status.get("phase") == "Suspended" or seen.restart_requested
+    if ended.outcome == "completed" and revision.bounded and not resumed:
         done = Condition("Complete", TRUE, "Completed", "every query has read all that there was")
         return _rest(seen, before, "Completed", "Completed", done.message, done, remove=True)
+    if resumed or seen.status.get("phase") == "Draining":
+        return _start(seen, before, revision, fresh=True)
     if ended.drained:
         return _start(seen, before, revision)  # by somebody else: a node that was emptied
     return _after_failure(seen, before, revision, ended)
@@ -246,7 +254,7 @@ def _waiting_since(seen: Observed) -> datetime:
 
 def _run_again(seen: Observed, before: Past, revision: Revision) -> Plan:
     """The run of a slot that did not come to its end; a changed document is tried at once."""
-    if seen.status.get("revision") != revision.name:
+    if before.revision != revision.name:
         return _start(seen, before, revision, fresh=True)
     if before.ended is None:
         return _start(seen, before, revision)
@@ -270,8 +278,7 @@ def _rest(
     """No driver runs, for a reason. `remove` takes the pod away that is over; else it stays, for its log."""
     stop = remove and seen.pod is not None and not driverpod.leaving(seen.pod)
     rests = Condition("DriverRunning", FALSE, reason, _with_failure(seen, message) if stop else message)
-    revision = seen.status.get("revision")
-    status = report.status(seen, before, phase, rests, *more, revision=revision, schedule=schedule)
+    status = report.status(seen, before, phase, rests, *more, revision=before.revision, schedule=schedule)
     return Plan(status, driver_part=report.driver_part(seen), stop=stop, requeue=requeue)
 
 
@@ -288,26 +295,27 @@ def _start(
     The first start of all goes without: of a thousand pipelines applied at once all shall have their driver before the
     first is told of its own, and the pod's name keeps it from being made twice.
     """
+    run = run_of(seen, before, revision, schedule)
     if not seen.status and seen.pod is None and schedule is None and seen.failure is None:
-        return Plan({}, start=Start(revision, attempt=1), requeue=SOON_SECONDS)
+        return Plan({}, start=Start(revision, 1, run), requeue=SOON_SECONDS)
     starts = Condition("DriverRunning", FALSE, "DriverStarting", driverpod.STARTING)
     part = report.driver_part(seen)
     if seen.pod is not None:
         # The phase is why it is a fresh start; it stays until the intent is written.
         phase = seen.status.get("phase", "Starting") if fresh else "Starting"
         starts = starts._replace(message=_with_failure(seen, starts.message))
-        status = report.status(seen, before, phase, starts, revision=seen.status.get("revision"))
+        status = report.status(seen, before, phase, starts, revision=before.revision)
         return Plan(status, driver_part=part, stop=not driverpod.leaving(seen.pod))
     phases = ("Starting", "Failed", "BackingOff")
     intended = seen.status.get("phase") in phases and before.ended is None and before.attempt > 0
     attempt = before.attempt if intended else before.attempt + 1
-    known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts)
+    known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts, run=run)
     if failure := _start_failure(seen):
-        return _start_again(seen, known, Start(revision, attempt), failure, schedule)
+        return _start_again(seen, known, Start(revision, attempt, run), failure, schedule)
     status = report.status(seen, known, "Starting", starts, revision=revision.name, schedule=schedule)
     name = driver_name(seen.body["metadata"]["name"])
     status = {**status, "driver": {"pod": name}, **_restarted(seen)}
-    return Plan(status, driver_part=part, start=Start(revision, attempt))
+    return Plan(status, driver_part=part, start=Start(revision, attempt, run))
 
 
 def _restarted(seen: Observed) -> dict[str, str]:
@@ -353,5 +361,5 @@ def _deleting(seen: Observed, before: Past) -> Plan:
         return Plan({}, finished=True)  # the garbage collector takes all that it owns
     message = _with_failure(seen, "the driver ends its running batches")
     goes = Condition("DriverRunning", FALSE, "Deleting", message)
-    status = report.status(seen, before, "Deleting", goes, revision=seen.status.get("revision"))
+    status = report.status(seen, before, "Deleting", goes, revision=before.revision)
     return Plan(status, stop=not driverpod.leaving(seen.pod), requeue=min(left, CHANGING_SECONDS))

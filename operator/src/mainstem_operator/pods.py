@@ -36,8 +36,10 @@ _ARGO_CD: Final = {"argocd.argoproj.io/ignore-restart-policy": "true"}
 """Argo CD takes a pod that is never restarted for a job's, and shows it as progressing for as long as it runs."""
 
 
-def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, *, attempt: int) -> Object:
-    """The pod of the attempt-th driver."""
+def driver_pod(
+    body: Mapping[str, Any], revision: Revision, settings: Settings, *, attempt: int, run: str
+) -> Object:
+    """The pod of the attempt-th driver, which continues a run of the pipeline."""
     pipeline, spec = revision.pipeline, revision.pipeline.spec
     name = names.driver_name(pipeline.name)
     about = metadata(body, name)
@@ -45,6 +47,7 @@ def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, 
         names.REVISION: revision.name,
         names.GENERATION: str(body["metadata"]["generation"]),
         names.ATTEMPT: str(attempt),
+        names.RUN: run,
         **_ARGO_CD,
     }
     if requested := requested_restart(body):
@@ -53,7 +56,7 @@ def driver_pod(body: Mapping[str, Any], revision: Revision, settings: Settings, 
         "name": names.DRIVER_CONTAINER,
         **_image(pipeline, settings),
         "args": ["driver", f"{names.DOCUMENT_DIR}/{names.DOCUMENT_KEY}"],
-        "env": _environment(pipeline, settings, attempt),
+        "env": _environment(pipeline, settings, attempt, _run_name(body, run)),
         "ports": _ports(revision),
         "resources": _resources(spec.driver.resources),
         "volumeMounts": _mounts(revision),
@@ -138,7 +141,7 @@ def _variables() -> list[Object]:
     ]
 
 
-def _environment(pipeline: StreamingPipeline, settings: Settings, attempt: int) -> list[Object]:
+def _environment(pipeline: StreamingPipeline, settings: Settings, attempt: int, run: str) -> list[Object]:
     fields = {
         names.ENV_NAMESPACE: "metadata.namespace",
         names.ENV_POD: "metadata.name",
@@ -151,11 +154,17 @@ def _environment(pipeline: StreamingPipeline, settings: Settings, attempt: int) 
     ]
     plain = {
         names.ENV_ATTEMPT: str(attempt),
+        names.ENV_RUN: run,
         names.ENV_IMAGE: pipeline.spec.image or settings.driver_image,
         names.ENV_PULL_POLICY: pipeline.spec.image_pull_policy or settings.image_pull_policy,
         names.ENV_TERMINATION_LOG: names.TERMINATION_LOG,
     }
     return [*downward, *({"name": name, "value": value} for name, value in plain.items()), *_variables()]
+
+
+def _run_name(body: Mapping[str, Any], run: str) -> str:
+    """A name for files: a pipeline that is made anew under its name, on the checkpoint of before, has runs of its own."""
+    return f"{run.replace(':', '')}-{body['metadata']['uid']}"
 
 
 def _ports(revision: Revision) -> list[Object]:

@@ -196,8 +196,8 @@ class Reconciler:
 
     async def _current(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Revision | None:
         """What ran last, read from its ConfigMap, where the document of today is refused."""
-        name = written_status(body).get("revision")
-        if judgement.revision is not None or name is None:
+        name = written_status(body).get("revision") or (driverpod.revision(of.pod) if of.pod else "")
+        if judgement.revision is not None or not name:
             return None
         if of.current is None or of.current.name != name:
             of.current = await self._recalled(body, name)

@@ -61,6 +61,7 @@ def _whole(
     old = seen.status.get("conditions", ())
     known = {
         "revision": revision,
+        "run": before.run,
         "attempt": before.attempt or None,
         "checkpoint": seen.revision.pipeline.spec.checkpoints.location
         if seen.revision
@@ -149,7 +150,7 @@ def _spec_valid(seen: Observed, before: Past) -> Condition:
         return Condition("SpecValid", FALSE, judged.reason, judged.message)
     if seen.refused:
         return Condition("SpecValid", FALSE, *seen.refused)
-    same = judged.revision.name == seen.status.get("revision")
+    same = judged.revision.name == before.revision
     if ended is not None and ended.exit_code == Exit.SPEC_INVALID and same:
         return Condition("SpecValid", FALSE, ended.reason, ended.message)
     return Condition("SpecValid", TRUE, judged.reason, judged.message)

@@ -19,6 +19,7 @@ class Place:
         room: what to change where the heap is too small.
         address: where Spark's UI listens; None is every address.
         namespace: of the pipeline, on a cluster.
+        run: the name of the run of the pipeline that this start continues; empty where each start is a run of its own.
         code: folder in which Python modules are looked for too.
     """
 
@@ -31,6 +32,7 @@ class Place:
     address: str | None = "127.0.0.1"
     code: Path | None = None
     namespace: str | None = None
+    run: str = ""
 
     def owner(self, pipeline: str) -> str:
         """Under what name a pipeline of this place claims what it alone may write."""

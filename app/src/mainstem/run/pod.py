@@ -19,6 +19,7 @@ class Pod:
         ip: its address, under which executors find the driver.
         attempt: which start of the pipeline it is, from 1.
         image: of the driver, and of its executors.
+        run: the name of the run to which the start belongs; empty where an operator of before gives none.
         pull_policy: when that is pulled, in Kubernetes' words.
         scratch: a folder that may be written, in driver and executors, for what may be lost.
     """
@@ -29,6 +30,7 @@ class Pod:
     ip: str
     attempt: int
     image: str
+    run: str = ""
     pull_policy: str = "IfNotPresent"
     scratch: str = names.SCRATCH_DIR
 
@@ -59,6 +61,7 @@ class Pod:
             ip=environment[names.ENV_POD_IP],
             attempt=int(attempt),
             image=environment[names.ENV_IMAGE],
+            run=environment.get(names.ENV_RUN, ""),
             pull_policy=environment.get(names.ENV_PULL_POLICY) or "IfNotPresent",
             scratch=environment.get("TMPDIR") or names.SCRATCH_DIR,
         )

@@ -36,6 +36,7 @@ def place(pipeline: StreamingPipeline, pod: Pod) -> Place:
         room=_CHANGES,
         address=None,
         namespace=pod.namespace,
+        run=pod.run,
     )
 
 

@@ -100,7 +100,7 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
             stop.listen()
             options.opened(spark)
             if not stop.asked:
-                supervisor = Supervisor(spark, pipeline, reporter.changed, stop)
+                supervisor = Supervisor(spark, pipeline, reporter.changed, stop, options.place.run)
                 _run(supervisor, spark, pipeline, options, stop, silent)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__

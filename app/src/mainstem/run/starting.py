@@ -33,11 +33,15 @@ class Starter:
     Args:
         graph: the document's.
         told: takes what a query that runs once has done, in the words of Spark's streams.
+        run: the name of the run that this start continues; empty where each start is a run of its own.
     """
 
-    def __init__(self, graph: Graph, told: Callable[[Progress], None] = lambda _: None) -> None:
+    def __init__(
+        self, graph: Graph, told: Callable[[Progress], None] = lambda _: None, run: str = ""
+    ) -> None:
         self._graph = graph
         self._told = told
+        self._run = run
         self._log = logs.get("mainstem")
 
     def built(self, run: Run) -> Built:
@@ -57,7 +61,7 @@ class Starter:
             slots.enough(run.session, self._graph)
         checkpoint, logs_of_batches = build.checkpoint(self._graph, run.query), ("offsets", "commits")
         if isinstance(built, Batch):
-            run.runs = Runs(run.session, checkpoint)
+            run.runs = Runs(run.session, checkpoint, self._run)
             checkpoint, logs_of_batches = run.runs.path, (PLANNED, DONE)
         else:
             sweep.clear_stillborn(run.session, checkpoint)

@@ -65,6 +65,7 @@ class Supervisor:
         pipeline: the checked document, parameters filled in.
         changed: called with all statuses after every change.
         stop: whether the run is asked to end, and to end at once; nothing is started once it is.
+        run: the name of the run that this start continues; empty where each start is a run of its own.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Supervisor:
         pipeline: StreamingPipeline,
         changed: Callable[[list[QueryStatus]], None],
         stop: StopAsked,
+        run: str = "",
     ) -> None:
         self._pipeline = pipeline
         self._graph = Graph(pipeline)
@@ -83,7 +85,7 @@ class Supervisor:
         self._current = Current(self._outages, self._topics)
         self._listeners = Listeners(pipeline.spec.listeners)
         self._events = Events(self._topics, self._listeners.tell)
-        self._starter = Starter(self._graph, self._events.put)
+        self._starter = Starter(self._graph, self._events.put, run)
         self._refresher = Refresher(self._graph, self._starter.built)
         self._waits = Waits(session, self._graph)
         self._log = logs.get("mainstem")

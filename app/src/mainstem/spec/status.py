@@ -259,6 +259,9 @@ class Status(Model):
     """What holds and what does not, after the conventions of Kubernetes; start with `Ready`."""
     revision: Short | None = None
     """The revision that runs, or ran last: the ConfigMap `<name>-<revision>` holds its document."""
+    run: Short | None = None
+    """The run of the pipeline that the last start began or continues: `generation-<number>`, or the time of its schedule.
+    A start after a failure, a drain or a suspension continues the run; a changed document begins another."""
     attempt: Count | None = None
     """Starts of a driver so far."""
     restarts: Count | None = None
