@@ -30,6 +30,7 @@ CONF: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.variable.substitute": "false",
+    "spark.sql.runSQLOnFiles": "false",
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     "spark.sql.streaming.offsetLog.formatVersion": "2",
     "spark.sql.streaming.stateStore.providerClass": (

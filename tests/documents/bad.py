@@ -784,6 +784,79 @@ BAD: Final = [
         ("41:9: spec.views[2].sql: SET is a statement; a view is exactly one query [NotAQuery]",),
     ),
     Bad(
+        "SQL: a file of the pod",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "SELECT * FROM text.`/var/run/secrets/kubernetes.io/serviceaccount/token`",
+            ),
+        ),
+        (
+            "40:31: spec.views[2].sql: text.`/var/run/secrets/kubernetes.io/serviceaccount/token` reads files by their path; name them as a source, by files or static [FileInSql]",
+        ),
+    ),
+    Bad(
+        "SQL: a table by its path, in a subquery",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "SELECT value FROM ticks WHERE value IN (SELECT id FROM delta.`s3a://lake/t`)",
+            ),
+        ),
+        (
+            "40:73: spec.views[2].sql: delta.`s3a://lake/t` reads files by their path; name them as a source, by files or static [FileInSql]",
+        ),
+    ),
+    Bad(
+        "owned conf: spark.sql.runSQLOnFiles",
+        (("spark.locality.wait", "spark.sql.runSQLOnFiles"),),
+        (
+            "73:12: spec.spark.conf[spark.sql.runSQLOnFiles]: spark.sql.runSQLOnFiles is set by Mainstem; use sources [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf: spark.plugins",
+        (("spark.locality.wait", "spark.plugins"),),
+        (
+            "73:12: spec.spark.conf[spark.plugins]: spark.plugins is set by Mainstem and cannot be changed [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf: spark.files",
+        (("spark.locality.wait", "spark.files"),),
+        (
+            "73:12: spec.spark.conf[spark.files]: spark.files is set by Mainstem and cannot be changed [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf: spark.jars.repositories",
+        (("spark.locality.wait", "spark.jars.repositories"),),
+        (
+            "73:12: spec.spark.conf[spark.jars.repositories]: spark.jars.repositories is set by Mainstem and cannot be changed [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf: spark.extraListeners",
+        (("spark.locality.wait", "spark.extraListeners"),),
+        (
+            "73:12: spec.spark.conf[spark.extraListeners]: spark.extraListeners is set by Mainstem; use listeners [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf: spark.executor.extraClassPath",
+        (("spark.locality.wait", "spark.executor.extraClassPath"),),
+        (
+            "73:12: spec.spark.conf[spark.executor.extraClassPath]: spark.executor.extraClassPath is set by Mainstem and cannot be changed [OwnedConf]",
+        ),
+    ),
+    Bad(
+        "owned conf: spark.executor.defaultJavaOptions",
+        (("spark.locality.wait", "spark.executor.defaultJavaOptions"),),
+        (
+            "73:12: spec.spark.conf[spark.executor.defaultJavaOptions]: spark.executor.defaultJavaOptions is set by Mainstem; use JAVA_TOOL_OPTIONS in env of the container executor in spec.executors.template [OwnedConf]",
+        ),
+    ),
+    Bad(
         "SQL: ADD JAR",
         (
             (

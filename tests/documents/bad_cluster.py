@@ -721,4 +721,45 @@ BAD_CLUSTER: Final = [
         ),
         CLUSTER,
     ),
+    Bad(
+        "memory beside the heap that the driver has not",
+        (
+            (
+                'spark.locality.wait: "0"',
+                'spark.memory.offHeap.enabled: "true", spark.memory.offHeap.size: 1g',
+            ),
+            ("instances: 2", "instances: 0"),
+            ("    dynamicAllocation: {minExecutors: 1, maxExecutors: 4}\n", ""),
+        ),
+        (
+            "19:83: spec.spark.conf[spark.memory.offHeap.size]: 1024m beside a heap of 1024m and 384Mi for all the rest are more than driver.resources.limits.memory, 2Gi: at most 640m, or a higher limit, or a smaller driver.heap [OffHeapTooLarge]",
+        ),
+        CLUSTER,
+    ),
+    Bad(
+        "memory beside the heap that an executor has not",
+        (
+            (
+                'spark.locality.wait: "0"',
+                'spark.memory.offHeap.enabled: "true", spark.memory.offHeap.size: "536870912"',
+            ),
+        ),
+        (
+            "19:83: spec.spark.conf[spark.memory.offHeap.size]: 512m beside a heap of 1228m and 384Mi for all the rest are more than executors.resources.limits.memory, 2Gi: at most 435m, or a higher limit, or a smaller executors.heap [OffHeapTooLarge]",
+        ),
+        CLUSTER,
+    ),
+    Bad(
+        "memory beside the heap that is no size",
+        (
+            (
+                'spark.locality.wait: "0"',
+                'spark.memory.offHeap.enabled: "true", spark.memory.offHeap.size: much',
+            ),
+        ),
+        (
+            "19:83: spec.spark.conf[spark.memory.offHeap.size]: not a size as Spark writes it: 512m, 2g [InvalidConf]",
+        ),
+        CLUSTER,
+    ),
 ]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
+from mainstem.build.merge import session_by_path
 from mainstem.build.query import build, start
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
@@ -29,7 +30,8 @@ class DeltaBench:
 
     def sql(self, statement: str, table: str) -> None:
         """One statement on a table, which it calls `t`."""
-        self.spark.sql(statement.replace(" t ", f" delta.`{self.path(table)}` ", 1)).collect()
+        whole = statement.replace(" t ", f" delta.`{self.path(table)}` ", 1)
+        session_by_path(self.spark).sql(whole).collect()
 
     def document(self, source: dict[str, Any], query: dict[str, Any], sql: str | None = None) -> str:
         """The source is called `rows`, the query `copy`; it reads the source, or the SQL over it."""

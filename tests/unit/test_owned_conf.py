@@ -5,17 +5,7 @@ from documents import VALID
 from mainstem.run.pod import Pod
 from mainstem.run.podconf import place
 from mainstem.spec.document import read_text
-from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
-
-
-ON_A_MACHINE = {
-    "spark.ui.enabled",
-    "spark.ui.port",
-    "spark.ui.killEnabled",
-    "spark.redaction.regex",
-    "spark.local.dir",
-}
-"""Set in a pod only, and of use elsewhere; the reference page says so."""
+from mainstem.spec.rules.owned import OWNED_CONF, OWNED_IN_PODS, OWNED_PREFIXES
 
 
 @pytest.mark.parametrize("name", ["small-driver", "executors-templates", "executors-by-demand"])
@@ -24,4 +14,4 @@ def test_document_cannot_set_what_a_pod_sets(name: str) -> None:
     pod = Pod(namespace="n", name="p", uid="u", ip="10.0.0.1", attempt=1, image="i")
     set_here = place(document.pipeline, pod).owned
     refused = {key for key in set_here if key in OWNED_CONF or key.startswith(tuple(OWNED_PREFIXES))}
-    assert set_here.keys() - refused - ON_A_MACHINE == set()
+    assert set_here.keys() - refused == OWNED_IN_PODS.keys()

@@ -219,3 +219,10 @@ def test_what_looks_like_a_credential_is_blotted_out_in_the_ui(key: str) -> None
 
 def test_executors_and_driver_have_the_profiles_at_one_place() -> None:
     assert place(pipeline(), POD).profiles == Path(names.S3_PROFILES).parent
+
+
+def test_memory_that_spark_adds_beside_the_heap_counts_within_the_limit() -> None:
+    """Spark asks for heap, overhead and what is off the heap together; the container's limit holds all three."""
+    given = {"spark.memory.offHeap.enabled": "true", "spark.memory.offHeap.size": "256m"}
+    found = conf(executors={"instances": 1, "resources": resources("2Gi")}, spark={"conf": given})
+    assert (found["spark.executor.memory"], found["spark.executor.memoryOverhead"]) == ("1228m", "564m")

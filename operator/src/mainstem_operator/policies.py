@@ -1,12 +1,23 @@
 """What only holds on a cluster: ordered checks of a document, each yields problems; pure."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from mainstem import names
 from mainstem.errors import Problem
 from mainstem.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.rules.places import normal
+from mainstem.spec.pipeline import PipelineSpec, StreamingPipeline
+from mainstem.spec.rules.owned import OWNED_IN_PODS
+from mainstem.spec.rules.places import normal, paths
+from mainstem.spec.yamltext import Path, render_path
+
+
+_OF_THE_POD: Final = (
+    *("/proc", "/sys", "/dev", "/run/secrets", "/var/run/secrets"),
+    *("/etc/mainstem", names.SCRATCH_DIR, names.S3_PROFILES),
+)
+"""Folders of what the kernel, Kubernetes and Mainstem give a pod: its token, its credentials, its environment."""
 
 
 def checkpoint_durable(pipeline: StreamingPipeline) -> Iterator[Problem]:
@@ -14,17 +25,54 @@ def checkpoint_durable(pipeline: StreamingPipeline) -> Iterator[Problem]:
     location = pipeline.spec.checkpoints.location
     if location.startswith("s3a://"):
         return
-    pods = [("driver", DRIVER_CONTAINER, pipeline.spec.driver.template)]
-    if pipeline.spec.executors.wanted:
-        pods.append(("executors", EXECUTOR_CONTAINER, pipeline.spec.executors.template))
-    for key, container, template in pods:
-        if not any(_within(normal(location), mount) for mount in _mounts(template, container)):
+    for key, container, template in _pods(pipeline.spec):
+        mounts = _mounts(template, container, lasting=True)
+        if not any(_within(normal(location), mount) for mount in mounts):
             message = f"{location} is lost with the pod; use s3a://, or mount a persistent volume there in {key}.template"
             yield _problem("spec.checkpoints.location", message, "CheckpointNotDurable")
             return
 
 
-CHECKS: Final[tuple[Callable[[StreamingPipeline], Iterator[Problem]], ...]] = (checkpoint_durable,)
+def data_mounted(pipeline: StreamingPipeline) -> Iterator[Problem]:
+    """What is read and written is on an object store, or on a volume that every pod of the pipeline mounts."""
+    for path, text in paths(pipeline.spec):
+        if path[0] == "checkpoints" or not _is_local(text):
+            continue
+        for key, container, template in _pods(pipeline.spec):
+            mounts = _mounts(template, container, lasting=False)
+            if _climbs(text) or not any(_within(normal(text), mount) for mount in mounts):
+                message = f"{text} is a folder of the pod's own; use s3a://, or mount a volume there in {key}.template"
+                yield _problem(render_path(("spec", *path)), message, "PathNotMounted")
+                break
+
+
+def code_not_of_the_pod(pipeline: StreamingPipeline) -> Iterator[Problem]:
+    """Schemas and jars are in the image or on a mounted volume; none is a file that the pod was given to run."""
+    for path, text in _files(pipeline.spec):
+        folder = next((folder for folder in _OF_THE_POD if _within(normal(text), folder)), None)
+        if folder or ".." in text.split("/"):
+            where = folder or "a folder above its own"
+            message = f"{text} lies in {where}, which is not the document's to read; put it into the image or on a volume"
+            yield _problem(render_path(("spec", *path)), message, "PathNotMounted")
+
+
+def pod_properties(pipeline: StreamingPipeline) -> Iterator[Problem]:
+    """No Spark property that a pod sets itself."""
+    for key in pipeline.spec.spark.conf:
+        if key in OWNED_IN_PODS:
+            instead = OWNED_IN_PODS[key]
+            message = f"{key} is set by the pod" + (
+                f"; use {instead}" if instead else ", and cannot be changed"
+            )
+            yield _problem(f"spec.spark.conf[{key}]", message, "OwnedConf")
+
+
+CHECKS: Final[tuple[Callable[[StreamingPipeline], Iterator[Problem]], ...]] = (
+    checkpoint_durable,
+    data_mounted,
+    code_not_of_the_pod,
+    pod_properties,
+)
 
 
 def check(pipeline: StreamingPipeline) -> list[Problem]:
@@ -32,16 +80,45 @@ def check(pipeline: StreamingPipeline) -> list[Problem]:
     return [problem for policy in CHECKS for problem in policy(pipeline)]
 
 
-def _mounts(template: dict[str, Any], container: str) -> Iterator[str]:
-    """Where a container of the template mounts volumes that are not the pod's own."""
+def _pods(spec: PipelineSpec) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The pipeline's kinds of pods: the field, the container, the template."""
+    yield "driver", DRIVER_CONTAINER, spec.driver.template
+    if spec.executors.wanted:
+        yield "executors", EXECUTOR_CONTAINER, spec.executors.template
+
+
+def _files(spec: PipelineSpec) -> Iterator[tuple[Path, str]]:
+    """Files that the driver reads when it builds queries: schemas and jars."""
+    for index, source in enumerate(spec.sources):
+        if source.files and source.files.schema_file:
+            yield ("sources", index, "files", "schemaFile"), source.files.schema_file
+        kind = source.decode.choice() if source.decode else ""
+        file = getattr(source.decode.member(kind), "schema_file", None) if source.decode else None
+        if file:
+            yield ("sources", index, "decode", kind, "schemaFile"), file
+    for index, function in enumerate(spec.functions):
+        if function.java and function.java.jar:
+            yield ("functions", index, "java", "jar"), function.java.jar
+
+
+def _is_local(path: str) -> bool:
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) is None or path.startswith("file:")
+
+
+def _climbs(path: str) -> bool:
+    """A glob that may leave the folder that it seems to be in: {a,../../etc}."""
+    return ".." in path and re.search(r"[*?\[\]{}\\]", path) is not None
+
+
+def _mounts(template: dict[str, Any], container: str, *, lasting: bool) -> Iterator[str]:
+    """Where a container of the template mounts volumes; lasting ones outlive the pod."""
     spec = template.get("spec", {})
-    lasting = {
-        volume["name"] for volume in spec.get("volumes", ()) if not {"emptyDir", "ephemeral"} & volume.keys()
-    }
+    passing = {"emptyDir", "ephemeral"} if lasting else set()
+    volumes = {volume["name"] for volume in spec.get("volumes", ()) if not passing & volume.keys()}
     for found in spec.get("containers", ()):
         if found["name"] == container:
             for mount in found.get("volumeMounts", ()):
-                if mount.get("name") in lasting:
+                if mount.get("name") in volumes:
                     yield normal(mount.get("mountPath", ""))
 
 

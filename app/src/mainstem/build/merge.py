@@ -70,11 +70,18 @@ def located(path: str) -> str:
     return path if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:/", path) else str(Path(path).absolute())
 
 
+def session_by_path(session: SparkSession) -> SparkSession:
+    """A session in which Delta's commands take a table by its path, which the SQL of documents does not."""
+    own = session.newSession()
+    own.conf.set("spark.sql.runSQLOnFiles", "true")
+    return own
+
+
 def _ensure_table(session: SparkSession, sink: DeltaSink, path: str, rows: DataFrame) -> None:
     from delta.tables import DeltaTable
 
     if not DeltaTable.isDeltaTable(session, path):
-        table = DeltaTable.createIfNotExists(session).location(path).addColumns(rows.schema)
+        table = DeltaTable.createIfNotExists(session_by_path(session)).location(path).addColumns(rows.schema)
         (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
 
 

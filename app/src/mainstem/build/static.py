@@ -21,7 +21,7 @@ def table(
         return _delta(session, source.delta)
     if source.table:
         if source.refresh:  # a session remembers which files it has found
-            session.sql(f"REFRESH TABLE {source.table.name}")  # refreshTable() knows no table by its path
+            session.sql(f"REFRESH TABLE {source.table.name}")
         return session.table(source.table.name)
     if source.jdbc:
         options = jdbc.source_options(source.jdbc, connections[source.jdbc.connection])

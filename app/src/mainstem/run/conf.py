@@ -82,6 +82,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.session.timeZone": spec.time_zone,
         # Otherwise SELECT '${env:SECRET}' prints the secret.
         "spark.sql.variable.substitute": "false",
+        # Otherwise SELECT * FROM text.`/var/run/secrets/...` reads the pod's own files.
+        "spark.sql.runSQLOnFiles": "false",
         # Named sources and offset log v2: sources can be added, removed and reordered on the same checkpoint.
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
         "spark.sql.streaming.offsetLog.formatVersion": "2",

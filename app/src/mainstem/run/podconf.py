@@ -10,13 +10,18 @@ from mainstem import names
 from mainstem.run.conf import JAVA_OPTIONS, LOG4J
 from mainstem.run.place import Place
 from mainstem.run.pod import Pod
-from mainstem.spec.deployment import Executors, Resources, amount, memory_bytes
+from mainstem.spec.deployment import (
+    HEAP_OF_DRIVER,
+    HEAP_OF_EXECUTOR,
+    Executors,
+    Resources,
+    amount,
+    memory_bytes,
+    off_heap_bytes,
+)
 from mainstem.spec.pipeline import StreamingPipeline
 
 
-HEAP_OF_DRIVER: Final = 0.5
-"""Of its memory; Python and RocksDB take theirs beside the heap."""
-HEAP_OF_EXECUTOR: Final = 0.6
 _MIB: Final = 2**20
 _CHANGES: Final = "driver.resources.limits.memory or driver.heap"
 
@@ -101,7 +106,7 @@ def _around(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
             "spark.executor.maxNumFailures": str(max(20, 4 * most)),
         }
         | _pods(pipeline, pod)
-        | _resources(executors)
+        | _resources(executors, (off_heap_bytes(pipeline.spec.spark.conf) or 0) // _MIB)
         | _trust()
         | _dynamic(executors)
     )
@@ -130,8 +135,13 @@ def _pods(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
     }
 
 
-def _resources(executors: Executors) -> dict[str, str]:
-    """Memory that adds up to the container's limit, to the MiB; Spark asks for as much as it may have."""
+def _resources(executors: Executors, off_heap: int) -> dict[str, str]:
+    """Memory that adds up to the container's limit, to the MiB; Spark asks for as much as it may have.
+
+    Args:
+        executors: what the document says of them.
+        off_heap: MiB that Spark adds to the two by itself.
+    """
     resources = executors.resources
     total = _memory(resources)
     java = heap(executors.heap, resources, HEAP_OF_EXECUTOR)
@@ -139,7 +149,7 @@ def _resources(executors: Executors) -> dict[str, str]:
     limit = resources.limits.get("cpu")
     return {
         "spark.executor.memory": f"{java}m",
-        "spark.executor.memoryOverhead": f"{total - java}m",
+        "spark.executor.memoryOverhead": f"{total - java - off_heap}m",
         "spark.kubernetes.executor.request.cores": cpu,
         **({"spark.kubernetes.executor.limit.cores": limit} if limit else {}),
     }

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.build.merge import alone, located
+from mainstem.build.merge import alone, located, session_by_path
 from mainstem.run.conf import UPKEEP_POOL
 from mainstem.run.failures import classify
 from mainstem.run.needed import running
@@ -108,9 +108,10 @@ class Upkeep:
         """Write down how long files stay, where the table says otherwise: Delta heeds nothing else."""
         wanted = f"interval {int(seconds(asked.retain))} seconds"
         if table.detail().first()["properties"].get(_RETENTION) != wanted:
+            quoted = path.replace("`", "``")
             with alone(path):
-                self._session.sql(
-                    f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{_RETENTION}' = '{wanted}')"
+                session_by_path(self._session).sql(
+                    f"ALTER TABLE delta.`{quoted}` SET TBLPROPERTIES ('{_RETENTION}' = '{wanted}')"
                 )
 
     def _failed(self, path: str, error: Exception) -> None:

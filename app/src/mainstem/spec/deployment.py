@@ -1,5 +1,7 @@
 """How a pipeline runs on a cluster: its pods, their resources, its schedule. `mainstem run` passes all of it over."""
 
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
@@ -43,8 +45,15 @@ PodTemplate = Annotated[
 ]
 """`metadata` (labels, annotations) and `spec` of a Kubernetes pod template. `${name}` is left alone in it."""
 
+_SIZE: Final = re.compile(r"(\d+)(?:([kmgtp])?b?)")
+"""A size as Spark's properties have it, in powers of 1024."""
 _JVM_UNITS: Final = {"k": 2**10, "m": 2**20, "g": 2**30}
 _UNITS: Final = {"": 1.0, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}  # fmt: skip
+
+
+HEAP_OF_DRIVER: Final = 0.5
+"""The heap's share of the driver's memory where the document gives no heap; Python and RocksDB take theirs beside it."""
+HEAP_OF_EXECUTOR: Final = 0.6
 
 
 def amount(quantity: str) -> float:
@@ -56,6 +65,14 @@ def amount(quantity: str) -> float:
 def memory_bytes(memory: str) -> int:
     """A size in the JVM's words as bytes: `2g` is 2147483648."""
     return int(memory[:-1]) * _JVM_UNITS[memory[-1]]
+
+
+def off_heap_bytes(conf: Mapping[str, str]) -> int | None:
+    """What Spark takes beside the heap by `spark.memory.offHeap.size`; 0 where it is off, None where it is no size."""
+    if conf.get("spark.memory.offHeap.enabled", "").strip().lower() != "true":
+        return 0
+    size = _SIZE.fullmatch(conf.get("spark.memory.offHeap.size", "0").strip().lower())
+    return int(size[1]) * 1024 ** " kmgtp".index(size[2] or " ") if size else None
 
 
 class Resources(Model):

@@ -56,7 +56,7 @@ class SparkSettings(Model):
 
     conf: Options = Field(default_factory=dict)
     """Spark properties; those that Mainstem owns are refused by name. Those of the UI, `spark.local.dir` and
-    `spark.redaction.regex` count with `mainstem run` only: a pod has its own."""
+    `spark.redaction.regex` count with `mainstem run` only: a pod has its own, and the operator refuses them."""
 
 
 class Restart(Model):

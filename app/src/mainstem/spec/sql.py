@@ -19,6 +19,10 @@ from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement,
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # "unsupported syntax" is an answer to us, not news
 
 _QUERIES: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Table)
+FILE_FORMATS: Final = frozenset(
+    ["avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml"]
+)
+"""Formats of files that Spark's SQL would read by their path."""
 _UNREADABLE: Final = ("stream", "table", "watermark")
 """Words behind which Spark may read a relation that sqlglot does not see."""
 
@@ -73,6 +77,7 @@ def read(sql: str) -> Facts:
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
         return Facts(None, (Refusal(message, "NotAQuery"), *refusals), None)
+    refusals += tuple(_files_read(tree)) if tree is not None else ()
     if not isinstance(tree, _QUERIES) or has_word(sql, *_UNREADABLE):
         return Facts(None, refusals, None)
     return Facts(_references(tree), refusals, tree)
@@ -103,6 +108,14 @@ def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bo
     if not isinstance(table, exp.Table) or table.db or table.name.lower() in ctes:
         return False
     return streaming.get(table.name.lower(), False)
+
+
+def _files_read(tree: exp.Expr) -> Iterator[Refusal]:
+    """Files that the text reads by their path, which no table's name holds: text.`/a/path`."""
+    for table in tree.find_all(exp.Table):
+        if table.db.lower() in FILE_FORMATS and "/" in table.name and isinstance(table.this, exp.Identifier):
+            message = f"{table.db}.`{table.name}` reads files by their path; name them as a source, by files or static"
+            yield Refusal(message, "FileInSql", table.this.meta.get("start", 0))
 
 
 def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:

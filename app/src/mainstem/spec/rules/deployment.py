@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.spec.deployment import Driver, Executors, amount, memory_bytes
+from mainstem.spec.deployment import (
+    HEAP_OF_DRIVER,
+    HEAP_OF_EXECUTOR,
+    Driver,
+    Executors,
+    amount,
+    memory_bytes,
+    off_heap_bytes,
+)
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
 
@@ -60,6 +68,29 @@ def memory(context: Context) -> Iterator[Problem]:
                 f"at most {most}m, or a higher limit"
             )
             yield context.problem((key, "heap"), message, "HeapTooLarge")
+
+
+def off_heap(context: Context) -> Iterator[Problem]:
+    """Heap, `spark.memory.offHeap.size` and 384Mi fit into the memory of each pod that runs tasks."""
+    beside = off_heap_bytes(context.spec.spark.conf)
+    path: Path = ("spark", "conf", "spark.memory.offHeap.size")
+    if beside is None:
+        yield context.problem(path, "not a size as Spark writes it: 512m, 2g", "InvalidConf")
+        return
+    for key, pod in pods(context):
+        limit = pod.resources.limits.get("memory")
+        if beside == 0 or limit is None or (key == "executors") != context.spec.executors.wanted:
+            continue
+        share = HEAP_OF_DRIVER if key == "driver" else HEAP_OF_EXECUTOR
+        heap = memory_bytes(pod.heap) if pod.heap else int(amount(limit) * share)
+        room = int(amount(limit)) - heap - _BESIDE_HEAP
+        if beside > room:
+            most = f"at most {room // _MIB}m" if room >= _MIB else "nothing"
+            message = (
+                f"{beside // _MIB}m beside a heap of {heap // _MIB}m and 384Mi for all the rest are more than "
+                f"{key}.resources.limits.memory, {limit}: {most}, or a higher limit, or a smaller {key}.heap"
+            )
+            yield context.problem(path, message, "OffHeapTooLarge")
 
 
 def executors(context: Context) -> Iterator[Problem]:

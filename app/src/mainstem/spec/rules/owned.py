@@ -9,6 +9,7 @@ from mainstem.spec.rules.options import maps
 from mainstem.spec.yamltext import Path
 
 
+_JAVA_OF_EXECUTORS: Final = "JAVA_TOOL_OPTIONS in env of the container executor in spec.executors.template"
 OWNED_CONF: Final = {
     "spark.master": "`mainstem run --cores`, or executors on a cluster",
     "spark.app.name": "metadata.name",
@@ -21,13 +22,18 @@ OWNED_CONF: Final = {
     "spark.blockManager.port": "",
     "spark.driver.extraClassPath": "",
     "spark.driver.extraJavaOptions": "",
+    "spark.driver.defaultJavaOptions": "JAVA_TOOL_OPTIONS in the environment",
+    "spark.driver.extraLibraryPath": "",
+    "spark.executor.extraClassPath": "",
+    "spark.executor.extraLibraryPath": "",
     "spark.executor.instances": "executors.instances",
     "spark.executor.cores": "executors.cores",
     "spark.executor.memory": "executors.heap",
     "spark.executor.memoryOverhead": "executors.resources",
     "spark.executor.memoryOverheadFactor": "executors.resources",
     "spark.executor.pyspark.memory": "executors.resources",
-    "spark.executor.extraJavaOptions": "spark.executor.defaultJavaOptions",
+    "spark.executor.extraJavaOptions": _JAVA_OF_EXECUTORS,
+    "spark.executor.defaultJavaOptions": _JAVA_OF_EXECUTORS,
     # The rest of dynamic allocation, its timeouts say, may be tuned.
     "spark.dynamicAllocation.enabled": "executors.dynamicAllocation",
     "spark.dynamicAllocation.initialExecutors": "executors.instances",
@@ -42,14 +48,24 @@ OWNED_CONF: Final = {
     "spark.executor.failuresValidityInterval": "",
     "spark.scheduler.minRegisteredResourcesRatio": "",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "",
-    "spark.jars": "",
-    "spark.jars.packages": "",
-    "spark.jars.ivy": "",
+    # Code and files from elsewhere: they belong into the image, or into a field of the document.
+    "spark.plugins": "",
+    "spark.files": "",
+    "spark.archives": "",
+    "spark.extraListeners": "listeners",
+    "spark.sql.streaming.streamingQueryListeners": "listeners",
+    "spark.sql.queryExecutionListeners": "",
+    "spark.pyspark.python": "",
+    "spark.pyspark.driver.python": "",
+    "spark.python.daemon.module": "",
+    "spark.python.worker.module": "",
     "spark.scheduler.mode": "queries[].pool",
     "spark.scheduler.allocation.file": "queries[].pool",
     "spark.sql.session.timeZone": "timeZone",
     "spark.sql.shuffle.partitions": "queries[].state.partitions",
     "spark.sql.variable.substitute": "parameters",
+    # Otherwise SELECT * FROM text.`/var/run/secrets/...` reads the pod's own files.
+    "spark.sql.runSQLOnFiles": "sources",
     "spark.sql.parquet.outputTimestampType": "",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "",
     "spark.sql.extensions": "",
@@ -61,6 +77,8 @@ OWNED_CONF: Final = {
     "spark.sql.streaming.stopActiveRunOnRestart": "",
 }
 OWNED_PREFIXES: Final = {
+    "spark.jars": "",
+    "spark.plugins.": "",
     "spark.kubernetes.": "spec.driver and spec.executors",
     "spark.submit.": "",
     "spark.mainstem.": "",
@@ -77,6 +95,14 @@ OWNED_PREFIXES: Final = {
     "spark.hadoop.fs.s3a.connection.ssl.enabled": "connections[].s3",
     "fs.s3a.": "connections[].s3",
 }
+OWNED_IN_PODS: Final = {
+    "spark.local.dir": "a volume that driver.template or executors.template mounts",
+    "spark.redaction.regex": "",
+    "spark.ui.enabled": "",
+    "spark.ui.port": "",
+    "spark.ui.killEnabled": "",
+}
+"""Properties that count with `mainstem run` only; the operator refuses them, for a pod has its own."""
 
 
 def options(context: Context) -> Iterator[Problem]:

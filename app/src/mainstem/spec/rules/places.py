@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
+from mainstem.spec.pipeline import PipelineSpec
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.context import Context
 from mainstem.spec.sinks import Sink
@@ -18,7 +19,7 @@ _KNOWN: Final = ("s3a", "file")
 
 def locations(context: Context) -> Iterator[Problem]:
     """A path is local, `file:` or `s3a:`; `s3:` is not a scheme of Spark's."""
-    for path, place in paths(context):
+    for path, place in paths(context.spec):
         match = _SCHEME.match(place)
         if match and match[1] not in _KNOWN:
             hint = "; did you mean s3a://?" if match[1] in ("s3", "s3n") else "; use s3a:// or a local path"
@@ -100,7 +101,7 @@ def buckets(context: Context) -> Iterator[Problem]:
                 message = f"the bucket {bucket!r} belongs to the connection {owner[bucket]!r} already"
                 path: Path = ("connections", index, "s3", "buckets", place)
                 yield context.problem(path, message, "BucketShared")
-    for path, place_text in paths(context):
+    for path, place_text in paths(context.spec):
         match = re.match(r"^s3a://([^/]+)", place_text)
         if match and owner and match[1] not in owner:
             message = f"no S3 connection lists the bucket {match[1]!r}; AWS's own endpoint and credentials will be used"
@@ -113,10 +114,10 @@ def _folders_read(context: Context, relation: str) -> Iterator[str]:
             yield streamed.path
 
 
-def paths(context: Context) -> Iterator[tuple[Path, str]]:
+def paths(spec: PipelineSpec) -> Iterator[tuple[Path, str]]:
     """Every path of the document: where it stands, and what it says."""
-    yield ("checkpoints", "location"), context.spec.checkpoints.location
-    for index, source in enumerate(context.spec.sources):
+    yield ("checkpoints", "location"), spec.checkpoints.location
+    for index, source in enumerate(spec.sources):
         if streamed := source.files or source.delta:
             yield ("sources", index, source.choice(), "path"), streamed.path
         if source.files and source.files.clean_source and source.files.clean_source.archive:
@@ -124,7 +125,7 @@ def paths(context: Context) -> Iterator[tuple[Path, str]]:
             yield archive, source.files.clean_source.archive
         if source.static and source.static.path is not None:
             yield ("sources", index, "static", source.static.choice(), "path"), source.static.path
-    for index, query in enumerate(context.spec.queries):
+    for index, query in enumerate(spec.queries):
         for place, sink in enumerate(query.to):
             if sink.folder:
                 yield ("queries", index, "to", place, sink.choice(), "path"), sink.folder.path

@@ -86,7 +86,7 @@ def query_relations(context: Context) -> Iterator[Problem]:
 
 
 def one_query_each(context: Context) -> Iterator[Problem]:
-    """A view is exactly one query, and calls nothing that reaches into the JVM."""
+    """A view is exactly one query. It calls nothing that reaches into the JVM, and reads no files by their path."""
     for index, view in enumerate(context.spec.views):
         for refusal in context.graph.facts[view.name].refusals:
             path: Path = ("views", index, "sql")

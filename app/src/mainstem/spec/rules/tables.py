@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from mainstem.errors import Problem
 from mainstem.spec.base import seconds
 from mainstem.spec.rules.context import Context
+from mainstem.spec.sql import FILE_FORMATS
 
 
 def versions(context: Context) -> Iterator[Problem]:
@@ -15,6 +16,16 @@ def versions(context: Context) -> Iterator[Problem]:
             path = ("sources", index, "static", "delta", "timestamp")
             message = "version says already which version of the table is read; give one of the two"
             yield context.problem(path, message, "FieldsConflict")
+
+
+def names(context: Context) -> Iterator[Problem]:
+    """A table that has a name is one of a catalog, and no path of files."""
+    for index, source in enumerate(context.spec.sources):
+        table = source.static.table if source.static else None
+        if table and "/" in table.name and table.name.split(".", 1)[0].strip("` ").lower() in FILE_FORMATS:
+            path = ("sources", index, "static", "table", "name")
+            message = f"{table.name} reads files by their path; use static.delta, static.parquet or another kind of files"
+            yield context.problem(path, message, "FileInSql")
 
 
 def refreshes(context: Context) -> Iterator[Problem]:
