@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from confluent_kafka import TopicPartition
 from harness.kafka import Broker
-from harness.records import Record
+from harness.records import Record, new_producer, produce
 from harness.turning import Stage
-from mainstem.run import scout
+from harness.waiting import within
+from mainstem.run import scout, topics
 from mainstem.run.querystatus import State
 from pyspark.sql import SparkSession
 
@@ -93,3 +94,145 @@ def test_a_topic_that_comes_later(
         running.until(lambda: running["to-late"].input_rows == 3)
         assert running.supervisor.drain()
     assert rows(stage, "late") == [(0, 0), (0, 1), (0, 2)]
+
+
+def recreate(kafka: Broker, topic: str, partitions: int = 1) -> None:
+    """Delete a topic and make it anew."""
+    admin = kafka.admin()
+    admin.delete_topics([topic])[topic].result(30)
+    within(30, f"{topic} is gone", lambda: topic not in kafka.admin().list_topics(timeout=10).topics)
+    kafka.create_topic(topic, partitions)
+
+
+def lossy(stage: Stage, kafka: Broker, topic: str, **more: Any) -> dict[str, Any]:
+    return spec(stage, kafka, {topic: {"subscribe": [topic, "steady"], "failOnDataLoss": False}}, **more)
+
+
+@pytest.fixture(scope="module")
+def steady(kafka: Broker) -> str:
+    """A topic that is read beside those that go."""
+    kafka.create_topic("steady")
+    kafka.produce("steady", records(0, 4))
+    return "steady"
+
+
+def state_query(topic: str) -> dict[str, Any]:
+    return {"name": f"{topic}_places", "sql": f"SELECT topic, offset, value FROM {topic}"}
+
+
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_topic_made_anew_is_read_from_its_beginning(
+    spark: SparkSession, kafka: Broker, steady: str, tmp_path: Path, *, pending: bool
+) -> None:
+    """Also where a batch of the old topic was planned and is not committed: it keeps what it has of the other topic."""
+    topic = f"anew{pending}".lower()
+    kafka.create_topic(topic)
+    kafka.produce(topic, [Record(None, f"old {n}".encode(), partition=0) for n in range(5)])
+    stage = Stage(spark.newSession(), tmp_path)
+    document = lossy(stage, kafka, topic, trigger={"availableNow": True})
+    document["views"] = [state_query(topic)]
+    with stage.running(**document) as running:
+        running.to_the_end()
+    commits = tmp_path / "checkpoints" / f"to-{topic}" / "1" / "commits"
+    if pending:
+        kafka.produce(topic, [Record(None, b"old 5", partition=0)])
+        kafka.produce(steady, records(0, 2))
+        with stage.running(**document) as running:
+            running.to_the_end()
+        (commits / "1").unlink()
+        (commits / ".1.crc").unlink()
+    recreate(kafka, topic, partitions=2)
+    renewed = [Record(None, f"new {n}".encode(), partition=n % 2) for n in range(30)]
+    produce(new_producer(kafka.client), topic, renewed)  # the broker's own knows one partition
+    with stage.running(**document) as running:
+        running.to_the_end()
+        status = running[f"to-{topic}"]
+    assert (status.state, status.reason) == (State.COMPLETED, "TopicRecreated")
+    assert f"topic {topic!r}" in (status.message or "")
+    values = [row["value"].decode() for row in stage.rows(topic) if row["topic"] == topic]
+    assert sorted(values) == sorted(
+        [f"old {n}" for n in range(5 + pending)] + [f"new {n}" for n in range(30)]
+    )
+    places = [row["offset"] for row in stage.rows(topic) if row["topic"] == steady]
+    assert len(places) == len(set(places)) >= 4 + 2 * pending
+
+    kafka.produce(topic, [Record(None, b"newer", partition=0)])
+    with stage.running(**document) as running:
+        running.to_the_end()
+        assert running[f"to-{topic}"].reason is None
+    values = [row["value"].decode() for row in stage.rows(topic) if row["topic"] == topic]
+    assert len(values) == 5 + pending + 31
+
+
+def test_a_topic_that_goes_and_comes_back_while_its_query_runs(
+    spark: SparkSession, kafka: Broker, steady: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(topics, "ASK_SECONDS", 0.2)
+    kafka.create_topic("leaves")
+    kafka.produce("leaves", records(0, 5))
+    stage = Stage(spark.newSession(), tmp_path)
+    with stage.running(**lossy(stage, kafka, "leaves"), restart={"maxRetries": 0}) as running:
+        running.until(lambda: running["to-leaves"].input_rows >= 9)
+        admin = kafka.admin()
+        admin.delete_topics(["leaves"])["leaves"].result(30)
+        running.until(lambda: running["to-leaves"].state is State.WAITING)
+        waiting = running["to-leaves"]
+        assert "no topic 'leaves'" in (waiting.message or "")
+        rows_before = waiting.input_rows
+        kafka.create_topic("leaves")
+        kafka.produce("leaves", records(0, 3))
+        running.until(lambda: running["to-leaves"].input_rows == rows_before + 3)
+        back = running["to-leaves"]
+        assert (back.state, back.reason, back.restarts) == (State.RUNNING, "TopicRecreated", 0)
+        assert running.supervisor.drain()
+
+
+def test_a_topic_made_anew_ends_a_query_that_may_lose_nothing(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
+    """Though the new topic has grown beyond the old one, so that Spark would go on in its middle."""
+    kafka.create_topic("strictly")
+    kafka.produce("strictly", records(0, 3))
+    stage = Stage(spark.newSession(), tmp_path)
+    document = spec(stage, kafka, {"strictly": {"subscribe": ["strictly"]}}, trigger={"availableNow": True})
+    with stage.running(**document) as running:
+        running.to_the_end()
+    recreate(kafka, "strictly")
+    kafka.produce("strictly", records(0, 8))
+    with stage.running(**document) as running:
+        running.to_the_end()
+        status = running["to-strictly"]
+    assert (status.state, status.reason) == (State.FAILED, "TopicRecreated")
+    assert "set failOnDataLoss: false" in (status.message or "")
+    assert rows(stage, "strictly") == [(0, 0), (0, 1), (0, 2)]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_topic_made_anew_between_two_triggers(
+    spark: SparkSession,
+    kafka: Broker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    strict: bool,
+) -> None:
+    """Spark notices nothing of it where the new topic has grown beyond the old one, and goes on in its middle."""
+    monkeypatch.setattr(topics, "ASK_SECONDS", 0.2)
+    topic = f"quickly{strict}".lower()
+    kafka.create_topic(topic)
+    kafka.produce(topic, records(0, 3))
+    stage = Stage(spark.newSession(), tmp_path)
+    source = {topic: {"subscribe": [topic], "failOnDataLoss": strict}}
+    document = spec(stage, kafka, source, trigger={"processingTime": "1 hour"})
+    with stage.running(**document) as running:
+        name = f"to-{topic}"
+        running.until(lambda: running[name].input_rows == 3 and running[name].lag == 0)
+        recreate(kafka, topic)
+        kafka.produce(topic, records(0, 8))
+        running.until(lambda: running[name].reason == "TopicRecreated")
+        status = running[name]
+        if strict:
+            assert status.state is State.FAILED
+        else:
+            assert (status.state, status.lost) == (State.RUNNING, 3)

@@ -16,6 +16,8 @@ _UNDER_WAY: Final = (State.STARTING, State.RUNNING)
 _BEHIND: Final = (*_UNDER_WAY, State.WAITING, State.RESTARTING, State.FAILED)
 """States in which records that come are not read yet, or not any more: those in which lag grows."""
 
+_WELL: Final = (*_UNDER_WAY, State.COMPLETED, State.DRAINED)
+
 
 class Current:
     """Asks nobody itself.
@@ -36,7 +38,10 @@ class Current:
             if (answer := self._topics.answer(source)) is not None
         }
         silent = {name for name, source in run.occurrences.items() if self._topics.outage(source)}
-        return current(run.status, self.outage(run), answers, silent)
+        status = current(run.status, self.outage(run), answers, silent)
+        if run.notice and status.reason is None and status.state in _WELL:
+            status = replace(status, reason=run.notice[0], message=run.notice[1])
+        return status
 
     def outage(self, run: Run) -> Outage | None:
         """The outage of a server that a query uses; None where all answer."""

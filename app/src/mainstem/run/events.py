@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainstem.run.listener import Listener, Progress
-from mainstem.run.progress import Offsets, updated, waiting
+from mainstem.run.progress import Offsets, updated, waiting, went_back
 from mainstem.run.running import Run
 from mainstem.run.topics import Topics
 
@@ -46,6 +46,7 @@ class Events:
             if run is None:  # a stream that the user's own code has started
                 continue
             earliest = self._earliest(run, progress["timestamp"])
+            run.resets |= went_back(progress, list(run.occurrences))
             run.status = updated(run.status, progress, list(run.occurrences), earliest)
             if progress.get("numInputRows"):
                 run.busy, run.resting = time.monotonic(), False

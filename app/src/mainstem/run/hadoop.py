@@ -62,6 +62,29 @@ class Folder:
         finally:
             stream.close()
 
+    def replace(self, text: str) -> None:
+        """Write the file, as UTF-8, in place of one that is there: a reader finds the one or the other, and whole."""
+        if self._path.toUri().getScheme() == "s3a":  # an object is there once it is whole
+            self._write(self._path, text)
+            return
+        jvm: Any = self._session._jvm  # noqa: SLF001
+        beside = jvm.org.apache.hadoop.fs.Path(self._path.getParent(), f".{self._path.getName()}.new")
+        self._write(beside, text)
+        rename = jvm.org.apache.hadoop.fs.Options.Rename
+        options = self._session.sparkContext._gateway.new_array(rename, 1)  # noqa: SLF001
+        options[0] = rename.OVERWRITE
+        context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(
+            self._system.makeQualified(self._path).toUri(), self._conf
+        )
+        context.rename(self._system.makeQualified(beside), self._system.makeQualified(self._path), options)
+
+    def _write(self, path: Any, text: str) -> None:
+        stream = self._system.create(path, True)
+        try:
+            stream.write(text.encode())
+        finally:
+            stream.close()
+
     def names(self) -> list[str]:
         """What is directly in the folder, by its own name."""
         return [str(status.getPath().getName()) for status in self._system.listStatus(self._path)]

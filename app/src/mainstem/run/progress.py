@@ -127,11 +127,27 @@ def _expectations(
     return tuple(sorted(known.values(), key=lambda one: (one.view, one.name)))
 
 
+def went_back(progress: Mapping[str, Any], occurrences: Sequence[str]) -> set[tuple[str, str]]:
+    """Occurrence and topic of those whose offsets went back in a batch: topics that were made anew."""
+    found = set()
+    for name, reported in zip(occurrences, progress.get("sources") or [], strict=False):
+        start, end = reported.get("startOffset"), reported.get("endOffset")
+        if _per_partition(start) and _per_partition(end):
+            found |= {
+                (name, topic)
+                for topic, partitions in start.items()
+                for partition, first in partitions.items()
+                if int((end.get(topic) or {}).get(partition, first)) < int(first)
+            }
+    return found
+
+
 def lost(start: Any, end: Any, earliest: Offsets | None) -> int:
     """Offsets of a batch that its topics had no more when it was planned.
 
     Certain, and a lower bound: what expires while a batch runs is not seen. In a topic with transactions or compaction
-    some of these offsets were no records.
+    some of these offsets were no records. A batch that ends before it starts is one of a topic that was made anew: Spark
+    goes on at its end, and reads nothing before that.
 
     Args:
         start: where the batch starts, as Spark has it.
@@ -145,7 +161,7 @@ def lost(start: Any, end: Any, earliest: Offsets | None) -> int:
         for partition, first in partitions.items():
             last = int((end.get(topic) or {}).get(partition, first))
             there = int(earliest.get(topic, {}).get(partition, first))
-            gone += max(0, min(last, there) - int(first))
+            gone += last if last < int(first) else max(0, min(last, there) - int(first))
     return gone
 
 
@@ -161,14 +177,15 @@ def lagging(source: SourceStatus, latest: Any, earliest: Offsets = MappingProxyT
     if not _per_partition(end) or not _per_partition(latest):
         return source
     behind = [
-        max(0, int(newest) - int(_offset(end, topic, partition, _offset(earliest, topic, partition, 0))))
+        max(0, int(newest) - int(offset(end, topic, partition, offset(earliest, topic, partition, 0))))
         for topic, partitions in latest.items()
         for partition, newest in partitions.items()
     ]
     return replace(source, partitions=len(behind), lag=sum(behind), max_lag=max(behind, default=0))
 
 
-def _offset(offsets: Offsets, topic: str, partition: str, default: int) -> int:
+def offset(offsets: Offsets, topic: str, partition: str, default: int) -> int:
+    """The offset of a partition, where there is one."""
     return int((offsets.get(topic) or {}).get(partition, default))
 
 

@@ -1,6 +1,7 @@
 """One query under supervision: the only mutable state of a run."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
@@ -32,6 +33,10 @@ class Run:
         since: since when it waits for that.
         busy: when it last had data (monotonic seconds).
         resting: it runs, and waits for data.
+        topic_ids: occurrence of a Kafka source -> topic -> id, of the topics that it reads.
+        resets: occurrence and topic of those whose offsets went back in a batch, by which a loss was counted.
+        awaited_resets: of those that will, and whose loss is counted already or will be by that.
+        notice: reason and message of what happened and needs nothing done, until the query starts again.
     """
 
     query: Query
@@ -47,6 +52,10 @@ class Run:
     since: datetime | None = None
     busy: float = 0.0
     resting: bool = False
+    topic_ids: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    resets: set[tuple[str, str]] = field(default_factory=set)
+    awaited_resets: set[tuple[str, str]] = field(default_factory=set)
+    notice: tuple[str, str] | None = None
 
     @property
     def over(self) -> bool:

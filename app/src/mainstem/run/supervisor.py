@@ -18,10 +18,11 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.build import query as build
+from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.run.current import Current
 from mainstem.run.drain import Outcome
-from mainstem.run.draining import drained
+from mainstem.run.draining import drained, stopped
 from mainstem.run.events import Events
 from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
@@ -29,6 +30,7 @@ from mainstem.run.listeners import Listeners
 from mainstem.run.outages import Outages
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.refreshing import Refresher, Refreshing
+from mainstem.run.renewals import Renewals
 from mainstem.run.restarts import Restarts
 from mainstem.run.running import Run
 from mainstem.run.starting import Built, Starter
@@ -82,6 +84,7 @@ class Supervisor:
         self._stop = stop
         self._outages = Outages(self._graph)
         self._topics = Topics(session, self._graph, self._outages)
+        self._renewals = Renewals(self._graph, self._topics)
         self._current = Current(self._outages, self._topics)
         self._listeners = Listeners(pipeline.spec.listeners)
         self._events = Events(self._topics, self._listeners.tell)
@@ -128,6 +131,9 @@ class Supervisor:
         for run, one in zip(runs, built, strict=True):
             if self._stop.asked:
                 return
+            if refused := first(run.query, partial(self._made_anew, run, one)):
+                self._failed(run, refused, time.monotonic())
+                continue
             self._started(run, first(run.query, partial(self._starter.started, run, one)))
 
     def turn(self) -> bool:
@@ -145,7 +151,7 @@ class Supervisor:
                 self._changed(self.statuses)  # a start may take its time, and there may be many
                 self._restart(run)
             elif look or run.status.state in (State.STARTING, State.RESTARTING):
-                run.look()
+                self._look(run, now)
         self._changed(self.statuses)
         over = all(run.over for run in self._runs)
         if over and not self.failures:
@@ -267,11 +273,27 @@ class Supervisor:
         try:
             built = refreshed or self._starter.built(run)
             self._starter.prepare(run, built)
+            if refused := self._made_anew(run, built):
+                self._failed(run, refused, time.monotonic())
+                return
             handle = self._starter.started(run, built)
         except (SpecInvalid, NotReady, PySparkException, Py4JError) as error:
             self._failed(run, classify(error), time.monotonic())
         else:
             self._started(run, handle, refreshed=refreshed is not None)
+
+    def _made_anew(self, run: Run, built: Built) -> Failure | None:
+        """Why a query must not start, for a topic that it reads was made anew."""
+        return None if isinstance(built, Batch) else self._renewals.begin(run)
+
+    def _look(self, run: Run, now: float) -> None:
+        """What a running query is about, and whether its topics are still the ones that it has read."""
+        run.look()
+        if refused := self._renewals.turn(run):
+            if run.handle is not None:
+                stopped(run.query.name, run.handle, now, lambda: True)
+            run.handle = None
+            self._failed(run, refused, now)
 
     def _started(self, run: Run, handle: Handle, *, refreshed: bool = False) -> None:
         now = time.monotonic()

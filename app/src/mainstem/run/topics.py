@@ -6,6 +6,7 @@ offsets that were gone. Asked in a thread of its own, for brokers take their tim
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -83,6 +84,7 @@ class Topics:
         self._histories = {name: History() for name, _, _ in self._sources}
         self._connections = {name: source.connection for name, source, _ in self._sources}
         self._unanswered: dict[str, Outage] = {}
+        self._ends: dict[tuple[str, str, str], Mapping[str, int]] = {}
         self._answers: dict[str, Answer] = {}
         self._asked = threading.Event()
         self._end = threading.Event()
@@ -107,6 +109,27 @@ class Topics:
     def answer(self, source: str) -> Answer | None:
         """The newest answer of a source; None before the first."""
         return self._answers.get(source)
+
+    def now(self, source: str) -> TopicOffsets | None:
+        """What the topics of a source have at this moment; None for one that is none of Kafka's streams.
+
+        Raises:
+            Py4JError: the brokers do not say.
+        """
+        for name, kafka, brokers in self._sources:
+            if name == source:
+                offsets = brokers.offsets(kafka)
+                self._take(name, offsets)
+                return offsets
+        return None
+
+    def end(self, source: str, topic: str, id_: str) -> Mapping[str, int]:
+        """Partition -> the offset behind the last record that a topic of this id was known to have."""
+        return self._ends.get((source, topic, id_), {})
+
+    def strict(self, source: str) -> bool:
+        """Whether a source may lose nothing."""
+        return any(name == source and kafka.fail_on_data_loss for name, kafka, _ in self._sources)
 
     def outage(self, source: str) -> Outage | None:
         """Why the brokers of a source say nothing; None where they answer, or it is no source of Kafka's."""
@@ -136,8 +159,13 @@ class Topics:
                 self._failed(name, classify(error))
                 continue
             self._unanswered.pop(name, None)
-            self._answers[name] = Answer(offsets, time.monotonic())
-            self._histories[name].add(datetime.now(UTC), offsets.earliest)  # known since now, not before
+            self._take(name, offsets)
+
+    def _take(self, source: str, offsets: TopicOffsets) -> None:
+        self._answers[source] = Answer(offsets, time.monotonic())
+        self._histories[source].add(datetime.now(UTC), offsets.earliest)  # known since now, not before
+        for topic, id_ in offsets.ids.items():
+            self._ends[source, topic, id_] = offsets.latest.get(topic, {})
 
     def _failed(self, source: str, failure: Failure) -> None:
         """A broker that greets may still lead no partition, or those that do may be away."""

@@ -1,0 +1,144 @@
+"""Topics that are deleted and made anew under a query: noticed when it starts, and while it runs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mainstem import logs
+from mainstem.build import query as build
+from mainstem.run.brokers import TopicOffsets
+from mainstem.run.failures import Failure
+from mainstem.run.progress import offset
+from mainstem.run.querystatus import SourceStatus
+from mainstem.run.recreated import NO_ID, Read, TopicIds, made_anew
+from mainstem.run.running import Run
+from mainstem.run.topics import Topics
+from mainstem.spec.graph import Graph
+
+
+class Renewals:
+    """Compares the ids of topics with those that a query has read.
+
+    Args:
+        graph: the document's.
+        topics: what topics have.
+    """
+
+    def __init__(self, graph: Graph, topics: Topics) -> None:
+        self._graph, self._topics = graph, topics
+        self._log = logs.get("mainstem")
+
+    def begin(self, run: Run) -> Failure | None:
+        """Make a stream's checkpoint go on from the beginning of topics that were made anew, before the stream starts.
+
+        Returns:
+            why it must not start; None where it may.
+
+        Raises:
+            Py4JError: brokers or the checkpoint's store do not answer.
+        """
+        run.notice, run.awaited_resets = None, set()
+        current = {
+            occurrence: offsets
+            for occurrence, source in run.occurrences.items()
+            if (offsets := self._topics.now(source)) is not None
+        }
+        if not current:
+            return None
+        ids = {occurrence: offsets.ids for occurrence, offsets in current.items()}
+        stored = TopicIds(run.session, build.checkpoint(self._graph, run.query))
+        known = stored.known()
+        if anew := made_anew(known, ids):
+            try:
+                plan = stored.plan(anew, {name: offsets.earliest for name, offsets in current.items()})
+            except ValueError as error:
+                return self._refusal([topic for _, topic in anew], str(error))
+            if refusal := self._refused(run, [read.occurrence for read in plan.read], plan.read):
+                return refusal
+            stored.write(plan)
+            self._renewed(run, plan.read, known)
+        stored.keep(ids)
+        run.topic_ids = ids
+        return None
+
+    def turn(self, run: Run) -> Failure | None:
+        """See to a running stream; the failure by which it has to end where it may lose nothing."""
+        for occurrence, known in run.topic_ids.items():
+            source = run.occurrences.get(occurrence, "")
+            answer = self._topics.answer(source)
+            if answer is None or run.handle is None:
+                continue
+            ids = {topic: id_ for topic, id_ in answer.offsets.ids.items() if id_ != NO_ID}
+            anew = [topic for topic, id_ in ids.items() if known.get(topic, id_) != id_]
+            if anew and self._topics.strict(source):
+                return self._refusal(anew, "")
+            for topic in anew:
+                lost = self._passed_over(run, occurrence, topic, answer.offsets)
+                self._count(run, occurrence, topic, lost, "it is read from where the old one was")
+            if ids.keys() - known.keys() or anew:
+                run.topic_ids = {**run.topic_ids, occurrence: {**known, **ids}}
+                TopicIds(run.session, build.checkpoint(self._graph, run.query)).keep(run.topic_ids)
+        run.resets -= (done := run.resets & run.awaited_resets)
+        run.awaited_resets -= done
+        return None
+
+    def _refused(self, run: Run, occurrences: list[str], read: list[Read]) -> Failure | None:
+        topics = [each.topic for each in read]
+        if any(self._topics.strict(run.occurrences[name]) for name in occurrences):
+            return self._refusal(topics, "")
+        if read and run.resident:
+            return self._refusal(topics, "a continuous or real-time query cannot go back to its beginning")
+        return None
+
+    @staticmethod
+    def _refusal(topics: list[str], why: str) -> Failure:
+        names = ", ".join(map(repr, dict.fromkeys(topics)))
+        remedy = "start a new generation of the checkpoint"
+        remedy = remedy if why else f"set failOnDataLoss: false to read it from its beginning, or {remedy}"
+        because = (
+            why or "what the old one had besides is lost, and Spark would go on in the middle of the new one"
+        )
+        message = f"the topic {names} was deleted and made anew: {because}; {remedy}"
+        return Failure("TopicRecreated", message, permanent=True)
+
+    def _renewed(self, run: Run, read: list[Read], known: set[tuple[str, str, str]]) -> None:
+        for each in read:
+            source = run.occurrences[each.occurrence]
+            ends = [
+                self._topics.end(source, each.topic, id_)
+                for occurrence, topic, id_ in known
+                if (occurrence, topic) == (each.occurrence, each.topic)
+            ]
+            unread = [
+                sum(max(0, end.get(partition, 0) - int(at)) for partition, at in each.position.items())
+                for end in ends
+            ]
+            self._count(
+                run, each.occurrence, each.topic, max(unread, default=0), "it is read from its beginning"
+            )
+            run.awaited_resets.add((each.occurrence, each.topic))
+
+    def _passed_over(self, run: Run, occurrence: str, topic: str, offsets: TopicOffsets) -> int:
+        """Records of the new topic that Spark passes over, and has not reported."""
+        key = (occurrence, topic)
+        if key in run.resets:  # it went back to the new topic's end, and this was counted
+            run.resets.discard(key)
+            return 0
+        read = next((each.end_offset for each in run.status.sources if each.name == occurrence), None)
+        position: Mapping[str, int] = (read or {}).get(topic) or {}
+        latest = {partition: offset(offsets.latest, topic, partition, 0) for partition in position}
+        if any(int(at) > latest[partition] for partition, at in position.items()):
+            run.awaited_resets.add(key)
+        return sum(
+            max(0, int(at) - offset(offsets.earliest, topic, partition, 0))
+            for partition, at in position.items()
+            if int(at) <= latest[partition]
+        )
+
+    def _count(self, run: Run, occurrence: str, topic: str, lost: int, then: str) -> None:
+        message = f"the topic {topic!r} was deleted and made anew, at least {lost} records are lost; {then}"
+        run.notice = ("TopicRecreated", message)
+        self._log.warning("a topic was made anew", query=run.query.name, topic=topic, lost=lost)
+        sources = {source.name: source for source in run.status.sources}
+        source = sources.get(occurrence, SourceStatus(occurrence))
+        sources[occurrence] = replace(source, lost=source.lost + lost)
+        run.status = replace(run.status, sources=tuple(sources.values()))

@@ -1,0 +1,68 @@
+"""Topics that were made anew, from ids and entries of Spark's offset log; no broker and no Spark is there."""
+
+import json
+from typing import Any
+
+import pytest
+from mainstem.run.progress import lost, went_back
+from mainstem.run.recreated import NO_ID, Read, made_anew, rewound
+
+
+ENTRY = "\n".join(
+    [
+        "v2",
+        json.dumps({"batchWatermarkMs": 7, "batchTimestampMs": 1, "conf": {"a:b": "c"}}),
+        'orders:{"old":{"0":10,"1":4},"steady":{"0":3}}',
+        'rows:{"logOffset":5}',
+        "late:-",
+    ]
+)
+BEGINNINGS = {"orders": {"old": {"0": 0, "1": 2, "2": 0}, "steady": {"0": 0}}, "late": {"old": {"0": 0}}}
+
+
+def test_a_topic_is_made_anew_where_another_id_has_its_name() -> None:
+    known = {("orders", "old", "A"), ("orders", "steady", "B"), ("again", "steady", "B")}
+    ids = {"orders": {"old": "C", "steady": "B", "new": "D"}, "again": {"steady": NO_ID}}
+    assert made_anew(known, ids) == [("orders", "old")]
+    # A crash between the two steps of keeping ids leaves both: the topic was gone on with already.
+    assert made_anew(known | {("orders", "old", "C")}, ids) == []
+    assert made_anew(set(), ids) == []
+
+
+def test_a_batch_that_goes_back_to_the_beginning_of_a_topic_leaves_all_else() -> None:
+    read, entry = rewound(ENTRY, [("orders", "old")], BEGINNINGS)
+    assert read == [Read("orders", "old", {"0": 10, "1": 4})]
+    before, after = ENTRY.splitlines(), entry.splitlines()
+    assert after[2] == 'orders:{"old":{"0":0,"1":2,"2":0},"steady":{"0":3}}'
+    assert [line for line in after if not line.startswith("orders:")] == [*before[:2], *before[3:]]
+
+
+@pytest.mark.parametrize("topic", [("late", "old"), ("orders", "other"), ("unknown", "old")])
+def test_what_the_checkpoint_has_no_offsets_of_needs_no_batch(topic: tuple[str, str]) -> None:
+    assert rewound(ENTRY, [topic], BEGINNINGS) == ([], ENTRY)
+
+
+def test_an_offset_log_of_an_older_version_is_not_touched() -> None:
+    with pytest.raises(ValueError, match="version 'v1'"):
+        rewound('v1\n{}\n{"old":{"0":10}}', [("orders", "old")], BEGINNINGS)
+
+
+def test_records_that_spark_passes_over_in_a_topic_made_anew_are_counted() -> None:
+    start, end = {"old": {"0": 10, "1": 4}}, {"old": {"0": 3, "1": 6}}
+    assert lost(start, end, {"old": {"0": 0, "1": 0}}) == 3
+    assert lost(start, {"old": {"0": 0, "1": 4}}, {"old": {"0": 0, "1": 0}}) == 0
+
+
+def test_offsets_that_go_back_are_those_of_a_topic_made_anew() -> None:
+    def reported(start: Any, end: Any) -> dict[str, Any]:
+        return {"startOffset": start, "endOffset": end}
+
+    progress = {
+        "sources": [
+            reported({"old": {"0": 10, "1": 4}, "steady": {"0": 3}}, {"old": {"0": 3}, "steady": {"0": 3}}),
+            reported({"logOffset": 4}, {"logOffset": 2}),
+            reported(None, {"old": {"0": 3}}),
+        ]
+    }
+    assert went_back(progress, ["orders", "rows", "fresh"]) == {("orders", "old")}
+    assert went_back({}, ["orders"]) == set()
