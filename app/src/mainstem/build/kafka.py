@@ -95,6 +95,7 @@ def source_options(source: KafkaSource, connection: KafkaConnection) -> dict[str
     elif source.assign:
         options["assign"] = json.dumps({topic: list(parts) for topic, parts in source.assign.items()})
     options["failOnDataLoss"] = str(source.fail_on_data_loss).lower()
+    options["kafka.isolation.level"] = source.isolation_level
     options["includeHeaders"] = str(source.include_headers).lower()
     return options | _range(source) | _limits(source)
 

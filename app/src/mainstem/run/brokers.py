@@ -23,7 +23,8 @@ class TopicOffsets:
     Attributes:
         ids: topic -> the id that the broker gave it when it was made: one that is made anew has another.
         earliest: topic -> partition -> the first offset that there still is.
-        latest: topic -> partition -> the offset behind the last record.
+        latest: topic -> partition -> the offset behind the last record that the source reads: with `read_committed` the
+            first one of an open transaction, where there is one.
     """
 
     ids: Mapping[str, str]
@@ -89,14 +90,19 @@ class Brokers:
             ]
             spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
             earliest = self._listed(admin, partitions, spec.earliest())
-            return TopicOffsets(ids, earliest, self._listed(admin, partitions, spec.latest()))
+            latest = self._listed(admin, partitions, spec.latest(), source.isolation_level)
+            return TopicOffsets(ids, earliest, latest)
 
-    def _listed(self, admin: Any, partitions: list[Any], spec: Any) -> dict[str, dict[str, int]]:
+    def _listed(
+        self, admin: Any, partitions: list[Any], spec: Any, isolation: str = "read_uncommitted"
+    ) -> dict[str, dict[str, int]]:
         asked = self._jvm.java.util.HashMap()
         for partition in partitions:
             asked.put(partition, spec)
+        level = self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(isolation.upper())
+        options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(level)
         found: dict[str, dict[str, int]] = {}
-        for partition, answer in admin.listOffsets(asked).all().get().items():
+        for partition, answer in admin.listOffsets(asked, options).all().get().items():
             found.setdefault(partition.topic(), {})[str(partition.partition())] = int(answer.offset())
         return found
 

@@ -26,6 +26,7 @@ class Feature(NamedTuple):
 FEATURES: Final = (
     Feature("Kafka topics, a pattern, or exact partitions", ("sources[].kafka.subscribe", "sources[].kafka.subscribePattern", "sources[].kafka.assign"), "exactly one of the three", "S01"),
     Feature("Record columns and headers", ("sources[].decode.keep", "sources[].kafka.includeHeaders"), "Kafka only", "S01"),
+    Feature("Transactions of producers", ("sources[].kafka.isolationLevel",), "", "S01"),
     Feature("Starting offsets", ("sources[].kafka.startingOffsets", "sources[].kafka.startingTimestamp", "sources[].kafka.startingOffsetsByTimestamp"), "heeded by a fresh checkpoint only", "S02"),
     Feature("Expired offsets", ("sources[].kafka.failOnDataLoss",), "", "S03"),
     Feature("Rate limits", ("sources[].kafka.maxOffsetsPerTrigger", "sources[].files.maxFilesPerTrigger", "sources[].files.maxBytesPerTrigger", "sources[].delta.maxFilesPerTrigger", "sources[].delta.maxBytesPerTrigger"), "not with `once` nor `realTime`", "S04"),

@@ -73,6 +73,9 @@ class KafkaSource(Model):
     """At most so many records in one Spark partition, by splitting Kafka's."""
     fail_on_data_loss: bool = True
     """Fail when offsets have expired, rather than go on behind a gap."""
+    isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    """Kafka's: `read_committed` reads no record of a transaction that was aborted, and none of one that is open;
+    `read_uncommitted` reads both."""
     include_headers: bool = False
     """Add the column `headers`."""
     options: Options = Field(default_factory=dict)

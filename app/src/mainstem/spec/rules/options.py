@@ -94,6 +94,7 @@ _CONSUMER: Final = {
     "group.id": "groupIdPrefix, among a source's options",
     "auto.offset.reset": "startingOffsets",
     "enable.auto.commit": "",
+    "isolation.level": "isolationLevel of a source",
     "key.deserializer": "",
     "value.deserializer": "",
 }
