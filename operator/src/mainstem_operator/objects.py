@@ -116,9 +116,10 @@ def disruption_budget(body: Mapping[str, Any], revision: Revision) -> Object | N
     if asked is None:
         return None
     about = metadata(body, driver_name(body["metadata"]["name"]))
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": about,
-        "spec": {"maxUnavailable": asked.max_unavailable, "selector": {"matchLabels": about["labels"]}},
+    spec = {
+        # `maxUnavailable` asks the pod's owner for its scale. A pipeline has none, and no eviction would ever pass.
+        "minAvailable": 1 - asked.max_unavailable,
+        "selector": {"matchLabels": about["labels"]},
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
     }
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": about, "spec": spec}

@@ -95,7 +95,8 @@ class PodDisruptionBudget(Model):
     """Whether the driver may be evicted when a node is drained."""
 
     max_unavailable: Annotated[int, Field(ge=0, le=1)] = 0
-    """0 keeps the driver where it is, and with it the node, until somebody suspends the pipeline; 1 lets it go."""
+    """0 keeps a ready driver where it is, and with it the node, until somebody suspends the pipeline; 1 lets an eviction
+    drain it. A driver that is not ready is evicted in either case."""
 
 
 class Driver(Model):
