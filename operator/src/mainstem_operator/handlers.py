@@ -40,11 +40,14 @@ _RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 
 @dataclass
 class _Loop:
-    """One pipeline's: what is known of it, what wakes it, and since when it has been at work."""
+    """One pipeline's: what is known of it, what wakes it, since when it has been at work, and whether somebody carries it to
+    where its document wants it.
+    """
 
     pipeline: Pipeline = field(default_factory=Pipeline)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     busy_since: float | None = None
+    is_carried: bool = False
 
 
 class Operator:
@@ -108,9 +111,14 @@ class Operator:
         """The resource has changed, or its driver has written to its status."""
         # Kopf keeps each resource, and compares whole ones: the list of who wrote what is the larger half of it.
         cast("dict[str, Any]", event["object"]["metadata"]).pop("managedFields", None)
+        loop = self._loops.get(uid)
         if type == "DELETED":
             self._loops.pop(uid, None)
-        elif loop := self._loops.get(uid):
+        elif _is_held(body) and not (loop and loop.is_carried):
+            # It was deleted before Kopf called the loop for it. Kopf does not call it any more, and takes the finalizer
+            # off once this returns.
+            await self._carry(uid, body)
+        elif loop:
             loop.pipeline.saw(body)
             loop.wake.set()
         elif not written_status(body):
@@ -146,8 +154,13 @@ class Operator:
 
     async def loop(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:
         """Carry one pipeline to where its document wants it, until it or the operator goes."""
+        await self._carry(uid, body, stopped)
+
+    async def _carry(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped | None = None) -> None:
+        """The same; without `stopped` until the driver of a pipeline that was deleted has gone."""
         assert self._cluster is not None
         loop = self._loops.setdefault(uid, _Loop())
+        loop.is_carried = True
         loop.pipeline.saw(body)
         reconciler = Reconciler(self._cluster, self._settings)
         failures = 0
@@ -270,10 +283,15 @@ def _exiting(stopped: kopf.DaemonStopped) -> bool:
     return bool(stopped.reason and stopped.reason & DaemonStoppingReason.OPERATOR_EXITING)
 
 
-async def _pause(wake: asyncio.Event, stopped: kopf.DaemonStopped, seconds: float) -> None:
+def _is_held(body: kopf.Body) -> bool:
+    """True where the resource was deleted and waits for the operator's finalizer."""
+    return bool(body.meta.get("deletionTimestamp")) and FINALIZER in body.meta.get("finalizers", ())
+
+
+async def _pause(wake: asyncio.Event, stopped: kopf.DaemonStopped | None, seconds: float) -> None:
     """Until woken, or stopped, or the time is over; waiting on the first alone would hold the operator's end up."""
     waiters: list[asyncio.Future[Any]] = [asyncio.ensure_future(wake.wait())]
-    if not stopped:  # while a resource drains, it is set already
+    if stopped is not None and not stopped:  # while a resource drains, it is set already
         waiters.append(asyncio.ensure_future(cast("Any", stopped.wait())))
     try:
         await asyncio.wait(waiters, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
