@@ -386,10 +386,11 @@ class Ours:
             "ready": ready,
             "state": dict(state),
         }
+        condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": now()}
         self.bed.core.patch_namespaced_pod_status(
             f"{self.name}-driver",
             self.namespace,
-            {"status": {"phase": phase, "containerStatuses": [container]}},
+            {"status": {"phase": phase, "containerStatuses": [container], "conditions": [condition]}},
         )
 
     # -- the driver

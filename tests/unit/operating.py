@@ -87,10 +87,11 @@ def pod(
     state: Mapping[str, Any] | None = None,
     leaving: bool = False,
     run: str = "generation-1",
+    settings: Settings = SETTINGS,
     **status: Any,
 ) -> dict[str, Any]:
     """The driver's pod of a pipeline, as a cluster has it."""
-    made = pods.driver_pod(of, revision(of), SETTINGS, attempt=attempt, run=run)
+    made = pods.driver_pod(of, revision(of), settings, attempt=attempt, run=run)
     made["metadata"] |= {"uid": f"pod-{attempt}", "resourceVersion": str(attempt)}
     if leaving:
         made["metadata"]["deletionTimestamp"] = timestamp(NOW)

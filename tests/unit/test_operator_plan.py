@@ -1,15 +1,18 @@
 """The life of a pipeline by tables: what was observed -> what is to be done."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from mainstem.names import RESTARTED_AT
 from mainstem_operator.driverpod import vanished
 from mainstem_operator.plan import CHANGING_SECONDS, CLEANUP_SECONDS, SOON_SECONDS, Plan, Start
+from mainstem_operator.settings import Settings
 from unit.operating import (
     BOUNDED,
     NOW,
+    SETTINGS,
     SPEC,
     at,
     body,
@@ -298,6 +301,60 @@ def test_numbers_of_the_driver_before_do_not_outlive_it() -> None:
         ("b", "Failed"),
     ]
     assert all("lag" not in query and "rowsPerSecond" not in query for query in found.driver_part["queries"])
+
+
+# -- a driver that has never run --------------------------------------------------------------------------------------
+
+MENDED = replace(SETTINGS, driver_image="registry.example/mainstem:2")
+NEVER_RAN = [
+    {},
+    {"state": {"waiting": {"reason": "ImagePullBackOff"}}},
+    {"state": {"waiting": {"reason": "CreateContainerConfigError"}}},
+    {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]},
+]
+
+
+@pytest.mark.parametrize("given", NEVER_RAN)
+@pytest.mark.parametrize(
+    "settings",
+    [MENDED, replace(SETTINGS, image_pull_policy="Never"), replace(SETTINGS, image_pull_secrets=("s",))],
+)
+def test_a_driver_that_never_ran_is_replaced_once_it_would_be_made_otherwise(
+    given: dict[str, Any], settings: Settings
+) -> None:
+    of = body(status=status("Starting", body()))
+    waiting = pod(of, **given)
+    assert next_step(of, waiting).stop is False
+    goes = next_step(of, waiting, settings=settings)
+    assert (phase(goes), goes.stop) == ("Draining", True)
+    assert condition(goes, "DriverRunning")[1] == "Updating"
+    of = after(goes, of)
+    starts = next_step(of, settings=settings)
+    assert starts.start is not None
+    assert (starts.start.attempt, starts.start.run, starts.status["restarts"]) == (2, "generation-1", 0)
+    again = next_step(after(starts, of), pod(of, attempt=2, settings=settings, **given), settings=settings)
+    assert (phase(again), again.stop) == ("Starting", False), "replaced once"
+
+
+def test_a_driver_that_runs_or_has_reported_is_not_replaced_by_other_settings() -> None:
+    of = body(status=status("Starting", body()))
+    assert not next_step(of, running(of), settings=MENDED).stop
+    of = body(status=status("Starting", body()) | reported("Starting"))
+    assert not next_step(of, pod(of), settings=MENDED).stop, "its driver was heard of before its container"
+
+
+def test_a_driver_that_waits_is_not_replaced_for_what_admission_or_an_edit_that_runs_nothing_else_changes() -> (
+    None
+):
+    of = body(status=status("Starting", body()))
+    waiting = pod(of)
+    waiting["spec"]["containers"].append({"name": "istio-proxy", "image": "proxy"})
+    waiting["spec"]["containers"][0]["image"] = "mirror.example/mainstem:1"
+    waiting["metadata"]["labels"]["injected"] = "yes"
+    edited = {**of, "metadata": {**of["metadata"], "generation": 7}}
+    assert not next_step(edited, waiting).stop
+    del waiting["metadata"]["annotations"]["mainstem.dev/template-hash"]  # an operator of before made it
+    assert not next_step(of, waiting, settings=MENDED).stop
 
 
 # -- restart ------------------------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ RUN: Final = "mainstem.dev/run"
 """Annotations of the driver's pod: the revision that it runs, the generation it was of, which start it is, and the run of
 the pipeline to which the start belongs: every start after a failure or an interruption continues the run.
 """
+TEMPLATE_HASH: Final = "mainstem.dev/template-hash"
+"""Annotation of the driver's pod: a hash of all that it was made from."""
 RESTARTED_AT: Final = "mainstem.dev/restartedAt"
 """Annotation of a resource: a new value asks for a new driver. The driver's pod has the value that it was made under."""
 RESERVED_PREFIXES: Final = ("mainstem.dev/", "spark-")

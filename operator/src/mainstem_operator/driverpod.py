@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainstem.errors import Exit
-from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION, RUN
+from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION, RUN, TEMPLATE_HASH
 
 from mainstem_operator.conditions import parsed
 
@@ -67,6 +67,11 @@ def attempt(pod: Object) -> int:
 def run(pod: Object) -> str:
     """The run of the pipeline that the driver continues; empty where an operator of before made the pod."""
     return str(pod["metadata"].get("annotations", {}).get(RUN, ""))
+
+
+def template_hash(pod: Object) -> str:
+    """The hash of all that it was made from; empty where an operator of before made it."""
+    return str(pod["metadata"].get("annotations", {}).get(TEMPLATE_HASH, ""))
 
 
 def leaving(pod: Object) -> bool:

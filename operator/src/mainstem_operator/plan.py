@@ -19,7 +19,7 @@ from mainstem_operator.health import data_flowing, data_stalled, degraded, queri
 from mainstem_operator.judge import Revision
 from mainstem_operator.observe import Observed, StepFailure, requested_restart
 from mainstem_operator.past import Past, past, run_of
-from mainstem_operator.pods import grace_seconds
+from mainstem_operator.pods import grace_seconds, template_hash
 from mainstem_operator.report import Event
 from mainstem_operator.restart import wait_seconds
 
@@ -95,15 +95,12 @@ def plan(seen: Observed) -> Plan:
 
 def _living(seen: Observed, before: Past, pod: Object) -> Plan:
     """A driver lives: it goes on, or is told to go."""
-    want = seen.judgement.revision
     if driverpod.leaving(pod):
         return _drain(seen, before, *_told_to_go(seen), told=True)
     if seen.body["spec"].get("suspend"):
         return _drain(seen, before, "Suspending", "the pipeline is suspended")
-    if want is not None and want.name != driverpod.revision(pod) and not seen.refused:
-        return _drain(seen, before, "Updating", f"the document has changed, to revision {want.name}")
-    if seen.restart_requested and seen.revision is not None and not seen.refused:
-        return _drain(seen, before, "Restarting", f"the annotation {RESTARTED_AT} asks for a new driver")
+    if replaced := _replacement(seen, before, pod):
+        return _drain(seen, before, *replaced)
     if not driverpod.running(pod):
         waits = Condition("DriverRunning", FALSE, *driverpod.waits_for(pod))
         status = report.status(seen, before, "Starting", waits, revision=driverpod.revision(pod))
@@ -112,6 +109,32 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
         part = None if heard else report.driver_part(seen)
         return Plan(status, driver_part=part, requeue=CHANGING_SECONDS)
     return _running(seen, before, driverpod.revision(pod))
+
+
+def _replacement(seen: Observed, before: Past, pod: Object) -> tuple[str, str] | None:
+    """Reason and message where another driver takes the place of one that lives; None where it goes on."""
+    if seen.refused:
+        return None
+    want = seen.judgement.revision
+    if want is not None and want.name != driverpod.revision(pod):
+        return "Updating", f"the document has changed, to revision {want.name}"
+    if seen.restart_requested and seen.revision is not None:
+        return "Restarting", f"the annotation {RESTARTED_AT} asks for a new driver"
+    if not driverpod.running(pod) and _is_outdated(seen, before, pod):
+        return "Updating", "the driver has not run yet, and the operator would make its pod otherwise now"
+    return None
+
+
+def _is_outdated(seen: Observed, before: Past, pod: Object) -> bool:
+    """True where a driver that has never run would be made otherwise now: of another image, or by other settings.
+
+    What the operator sent is compared with what it would send, for admission may change what the server has.
+    """
+    sent, revision = driverpod.template_hash(pod), seen.revision
+    if not sent or revision is None or reported(seen.status, before.attempt):
+        return False
+    same = revision.name == driverpod.revision(pod)
+    return same and template_hash(seen.body, revision, seen.settings) != sent
 
 
 def _running(seen: Observed, before: Past, revision: str) -> Plan:

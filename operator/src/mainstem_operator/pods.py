@@ -4,6 +4,8 @@ No Spark property stands here: the app in the image derives them from the docume
 level of Kubernetes' pod security.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -40,6 +42,22 @@ def driver_pod(
     body: Mapping[str, Any], revision: Revision, settings: Settings, *, attempt: int, run: str
 ) -> Object:
     """The pod of the attempt-th driver, which continues a run of the pipeline."""
+    made = _driver_pod(body, revision, settings, attempt, run)
+    made["metadata"]["annotations"][names.TEMPLATE_HASH] = template_hash(body, revision, settings)
+    return made
+
+
+def template_hash(body: Mapping[str, Any], revision: Revision, settings: Settings) -> str:
+    """A hash of all that is the same in each start of a revision, as this operator makes its pods."""
+    pod = _driver_pod(body, revision, settings, attempt=0, run="")
+    for name in (names.GENERATION, names.RESTARTED_AT):
+        pod["metadata"]["annotations"].pop(name, None)
+    return hashlib.sha256(json.dumps(pod, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _driver_pod(
+    body: Mapping[str, Any], revision: Revision, settings: Settings, attempt: int, run: str
+) -> Object:
     pipeline, spec = revision.pipeline, revision.pipeline.spec
     name = names.driver_name(pipeline.name)
     about = metadata(body, name)

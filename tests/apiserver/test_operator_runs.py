@@ -1,0 +1,171 @@
+"""One run of a pipeline, one driver that goes: whatever the operator misses meanwhile. The test is kubelet and driver."""
+
+from typing import Any
+
+import pytest
+from apiserver.operatorbed import Operator, Ours, until
+from kubernetes.client import ApiException, PolicyV1Api
+
+
+BOUNDED: dict[str, Any] = {
+    "sources": [{"name": "lines", "files": {"path": "s3a://lake/in", "format": "text"}}],
+    "queries": [
+        {
+            "name": "show",
+            "from": "lines",
+            "to": [{"name": "t", "delta": {"path": "s3a://lake/t"}}],
+            "trigger": {"availableNow": True},
+        }
+    ],
+    "checkpoints": {"location": "s3a://checkpoints/lines"},
+}
+
+
+# -- a run is not done twice ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "policy", "phase"),
+    [
+        (0, "completed", "OnFailure", "Completed"),
+        (4, "failed", "Never", "Failed"),
+        (3, "failed", "OnFailure", "Failed"),
+    ],
+)
+def test_killed_before_the_first_status_it_starts_no_driver_that_has_ended(
+    ours: Ours, code: int, outcome: str, policy: str, phase: str
+) -> None:
+    bed = ours.bed
+    ours.create(BOUNDED, restart={"policy": policy})
+    first = ours.pod(1)
+    ours.phase("Starting")
+    bed.operator.kill()
+    ours.without_status()
+    ours.runs()
+    ours.reports("Completed" if outcome == "completed" else "Failed")
+    ours.ends(code, outcome)
+    bed.operator.up()
+    status = ours.phase(phase)
+    assert (status["attempt"], status["run"], status["lastTermination"]["exitCode"]) == (
+        1,
+        "generation-1",
+        code,
+    )
+    if phase == "Completed":
+        assert status["restarts"] == 0
+        until(lambda: ours.pods() == [], why="the pod of the completed run stays")
+    else:
+        assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid], "the pod stays, for its log"
+    ours.change(schedule=None)  # a look that changes nothing
+    bed.quiet()
+    assert ours.status["attempt"] == 1
+
+
+def test_a_run_that_completes_while_its_node_drains_is_complete(ours: Ours) -> None:
+    ours.create(BOUNDED)
+    pod = ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.bed.core.delete_namespaced_pod(pod.metadata.name, ours.namespace)
+    ours.phase("Draining")
+    ours.ends(0, "completed")
+    status = ours.phase("Completed")
+    assert (status["attempt"], status["restarts"]) == (1, 0)
+    assert ours.pods() == []
+
+
+# -- a driver that has never run ------------------------------------------------------------------------------------
+
+
+def test_a_driver_that_never_ran_is_replaced_once_its_image_is_corrected(ours: Ours) -> None:
+    bed = ours.bed
+    ours.create()
+    first = ours.pod(1)
+    ours.waits("ImagePullBackOff", "no such image")
+    until(lambda: ours.condition("Ready")["reason"] == "ImagePullBackOff")
+    bed.operator.stop()
+    mended = Operator(bed.plane, bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:2")
+    try:
+        mended.up()
+        second = ours.pod(2)
+        assert second.metadata.uid != first.metadata.uid
+        assert second.spec.containers[0].image == "registry.example/mainstem:2"
+        assert ours.phase("Starting")["restarts"] == 0
+        bed.quiet()
+        assert [pod.metadata.uid for pod in ours.pods()] == [second.metadata.uid], "replaced once"
+    finally:
+        mended.kill()
+
+
+# -- deletion -------------------------------------------------------------------------------------------------------
+
+
+def test_deleted_while_the_operator_is_away_the_resource_waits_for_its_driver(ours: Ours) -> None:
+    bed = ours.bed
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.held()
+    bed.operator.kill()
+    ours.delete()
+    bed.operator.up()
+    ours.told_to_go()
+    ours.phase("Deleting")
+    bed.quiet()
+    assert ours.get(), "the resource is gone, and its driver runs"
+    ours.ends(0, "drained")
+    ours.gone()
+
+
+# -- eviction -------------------------------------------------------------------------------------------------------
+
+
+def evict(ours: Ours) -> int:
+    """The HTTP status of an eviction of the driver."""
+    name = f"{ours.name}-driver"
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name, "namespace": ours.namespace},
+    }
+    try:
+        ours.bed.core.create_namespaced_pod_eviction(name, ours.namespace, body)
+    except ApiException as error:
+        return int(error.status)
+    return 201
+
+
+def observed(ours: Ours) -> Any:
+    """The status of the driver's budget, once the disruption controller has looked at the pod."""
+    read = PolicyV1Api(ours.bed.client).read_namespaced_pod_disruption_budget
+
+    def current() -> Any:
+        budget = read(f"{ours.name}-driver", ours.namespace)
+        return budget.status if budget.status and budget.status.current_healthy else None
+
+    return until(current, why="no healthy pod in the budget")
+
+
+def test_an_eviction_drains_a_driver_whose_budget_allows_one_to_go(ours: Ours) -> None:
+    ours.create(driver={"podDisruptionBudget": {"maxUnavailable": 1}})
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    assert observed(ours).disruptions_allowed == 1
+    assert evict(ours) == 201
+    ours.told_to_go()
+    ours.phase("Draining")
+    ours.ends(0, "drained")
+    ours.pod(2)
+
+
+def test_a_budget_of_none_keeps_a_running_driver_and_lets_one_go_that_never_became_ready(ours: Ours) -> None:
+    ours.create(driver={"podDisruptionBudget": {}})
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    assert observed(ours).disruptions_allowed == 0
+    assert evict(ours) == 429
+    ours.waits("ImagePullBackOff", "no such image")
+    until(lambda: evict(ours) == 201, why="the eviction of a driver that does not run")
