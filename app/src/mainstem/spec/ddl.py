@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -10,6 +9,7 @@ from mainstem.spec.avro import record_fields
 from mainstem.spec.decode import Decode
 from mainstem.spec.filesource import FilesSource
 from mainstem.spec.sources import Source
+from mainstem.spec.sqlparse import TooMuchWork, parse
 
 
 _KAFKA: Final = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
@@ -48,10 +48,10 @@ def decoded_columns(decode: Decode) -> list[str] | None:
 def ddl_columns(ddl: str) -> list[str] | None:
     """Top-level column names of a schema in DDL, or None where sqlglot cannot read it."""
     try:
-        tree = sqlglot.parse_one(f"CREATE TABLE t ({ddl})", read="spark")
-    except (SqlglotError, RecursionError):
+        trees = parse(f"CREATE TABLE t ({ddl})")
+    except (SqlglotError, RecursionError, TooMuchWork):
         return None
-    schema = tree.this if isinstance(tree, exp.Create) else None
+    schema = trees[0].this if trees and isinstance(trees[0], exp.Create) else None
     if not isinstance(schema, exp.Schema):
         return None
     columns = [column for column in schema.expressions if isinstance(column, exp.ColumnDef)]

@@ -29,6 +29,8 @@ class Graph:
         }
         self.views: dict[str, View] = {view.name: view for view in self.spec.views}
         self._plans: dict[str, Node] = {}
+        self._reads: dict[str, list[str]] = {}
+        self._closures: dict[tuple[str, bool], list[str]] = {}
         self.quarantines: dict[str, View] = {
             view.quarantine: view
             for view in self.spec.views
@@ -47,6 +49,11 @@ class Graph:
 
     def reads(self, relation: str) -> list[str]:
         """Known relations that a relation reads directly, one entry for each occurrence, in the order of the text."""
+        if relation not in self._reads:
+            self._reads[relation] = self._read_by(relation)
+        return self._reads[relation]
+
+    def _read_by(self, relation: str) -> list[str]:
         if relation in self.quarantines:
             return [self.quarantines[relation].name]
         if relation not in self.views:
@@ -54,25 +61,31 @@ class Graph:
         if (certain := self._certain(relation)) is not None:
             return certain
         words = re.findall(r"\w+", (self.views[relation].sql or "").lower())
-        return [name for name in dict.fromkeys(words) if name in self.names and name != relation]
+        known = set(self.names)
+        return [name for name in dict.fromkeys(words) if name in known and name != relation]
 
     def _certain(self, view: str) -> list[str] | None:
+        known = set(self.names)
         if self.views[view].sql is None:
-            return [name for _, name in self.views[view].inputs if name in self.names]
+            return [name for _, name in self.views[view].inputs if name in known]
         references = self.facts[view].references
-        return None if references is None else [ref.name for ref in references if ref.name in self.names]
+        return None if references is None else [ref.name for ref in references if ref.name in known]
 
     def closure(self, relation: str, *, certain: bool = False) -> list[str]:
         """The relation and all that it reads, directly or not, each once; on demand only what it reads for certain."""
+        if (relation, certain) not in self._closures:
+            self._closures[relation, certain] = self._closure(relation, certain=certain)
+        return self._closures[relation, certain]
+
+    def _closure(self, relation: str, *, certain: bool) -> list[str]:
         seen: dict[str, None] = {}
         todo = [relation]
         while todo:
             name = todo.pop()
             if name not in seen:
                 seen[name] = None
-                todo += (
-                    [] if certain and name in self.views and self._certain(name) is None else self.reads(name)
-                )
+                guessed = name in self.views and self._certain(name) is None
+                todo += [] if certain and guessed else self.reads(name)
         return list(seen)
 
     def streams(self, relation: str, *, certain: bool = False) -> bool:
@@ -154,7 +167,7 @@ class Graph:
             return self._cycle_from(self.quarantines[name].name, (*chain, name), done)
         if name in done or name not in self.views or name in self.sources:
             return None
-        for below in self._certain(name) or ():
+        for below in dict.fromkeys(self._certain(name) or ()):
             if found := self._cycle_from(below, (*chain, name), done):
                 return found
         done.add(name)

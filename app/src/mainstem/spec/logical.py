@@ -4,8 +4,8 @@ The plan follows Spark's own closely enough to say what its UnsupportedOperation
 doubt, the plan says so, and no rule refuses.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mainstem.spec.views import Deduplicate, Stateful
@@ -75,6 +75,13 @@ class Node:
         within: a deduplication: whether it is within the watermark.
         join: of a join its condition.
         step: of state what keeps it.
+        known: whether nothing in the plan is unknown.
+        aggregated: whether a stream is aggregated: yes, no, or unknown.
+        groups: whether the plan has aggregations that may be of a stream: those that are written as such, and those
+            that are implied.
+
+    The last three are of the node and all below it, and come from those of the inputs: plans of many thousand nodes
+    are asked for them at every node.
     """
 
     kind: Kind
@@ -92,6 +99,10 @@ class Node:
     within: bool = False
     join: Joined | None = None
     step: Stateful | None = None
+    known: bool = field(init=False)
+    aggregated: bool | None = field(init=False)
+    groups: tuple[bool, bool] = field(init=False)
+    _top: "Node | bool" = field(init=False, repr=False)
 
     def all(self, until: "Callable[[Node], bool]" = lambda _: False) -> "Iterator[Node]":
         """The node and all below it, each once, from above and from the left; not what lies below one that `until` names."""
@@ -104,28 +115,33 @@ class Node:
                 yield node
                 todo += reversed(() if until(node) else node.inputs)
 
-    @property
-    def known(self) -> bool:
-        """True where nothing below is unknown."""
-        return all(node.kind is not Kind.UNKNOWN for node in self.all())
+    def __post_init__(self) -> None:
+        """Combine what is known of the inputs."""
+        aggregates = self.kind is Kind.AGGREGATE
+        known = self.kind is not Kind.UNKNOWN and all(below.known for below in self.inputs)
+        answers = [self.streams if aggregates else False, *(below.aggregated for below in self.inputs)]
+        unsure = None in answers or not known
+        own = aggregates and self.streams is not False
+        groups = (own and not self.implied, own and self.implied)
+        for below in self.inputs:
+            groups = (groups[0] or below.groups[0], groups[1] or below.groups[1])
+        object.__setattr__(self, "known", known)
+        object.__setattr__(self, "aggregated", True if True in answers else None if unsure else False)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "_top", self._topmost())
 
-    @property
-    def aggregated(self) -> bool | None:
-        """Whether a stream is aggregated: yes, no, or unknown."""
-        found = [node.streams for node in self.all() if node.kind is Kind.AGGREGATE]
-        if True in found:
-            return True
-        return None if None in found or not self.known else False
+    def _topmost(self) -> "Node | bool":
+        """The aggregation that is met first from above and from the left; True for none, False where that is unknown."""
+        if self.kind is Kind.UNKNOWN or (self.kind is Kind.AGGREGATE and self.streams is None):
+            return False
+        if self.kind is Kind.AGGREGATE and self.streams:
+            return self
+        return next((below._top for below in self.inputs if below._top is not True), True)  # noqa: SLF001
 
     @property
     def aggregation(self) -> "Node | None":
         """The topmost aggregation of a stream, if it is certain which that is."""
-        for node in self.all():
-            if node.kind is Kind.UNKNOWN or (node.kind is Kind.AGGREGATE and node.streams is None):
-                return None
-            if node.kind is Kind.AGGREGATE and node.streams:
-                return node
-        return None
+        return None if isinstance(self._top, bool) else self._top
 
     @property
     def sides(self) -> tuple[bool | None, ...]:
@@ -185,8 +201,14 @@ def unequal(root: Node) -> list[Node]:
     if any(node.kind is Kind.UNKNOWN or node.equates for node in nodes):
         return []
     above = [node for node in nodes if node.join and node.join.equal]
-    below = {id(node) for join in above for side in join.inputs for node in side.all()}
+    below = {id(node) for node in beneath(above)}
     return [node for node in nodes if node.join and not node.join.equal and id(node) not in below]
+
+
+def beneath(nodes: Iterable[Node]) -> Iterator[Node]:
+    """All nodes below some, each once; the nodes themselves only where they are below others."""
+    inputs = tuple(side for node in nodes for side in node.inputs)
+    return (node for node in unknown(*inputs).all() if node.inputs is not inputs)
 
 
 def either(*nodes: Node) -> bool | None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -91,6 +92,8 @@ _OF_THEIR_OWN = tuple(map(pattern, (Duration, Quantity, Memory, Cron, ByteSize, 
 
 
 _Root = TypeVar("_Root", bound=Model)
+MAX_PROBLEMS: Final = 100
+"""Faults of a document's shape that are put into words: each costs a search for names that are near."""
 
 
 def shape_problems(part: Text, root: type[_Root]) -> tuple[_Root | None, list[Problem]]:
@@ -99,7 +102,8 @@ def shape_problems(part: Text, root: type[_Root]) -> tuple[_Root | None, list[Pr
         # JSON mode, because the API server does not coerce either: "5" is not a number there.
         return root.model_validate_json(json.dumps(part.data), strict=True), []
     except ValidationError as error:
-        return None, [_problem(part, details, root) for details in _genuine(error.errors(include_url=False))]
+        found = islice(_genuine(error.errors(include_url=False)), MAX_PROBLEMS)
+        return None, [_problem(part, details, root) for details in found]
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
@@ -117,16 +121,8 @@ def nearest_of(word: str, choices: Iterable[str]) -> str:
 
 def _genuine(errors: list[ErrorDetails]) -> list[ErrorDetails]:
     """Without pydantic's echo of a list whose entries are wrong as a list that is too short."""
-    paths = [details["loc"] for details in errors]
-    return [
-        details
-        for details in errors
-        if details["type"] != "too_short" or not any(_below(path, details["loc"]) for path in paths)
-    ]
-
-
-def _below(path: Path, above: Path) -> bool:
-    return len(path) > len(above) and path[: len(above)] == above
+    above = {path[:length] for path in (details["loc"] for details in errors) for length in range(len(path))}
+    return [details for details in errors if details["type"] != "too_short" or details["loc"] not in above]
 
 
 def _problem(part: Text, details: ErrorDetails, root: type[Model]) -> Problem:

@@ -18,6 +18,8 @@ _LITERAL: Final[tuple[Path, ...]] = (
     ("spec", "executors", "template"),
 )
 """Where nothing is filled in."""
+MAX_FILLED_SIZE: Final = 4 * 1024 * 1024
+"""Characters, about twice what the API server takes for one resource: a parameter may stand in many places."""
 _PLACE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}|(\$\{)")
 """A literal `${`, a parameter, or one whose brace is never closed."""
 
@@ -31,6 +33,14 @@ def substitute(
     """
     problems = list(_unknown_overrides(written, overrides, part))
     values = values_of(written, overrides)
+    size = _filled_size(part.data["spec"], ("spec",), values)
+    if size > MAX_FILLED_SIZE:
+        message = (
+            f"with its parameters filled in the document's texts have {size} characters; "
+            f"at most {MAX_FILLED_SIZE} are allowed"
+        )
+        line, column = part.where(("spec", "parameters"))
+        return None, [Problem(line, column, "spec.parameters", message, "DocumentTooComplex")]
     data = part.data | {"spec": _fill(part.data["spec"], ("spec",), values, part, problems.append)}
     if problems:
         return None, problems
@@ -51,6 +61,19 @@ def written_offset(text: str, values: Mapping[str, str], offset: int) -> int:
             return min(offset - grown, match.start())
         grown += length - len(match[0])
     return offset - grown
+
+
+def _filled_size(value: Any, path: Path, values: Mapping[str, str]) -> int:
+    """Characters of all texts below a path that hold parameters, once these are filled in."""
+    if path in _LITERAL:
+        return 0
+    if isinstance(value, dict):
+        return sum(_filled_size(child, (*path, key), values) for key, child in value.items())
+    if isinstance(value, list):
+        return sum(_filled_size(child, (*path, index), values) for index, child in enumerate(value))
+    if not isinstance(value, str) or "${" not in value:
+        return 0
+    return len(value) + sum(len(_filled(match, values)) - len(match[0]) for match in _PLACE.finditer(value))
 
 
 def _fill(

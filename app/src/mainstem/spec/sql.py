@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-import sqlglot
 from sqlglot import exp
 
+from mainstem.spec.sqlparse import parse
 from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement, unended
 
 
@@ -70,7 +70,7 @@ def read(sql: str) -> Facts:
         return Facts(None, (refusal,), None)
     refusals = tuple(forbidden_calls(sql))
     try:
-        trees = [tree for tree in sqlglot.parse(unended(sql), read="spark") if tree is not None]
+        trees = parse(unended(sql))
     except Exception:  # noqa: BLE001 - whatever ails the parser, the text is unknown to us, and left to Spark
         return Facts(None, refusals, None)
     tree = trees[0] if len(trees) == 1 else None
@@ -86,10 +86,10 @@ def read(sql: str) -> Facts:
 def subquery(predicate: str) -> bool:
     """Whether a predicate certainly holds a query of its own; never raises."""
     try:
-        tree = sqlglot.parse_one(f"SELECT 1 WHERE ({predicate}\n)", read="spark")
+        trees = parse(f"SELECT 1 WHERE ({predicate}\n)")
     except Exception:  # noqa: BLE001 - as above
         return False
-    return sum(1 for _ in tree.find_all(exp.Query)) > 1
+    return len(trees) == 1 and sum(1 for _ in trees[0].find_all(exp.Query)) > 1
 
 
 def streamed_calls(facts: Facts, names: set[str], streaming: dict[str, bool]) -> Iterator[tuple[str, int]]:

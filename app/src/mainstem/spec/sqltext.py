@@ -7,6 +7,7 @@ counts as code.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 
@@ -20,15 +21,17 @@ class Refusal:
 
 
 FORBIDDEN_FUNCTIONS: Final = frozenset({"java_method", "reflect", "try_reflect"})
-_PIECES: Final = re.compile(
-    r"""
-      (?P<comment> --[^\r\n]* )
-    | (?P<open> /\*(?!\+) )
-    | (?P<string> (?<!\w)[rR](?:'[^']*'|"[^"]*") | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" )
-    | (?P<name> `(?:[^`]|``)*` )
-    """,
-    re.DOTALL | re.VERBOSE,
-)
+_OPENERS: Final = re.compile(r"""--|/\*(?!\+)|(?<!\w)[rR]['"]|['"`]""")
+"""How a comment, a raw string, a string or a quoted name begins."""
+_CLOSERS: Final = {
+    "--": re.compile(r"[^\r\n]*"),
+    "'": re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL),
+    '"': re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL),
+    "`": re.compile(r"(?:[^`]|``)*`"),
+    "r'": re.compile(r"[^']*'"),
+    'r"': re.compile(r'[^"]*"'),
+}
+"""Opener -> what follows it, up to its end."""
 _STATEMENTS: Final = re.compile(
     r"\s*(add|alter|analyze|begin|cache|call|clear|comment|convert|create|declare|delete|desc|describe|drop|execute|"
     r"explain|export|fsck|generate|grant|import|insert|list|load|lock|merge|msck|optimize|refresh|reorg|repair|replace|"
@@ -43,24 +46,48 @@ _BEHIND_FROM: Final = re.compile(
     r"\s*from\b.*?\b(insert)\s+(?:into|overwrite)\s+(?!(?:from|where|group|having|order|limit)\b)\w",
     re.IGNORECASE | re.DOTALL,
 )
+_BRACKETS: Final = re.compile(r"/\*(?!\+)|\*/")
+_CALLED: Final = re.compile(r"\s*\(")
 _CALL: Final = re.compile(r"[`\"]?\b(\w+)[`\"]?\s*\(")
 
 # A join's USING is followed by a bracket; a script's by a string, which is blanked out.
 _SCRIPT: Final = re.compile(r"\bUSING\s+(?!\s|\()", re.IGNORECASE)
 
 
+@lru_cache(maxsize=256)
 def code(sql: str) -> str:
-    """The text with comments, strings and odd quoted names blanked out; every offset stays what it was."""
-    kept, at = [], 0
-    while match := _PIECES.search(sql, at):
-        end = _comment_end(sql, match.start()) if match["open"] else match.end()
+    """The text with comments, strings and odd quoted names blanked out; every offset stays what it was.
+
+    One pass: an opener that is never closed is code, and then no later one of its kind is tried again.
+    """
+    kept: list[str] = []
+    at = search_from = 0
+    unclosed: set[str] = set()
+    while match := _OPENERS.search(sql, search_from):
+        opener = match[0].lower()
+        end = None if opener in unclosed else _end(sql, opener, match.end())
+        if end is None:
+            unclosed.add(opener)
+            search_from = match.end()
+            if opener == "/*":  # no code either: Spark refuses the text
+                kept += [sql[at : match.start()], "  "]
+                at = search_from
+            continue
         piece = sql[match.start() : end]
-        plain = match["name"] is not None and re.fullmatch(r"`\w+`", piece)
+        plain = opener == "`" and re.fullmatch(r"`\w+`", piece)
         # With spark.sql.ansi.doubleQuotedIdentifiers, a string can be a function's name.
-        called = match["string"] is not None and piece[0] == '"' and re.match(r"\s*\(", sql[end:])
+        called = opener == '"' and _CALLED.match(sql, end)
         kept += [sql[at : match.start()], piece if plain or called else re.sub(r"[^\r\n]", " ", piece)]
-        at = end
+        at = search_from = end
     return "".join([*kept, sql[at:]])
+
+
+def _end(sql: str, opener: str, behind: int) -> int | None:
+    """Where the piece ends whose opener ends at `behind`; None where it is never closed."""
+    if opener == "/*":
+        return _comment_end(sql, behind)
+    match = _CLOSERS[opener].match(sql, behind)
+    return match.end() if match else None
 
 
 def unended(sql: str) -> str:
@@ -120,16 +147,17 @@ def _no_query(match: re.Match[str]) -> Refusal:
     return Refusal(message, "NotAQuery", match.start(1))
 
 
-def _comment_end(sql: str, start: int) -> int:
-    """Where a bracketed comment ends; they nest. One that is never closed is no comment."""
-    depth = 0
-    for match in re.compile(r"/\*(?!\+)|\*/").finditer(sql, start):
+def _comment_end(sql: str, behind: int) -> int | None:
+    """Where a bracketed comment ends; they nest. None for one that is never closed, which Spark refuses."""
+    depth = 1
+    for match in _BRACKETS.finditer(sql, behind):
         depth += 1 if match[0] == "/*" else -1
         if depth == 0:
             return match.end()
-    return start + 2
+    return None
 
 
+@lru_cache(maxsize=256)
 def _top_level(text: str) -> str:
     """The text with what stands in brackets blanked out."""
     depth, kept = 0, []

@@ -1,6 +1,8 @@
 """The rules that need no Spark. Each yields problems; only a certain no refuses."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Final
 
 from mainstem.errors import Problem
 from mainstem.spec.pipeline import StreamingPipeline
@@ -13,6 +15,7 @@ from mainstem.spec.rules import (
     functions,
     joins,
     kafka,
+    limits,
     modes,
     owned,
     places,
@@ -33,6 +36,12 @@ from mainstem.spec.yamltext import Text
 
 Rule = Callable[[Context], Iterator[Problem]]
 
+MAX_PROBLEMS: Final = 100
+"""Problems of one rule that are looked for: nobody reads more, and each costs a search for names that are near."""
+
+SIZE: tuple[Rule, ...] = (limits.sql_size,)
+"""Rules of documents that the others could not read in reasonable time."""
+
 NAMING: tuple[Rule, ...] = (
     references.duplicate_names,
     references.relation_names,
@@ -42,6 +51,7 @@ NAMING: tuple[Rule, ...] = (
     references.view_relations,
     expectations.predicates,
     references.cycles,
+    limits.occurrences,
     functions.names,
     functions.java,
     steps.arguments,
@@ -132,7 +142,9 @@ def check(pipeline: StreamingPipeline, part: Text, values: Mapping[str, str]) ->
         values: what the parameters were filled with.
     """
     context = Context(pipeline, part, values)
-    problems = [problem for rule in NAMING for problem in rule(context)]
-    if not any(not problem.warning for problem in problems):
-        problems += [problem for rule in MEANING for problem in rule(context)]
+    problems: list[Problem] = []
+    for rules in (SIZE, NAMING, MEANING):
+        problems += [problem for rule in rules for problem in islice(rule(context), MAX_PROBLEMS)]
+        if any(not problem.warning for problem in problems):
+            break
     return sorted(problems)

@@ -37,20 +37,20 @@ def findings(
         warning: they refuse nothing.
     """
     said: set[tuple[Path, int, str]] = set()
+    known: dict[tuple[str, str], list[tuple[Node, Finding]]] = {}
     for index, query in enumerate(context.spec.queries):
-        root = context.graph.plan(query.from_)
-        for node in among(root) if root.streams else ():
-            for check in checks:
-                finding = check(node, query.output_mode)
-                if finding is None:
-                    continue
-                path = ("queries", index, "outputMode") if finding.mode else place(context, node)
-                if (path, node.offset, finding.reason) not in said:
-                    said.add((path, node.offset, finding.reason))
-                    offset = _offset(context, node) if path[-1] == "sql" else None
-                    yield context.problem(
-                        path, finding.message, finding.reason, warning=warning, offset=offset
-                    )
+        same = (query.from_, query.output_mode)
+        if same not in known:  # many queries may read one long plan
+            root = context.graph.plan(query.from_)
+            nodes = among(root) if root.streams else ()
+            results = ((node, check(node, query.output_mode)) for node in nodes for check in checks)
+            known[same] = [(node, finding) for node, finding in results if finding is not None]
+        for node, finding in known[same]:
+            path = ("queries", index, "outputMode") if finding.mode else place(context, node)
+            if (path, node.offset, finding.reason) not in said:
+                said.add((path, node.offset, finding.reason))
+                offset = _offset(context, node) if path[-1] == "sql" else None
+                yield context.problem(path, finding.message, finding.reason, warning=warning, offset=offset)
 
 
 def place(context: Context, node: Node) -> Path:

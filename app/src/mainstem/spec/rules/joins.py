@@ -55,8 +55,8 @@ _NAMES: Final = {
 
 def _equal(root: Node) -> Iterator[Node]:
     """What is not refused for want of an equality."""
-    refused = unequal(root)
-    return (node for node in root.all() if node not in refused)
+    refused = {id(node) for node in unequal(root)}
+    return (node for node in root.all() if id(node) not in refused)
 
 
 def _unequal_join(node: Node, _: str) -> Finding | None:

@@ -76,11 +76,11 @@ def _operator(node: Node, _: str) -> Finding | None:
 def _sorted(node: Node, mode: str) -> Finding | None:
     if node.kind is not Kind.SORT or not node.streams:
         return None
-    groups = [inner for inner in node.all() if inner.kind is Kind.AGGREGATE and inner.streams is not False]
-    if mode == "complete" and (not node.known or not all(inner.implied for inner in groups)):
+    written, implied = node.groups
+    if mode == "complete" and (not node.known or written):
         return None
     message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
-    if mode == "complete" and groups:
+    if mode == "complete" and implied:
         message += "; write GROUP BY in place of DISTINCT or UNION, which are none for Spark"
     return Finding("SortNotAllowed", message)
 

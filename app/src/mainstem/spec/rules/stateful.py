@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
-from mainstem.spec.logical import Node
+from mainstem.spec.logical import Node, beneath
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.findings import place
@@ -66,7 +66,7 @@ def _unfit(query: Query, root: Node, node: Node) -> str | None:
     if root.aggregated is False and mode not in (own, "complete"):
         return f"its outputMode is {own}, and that of {query.name!r} is {mode}; leave it out"
     joins = (inner for inner in root.all() if inner.stream_join)
-    if step and step.timeout == "EventTimeTimeout" and any(node in join.all() for join in joins):
+    if step and step.timeout == "EventTimeTimeout" and node in beneath(joins):
         return (
             "what a function gives at a time-out by event time may be late for a join of two streams above it; "
             "make it a processor, or write to a topic between two queries"

@@ -1,0 +1,249 @@
+"""No document costs its reader more than a few seconds: documents that grow within, and texts that parsers try in many ways.
+
+Seconds are of CPU, so that a busy machine fails nothing.
+"""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mainstem.errors import Problem, SpecInvalid
+from mainstem.explain import meaning
+from mainstem.spec.base import MAX_SQL
+from mainstem.spec.document import read_object, read_text
+from mainstem.spec.graph import Graph
+from mainstem.spec.occurrences import MAX_OCCURRENCES, count_occurrences, occurrence_names
+from mainstem.spec.parameters import MAX_FILLED_SIZE
+from mainstem.spec.rules.limits import MAX_SQL_TOTAL
+from mainstem.spec.sql import read
+
+
+CPU_SECONDS = 4.0
+"""Far above what any of these takes, far below what an exponential or quadratic walk would take."""
+
+
+def document(views: list[dict[str, Any]], queries: int = 1, **spec: Any) -> dict[str, Any]:
+    relation = views[-1]["name"] if views else "ticks"
+    return {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {"name": "costly"},
+        "spec": {
+            "sources": [{"name": "ticks", "rate": {}}],
+            "views": views,
+            "queries": [
+                {"name": f"q{index}", "from": relation, "to": [{"name": "out", "console": {}}]}
+                for index in range(queries)
+            ],
+            "checkpoints": {"location": "s3a://checkpoints/costly"},
+            **spec,
+        },
+    }
+
+
+def problems(data: dict[str, Any]) -> list[Problem]:
+    """What refuses the document, within the time that it may take."""
+    started = time.process_time()
+    try:
+        meaning(read_object(data).pipeline)
+        found: list[Problem] = []
+    except SpecInvalid as refused:
+        found = [problem for problem in refused.problems if not problem.warning]
+    assert time.process_time() - started < CPU_SECONDS
+    return found
+
+
+def doubling(views: int, times: int = 2, between: str = ", ") -> list[dict[str, Any]]:
+    """Views that each read the one before several times."""
+    return [
+        {
+            "name": f"v{index}",
+            "sql": "SELECT * FROM " + between.join([f"v{index - 1}" if index else "ticks"] * times),
+        }
+        for index in range(views)
+    ]
+
+
+def test_views_that_double_are_counted_and_refused_by_name() -> None:
+    [problem] = problems(document(doubling(26)))
+    assert problem.reason == "TooManyOccurrences"
+    assert problem.path == "spec.queries[0].from"
+    assert f"reads 'ticks' {2**26} times" in problem.message
+    assert f"at most {MAX_OCCURRENCES} times" in problem.message
+
+
+def test_the_refusal_has_a_line() -> None:
+    views = "\n".join(f"    - {{name: {view['name']}, sql: '{view['sql']}'}}" for view in doubling(26))
+    text = (
+        "apiVersion: mainstem.dev/v1alpha1\nkind: StreamingPipeline\nmetadata: {name: costly}\nspec:\n"
+        f"  sources: [{{name: ticks, rate: {{}}}}]\n  views:\n{views}\n"
+        "  queries:\n    - name: q\n      from: v25\n      to: [{name: out, console: {}}]\n"
+        "  checkpoints: {location: /data/checkpoints}\n"
+    )
+    with pytest.raises(SpecInvalid) as refused:
+        read_text(text, "costly.yaml")
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if "from: v25" in row)
+    [problem] = [problem for problem in refused.value.problems if not problem.warning]
+    assert (problem.line, problem.reason) == (line, "TooManyOccurrences")
+
+
+def test_as_many_occurrences_as_are_allowed_are_named() -> None:
+    graph = Graph(read_object(document(doubling(8, between=" UNION ALL SELECT * FROM "))).pipeline)
+    names = occurrence_names(graph, "v7")
+    assert len(names) == MAX_OCCURRENCES == count_occurrences(graph, "v7")["ticks"]
+    assert names[0] == ("ticks", "ticks")
+    assert names[-1] == ("ticks_256", "ticks")
+
+
+def test_bounded_sources_and_views_without_sources_are_counted_too() -> None:
+    static = {"name": "ticks", "static": {"csv": {"path": "s3a://lake/a.csv"}}}
+    for views in (doubling(26), [{"name": "v0", "sql": "SELECT 1"}, *doubling(26)[1:]]):
+        found = problems(document(views, sources=[static]))
+        assert [problem.reason for problem in found] == ["TooManyOccurrences"]
+
+
+def views_of(names: list[str], reads: list[list[str]], sql: bool, unreadable: bool) -> list[dict[str, Any]]:
+    between = " STREAM " if unreadable else ", "
+    return [
+        {"name": name, "sql": f"SELECT * FROM {between.join(below)}"}
+        if sql
+        else {"name": name, "python": {"function": "shop:rows", "inputs": below[:64]}}
+        for name, below in zip(names, reads, strict=True)
+    ]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Chains, diamonds and fans: each view reads some of the last three, or any at all, up to six times each."""
+    names = [f"v{index}" for index in range(draw(st.integers(1, 64)))]
+    reads = []
+    for index in range(len(names)):
+        near = names[max(0, index - 3) : index] or ["ticks"]
+        choices = names if draw(st.integers(0, 19)) == 0 else near
+        below = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=3))
+        reads.append([name for name in below for _ in range(draw(st.integers(1, 6)))])
+    return views_of(names, reads, draw(st.booleans()), draw(st.booleans()))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(graphs(), st.sampled_from([1, 8, 64]))
+def test_any_graph_of_views_is_judged_in_time(views: list[dict[str, Any]], queries: int) -> None:
+    problems(document(views, queries))
+
+
+FRAGMENTS = [
+    *["(", ")", "a ", "SELECT ", "FROM ", "ticks ", "JOIN ", "LEFT JOIN ticks ", "ON ", "USING ", "a(", "f(", "CASE ", "WHEN "],
+    *["END ", "NOT ", "- ", "+ ", "a.", "[", "EXISTS (", "SELECT * FROM (", "WITH a AS (", "UNION ", "VALUES (", "LATERAL "],
+    *["|> ", "|> SELECT a ", "BETWEEN ", "AND ", "a, ", "CAST(a AS ", "array<", "map<", "struct<a:", "struct(", "date(", "int("],
+    *["INTERVAL ", "1 ", "OVER (", "x -> ", "'", '"', "`", "\\", "\\'", "/*", "*/", "/*+ ", "--", "\n", "r'", ";", "insert into "],
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from(["", "SELECT ", "SELECT * FROM ", "SELECT * FROM ticks "]),
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4).map("".join),
+    st.sampled_from([20, 40, 200, MAX_SQL]),
+    st.sampled_from(["", ")", " FROM ticks", "*/"]),
+)
+def test_any_repeated_fragment_is_read_in_time(head: str, fragment: str, times: int, tail: str) -> None:
+    sql = (head + fragment * times)[: MAX_SQL - 400] + tail * min(times, 200)
+    started = time.process_time()
+    read(sql[:MAX_SQL])
+    assert time.process_time() - started < CPU_SECONDS
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        pytest.param("/*" * 8000, id="comments-never-closed"),
+        pytest.param("SELECT " + "'\\" * 7900, id="escaped-quotes"),
+        pytest.param("SELECT * FROM ticks" + " JOIN ticks" * 40, id="joins-without-condition"),
+        pytest.param(
+            "SELECT * FROM ticks JOIN (" * 12 + "SELECT 1" + ") JOIN ticks JOIN ticks" * 12, id="nested-joins"
+        ),
+        pytest.param("SELECT " + "struct(" * 40 + "1" + ")" * 40, id="structs"),
+        pytest.param("SELECT " + "date(" * 40 + "1" + ")" * 40, id="dates"),
+        pytest.param("SELECT CAST(a AS " + "array<" * 900 + "int" + ">" * 900 + ")", id="array-types"),
+        pytest.param("FROM ticks" + " |> SELECT a" * 1300, id="pipes"),
+        pytest.param("SELECT " + "(" * 7900 + "1" + ")" * 7900, id="brackets"),
+        pytest.param("SELECT a" + "+a" * 7900, id="sums"),
+        pytest.param("SELECT " + "NOT " * 4000 + "a", id="nots"),
+        pytest.param("SELECT " + "CASE WHEN a THEN " * 600 + "1" + " END" * 600, id="cases"),
+    ],
+)
+def test_texts_that_parsers_try_in_many_ways_are_read_in_time(sql: str) -> None:
+    started = time.process_time()
+    read(sql)
+    assert time.process_time() - started < CPU_SECONDS
+    view = {"name": "v", "sql": sql[:MAX_SQL]}
+    assert all(problem.reason != "DocumentTooComplex" for problem in problems(document([view])))
+
+
+def test_ordinary_texts_are_not_left_to_spark() -> None:
+    joins = "SELECT * FROM ticks a" + " JOIN ticks ON a.value = ticks.value" * 100
+    crossed = "SELECT * FROM ticks a" + " CROSS JOIN ticks" * 100
+    calls = "SELECT " + ", ".join(["struct(date(a), int(b), struct(c, struct(d)))"] * 200) + " FROM ticks"
+    for sql in (joins, crossed, calls, "FROM ticks" + " |> WHERE a" * 100):
+        assert read(sql).references
+
+
+def test_the_sql_of_a_document_is_limited_in_all() -> None:
+    filler = "x" * (MAX_SQL - 100)
+    views = [{"name": f"v{index}", "sql": f"SELECT 1 AS {filler}"} for index in range(17)]
+    [problem] = problems(document(views))
+    assert (problem.path, problem.reason) == ("spec.views", "DocumentTooComplex")
+    assert str(MAX_SQL_TOTAL) in problem.message
+
+
+@pytest.mark.parametrize(
+    ("mode", "step"),
+    [
+        ("update", "SELECT DISTINCT * FROM {}"),
+        ("complete", "SELECT * FROM {} ORDER BY x"),
+        ("update", "SELECT * FROM {} a JOIN {} b USING (x)"),
+        ("append", "SELECT * FROM {} a JOIN {} b ON a.x > b.x"),
+    ],
+)
+def test_long_plans_are_checked_in_time(mode: str, step: str) -> None:
+    """Over a thousand nodes, read by 64 queries: rules that look below each node would look at all of them again."""
+
+    def view(index: int) -> dict[str, Any]:
+        ctes = ["c0 AS (SELECT * FROM {})".format(f"v{index - 1}" if index else "ticks")]
+        ctes += [f"c{at} AS ({step.replace('{}', f'c{at - 1}')})" for at in range(1, 65)]
+        return {"name": f"v{index}", "sql": f"WITH {', '.join(ctes)} SELECT * FROM c64"}
+
+    data = document([view(index) for index in range(20)], 64)
+    for query in data["spec"]["queries"]:
+        query["outputMode"] = mode
+    started = time.process_time()
+    try:
+        read_object(data)
+    except SpecInvalid as refused:
+        assert refused.problems  # noqa: PT017
+    assert time.process_time() - started < CPU_SECONDS
+
+
+def test_a_rule_reports_a_hundred_problems_at_most() -> None:
+    views = [
+        {"name": f"v{index}", "sql": "SELECT * FROM " + ", ".join(f"zz{at}" for at in range(500))}
+        for index in range(64)
+    ]
+    found = problems(document(views))
+    assert {problem.reason for problem in found} == {"UnknownRelation"}
+    assert len(found) == 100
+
+
+def test_a_hundred_faults_of_shape_are_put_into_words() -> None:
+    data = document([])
+    data["spec"] |= {f"chekpoints{index}": 1 for index in range(20_000)}
+    assert len(problems(data)) == 100
+
+
+def test_parameters_do_not_multiply_the_document() -> None:
+    views = [{"name": f"v{index}", "sql": "${p}" * 4000} for index in range(64)]
+    [problem] = problems(document(views, parameters=[{"name": "p", "value": "x" * 4096}]))
+    assert (problem.path, problem.reason) == ("spec.parameters", "DocumentTooComplex")
+    assert str(MAX_FILLED_SIZE) in problem.message
