@@ -90,6 +90,30 @@ def test_a_batch_that_runs_again_and_a_checkpoint_that_is_new(bench: Bench) -> N
     assert bench.rows("out") == [(1, "b", 2), (2, "b", 1)], "all is read again, and merged"
 
 
+@pytest.mark.S36
+@pytest.mark.S37
+@pytest.mark.parametrize("renamed", ["nothing", "query", "sink"])
+def test_a_batch_that_runs_again_never_overwrites_what_came_later(bench: Bench, renamed: str) -> None:
+    """Killed between table and checkpoint; another query writes newer rows; then the batch runs again, renamed or not."""
+    keyed = {"keys": ["id"], "deleteWhen": "op = 'D'", "exceptColumns": ["op"]}
+    table = {"delta": {"path": bench.path("out"), "merge": keyed}}
+    bench.merge((1, "a", 1), merge=keyed)
+    bench.merge((1, "b", 2), (2, None, 2, "D"), merge=keyed)
+    commits = bench.folder / "checkpoints" / "copy" / "1" / "commits"
+    for name in ("1", ".1.crc"):
+        (commits / name).unlink(missing_ok=True)
+    bench.sql("UPDATE t SET v = 'newer'", "out")
+    bench.put("out", "SELECT 2 AS id, 'newer' AS v, 3 AS seq")
+    again: dict[str, Any] = {"merge": keyed}
+    if renamed == "query":
+        again |= {"name": "renamed", "checkpoint": {"id": "copy"}}
+    if renamed == "sink":
+        again |= {"to": [{"name": "renamed", **table}]}
+    bench.merge(**again)
+    assert (commits / "1").exists(), "the batch ran again"
+    assert bench.rows("out", "id", "v") == [(1, "newer"), (2, "newer")]
+
+
 def test_columns_that_come_later(bench: Bench) -> None:
     bench.spark.sql("SELECT 1 AS id, 'old' AS v, 'x' AS mine").write.format("delta").save(bench.path("out"))
     keyed = {"keys": ["id"], "exceptColumns": ["op"]}

@@ -73,7 +73,7 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     """
     session, mode = frame.sparkSession, query.output_mode
     if sink.delta and sink.delta.merge:
-        return merger(sink.delta, f"{query.name}/{sink.name}")
+        return merger(sink.delta)
     if sink.jdbc:
         return database.writer(
             session, sink.jdbc, connections.jdbc[sink.jdbc.connection], mode, frame.columns

@@ -1,7 +1,9 @@
 """Upsert of batches into a Delta table, by keys.
 
-A batch is at most one MERGE. Delta skips a transaction whose version it has seen for the same application id; the id is
-that of the checkpoint (Spark's query id), the query and the sink, so a new checkpoint never has its first batches skipped.
+A batch is at most one MERGE. Delta skips a transaction whose version it has seen for the same application id. The id is
+that of the checkpoint (Spark's query id), as in Delta's own streaming sink: a new checkpoint never has its first batches
+skipped, and a query or sink that is renamed never merges a batch again, over rows that are newer. It needs no more: a
+query writes a table once.
 """
 
 import re
@@ -37,16 +39,11 @@ def alone(path: str) -> Iterator[None]:
         yield
 
 
-def merger(sink: DeltaSink, name: str) -> BatchWriter:
-    """Upserts one batch, at most once for each number.
-
-    Args:
-        sink: the table, with `merge`.
-        name: of query and sink.
-    """
+def merger(sink: DeltaSink) -> BatchWriter:
+    """Upserts one batch, at most once for each number, into a table with `merge`."""
     merge = sink.merge
     if merge is None:
-        raise ValueError(f"{name} merges nothing")
+        raise ValueError(f"{sink.path} has no merge")
 
     def write(batch: DataFrame, batch_id: int) -> None:
         session = batch.sparkSession
@@ -55,7 +52,7 @@ def merger(sink: DeltaSink, name: str) -> BatchWriter:
         with alone(path):
             try:
                 _ensure_table(session, sink, path, batch.drop(*(merge.except_columns or ())))
-                session.conf.set(f"{_TRANSACTION}AppId", f"{checkpoint}/{name}")
+                session.conf.set(f"{_TRANSACTION}AppId", checkpoint)
                 session.conf.set(f"{_TRANSACTION}Version", str(batch_id))
                 _merge(session, sink, merge, path, batch)
             finally:
