@@ -1,6 +1,7 @@
 """Rows to a real PostgreSQL: each batch is there once, wholly, whatever fails on the way."""
 
 import json
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 from harness import sparks
 from harness.postgres import Postgres
+from harness.waiting import within
 from mainstem import names
 from mainstem.build.database import _Database
+from mainstem.run.failures import classify
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -131,16 +134,69 @@ def test_a_task_that_ran_twice_counts_once(
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
     commit = _Database.commit
 
-    def twice(self: _Database, target: Any, checkpoint: str, batch: int, statements: list[str]) -> None:
-        staging = statements[-1].removeprefix("DROP TABLE ")
+    def twice(self: _Database, target: Any, checkpoint: str, batch: int, staging: str, written: int) -> None:
         self.run(
             [f"INSERT INTO {staging} (id, mainstem_partition) SELECT id, mainstem_partition FROM {staging}"]
         )
-        commit(self, target, checkpoint, batch, statements)
+        commit(self, target, checkpoint, batch, staging, written)
 
     monkeypatch.setattr(_Database, "commit", twice)
     run([{"id": 1}, {"id": 2}], table)
     assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,)]
+
+
+def crash(postgres: Postgres, staging: str) -> None:
+    """One backend is killed: the server ends all others too and recovers, which empties every unlogged table."""
+    [(pid,)] = postgres.run("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+    count = f"SELECT count(*) FROM {staging}"
+    assert postgres.run(count) == [(2,)]
+
+    def starts() -> int:
+        return postgres.process.log.read_text().count("ready to accept connections")
+
+    before = starts()
+    os.kill(pid, signal.SIGKILL)
+    within(60, "the server has recovered", lambda: starts() > before)
+    assert postgres.run(count) == [(0,)]
+
+
+@pytest.mark.S36
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("upsert", [None, ["id"]])
+def test_a_database_that_crashes_between_staging_and_move_gets_the_batch_once_more(
+    run: Run,
+    spark: SparkSession,
+    postgres: Postgres,
+    table: str,
+    monkeypatch: pytest.MonkeyPatch,
+    pooled: bool,
+    upsert: list[str] | None,
+) -> None:
+    """Whether the driver's connection goes with the server, or a pooler gives it another one."""
+    postgres.run(f"CREATE TABLE {table} ({COLUMNS}, UNIQUE (id))")
+    commit = _Database.commit
+
+    def crashing(self: _Database, target: Any, checkpoint: str, batch: int, staging: str, *rest: Any) -> None:
+        crash(postgres, staging)
+        if pooled:
+            properties = spark._jvm.java.util.Properties()
+            properties.setProperty("user", postgres.username)
+            properties.setProperty("password", postgres.password)
+            self._connection = spark._jvm.org.postgresql.Driver().connect(postgres.url, properties)
+            self._connection.setAutoCommit(False)
+        try:
+            commit(self, target, checkpoint, batch, staging, *rest)
+        finally:
+            if pooled:
+                self._connection.close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Database, "commit", crashing)
+        with pytest.raises(StreamingQueryException) as failed:
+            run([{"id": 1}, {"id": 2}], table, upsert)
+    assert classify(failed.value).reason == ("StagedRowsLost" if pooled else "DatabaseUnreachable")
+    run([{"id": 3}], table, upsert)
+    assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,), (3,)]
 
 
 def test_an_upsert_follows_the_newest_count_and_brings_a_deleted_key_back(

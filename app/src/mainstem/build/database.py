@@ -3,6 +3,9 @@
 Spark's JDBC writer commits each partition by itself, so a batch that fails half-way would stay half-written, and a task
 that runs twice would write twice. So executors write a staging table, and one transaction moves its rows to the table
 and notes the batch in `mainstem_batches`, beside the table. A batch that is noted already is passed over.
+
+The staging table is unlogged: a crash of the database empties it. So the transaction counts its rows, and commits only
+where they are as many as the tasks have written.
 """
 
 import uuid
@@ -20,6 +23,9 @@ from mainstem.spec.connections import JdbcConnection
 from mainstem.spec.sinks import JdbcSink
 
 
+STAGED_ROWS_LOST: Final = "StagedRowsLost"
+"""What the message of a batch begins with whose staged rows are gone."""
+_WRITTEN: Final = "mainstem_written"
 _LOCK_TIMEOUT: Final = "60s"
 # A string goes into columns of uuid, json and enumerations too; and no row stands in the message of a failure.
 _DEFAULTS: Final = {"stringtype": "unspecified", "logServerErrorDetail": "false"}
@@ -47,12 +53,32 @@ def writer(
             database.clear(target, checkpoint)
             staging = target.staging(checkpoint, uuid.uuid4().hex[:8])
             database.run(target.stage(staging))
-            rows = batch.withColumn(PARTITION, F.spark_partition_id())
+            rows = _CountedRows(batch.withColumn(PARTITION, F.spark_partition_id()))
             told = dict(sink.options) | options | {"dbtable": staging}
-            rows.write.format("jdbc").options(**told).mode("append").save()
-            database.commit(target, checkpoint, batch_id, target.move(staging))
+            rows.frame.write.format("jdbc").options(**told).mode("append").save()
+            database.commit(target, checkpoint, batch_id, staging, rows.written())
 
     return write
+
+
+class _CountedRows:
+    """Rows that count themselves as they are written, each task once, however often it ran.
+
+    Attributes:
+        frame: the rows, for one write.
+    """
+
+    def __init__(self, rows: DataFrame) -> None:
+        observed = rows.observe(_WRITTEN, F.count(F.lit(1)).alias("rows"))
+        # Spark tells what it observed to listeners, in its own time; this execution can be asked.
+        self._execution: Any = observed._jdf.queryExecution()  # noqa: SLF001
+        java: Any = rows.sparkSession._jsparkSession  # noqa: SLF001
+        again = java.internalCreateDataFrame(self._execution.toRdd(), observed._jdf.schema(), False)  # noqa: SLF001
+        self.frame = DataFrame(again, rows.sparkSession)
+
+    def written(self) -> int:
+        """How many rows the tasks of the write have reported."""
+        return int(self._execution.observedMetrics().apply(_WRITTEN).getLong(0))
 
 
 class _Database:
@@ -78,10 +104,21 @@ class _Database:
         sql = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE starts_with(tablename::text, ?)"
         self.run([f"DROP TABLE IF EXISTS {table}" for (table,) in self._rows(sql, target.prefix(checkpoint))])
 
-    def commit(self, target: Target, checkpoint: str, batch: int, statements: Sequence[str]) -> None:
-        """Run statements and note the batch, in one transaction; neither where it is noted already."""
-        if self._rows(target.noted(), checkpoint, target.table, str(batch)):
-            self.run(statements)
+    def commit(self, target: Target, checkpoint: str, batch: int, staging: str, written: int) -> None:
+        """Move the staged rows and note the batch, in one transaction; neither where it is noted already.
+
+        Raises:
+            RuntimeError: `StagedRowsLost`: there are not as many staged rows as the tasks have written.
+        """
+        if not self._rows(target.noted(), checkpoint, target.table, str(batch)):
+            return
+        [(staged,)] = self._rows(target.staged(staging))
+        if staged != str(written):
+            raise RuntimeError(
+                f"{STAGED_ROWS_LOST}: {staged} of {written} rows of the batch are left in the database before they came "
+                f"to {target.table}; it has crashed or changed its server, and the batch runs again"
+            )
+        self.run(target.move(staging))
 
     def _rows(self, sql: str, *values: str) -> list[tuple[str | None, ...]]:
         statement = self._connection.prepareStatement(sql)

@@ -82,10 +82,13 @@ class Target:
             f"ALTER TABLE {staging} ADD COLUMN {_ATTEMPT} bigint DEFAULT txid_current()",
         ]
 
+    def staged(self, staging: str) -> str:
+        """The number of the rows that `move` moves."""
+        return f"SELECT count(*) FROM {_one_attempt(staging)}"
+
     def move(self, staging: str) -> list[str]:
         """The staged rows into the table: of each partition those of one attempt, for a task may have run twice."""
-        attempts = f"SELECT {PARTITION}, min({_ATTEMPT}) FROM {staging} GROUP BY 1"
-        rows = f"SELECT {self._columns} FROM {staging} WHERE ({PARTITION}, {_ATTEMPT}) IN ({attempts})"
+        rows = f"SELECT {self._columns} FROM {_one_attempt(staging)}"
         emptied = [f"DELETE FROM {self.table}"] if self._replaces else []
         return [*emptied, self.insert(rows), f"DROP TABLE {staging}"]
 
@@ -93,6 +96,11 @@ class Target:
 def quoted(name: str) -> str:
     """An identifier of SQL, taken literally."""
     return '"{}"'.format(name.replace('"', '""'))
+
+
+def _one_attempt(staging: str) -> str:
+    attempts = f"SELECT {PARTITION}, min({_ATTEMPT}) FROM {staging} GROUP BY 1"
+    return f"{staging} WHERE ({PARTITION}, {_ATTEMPT}) IN ({attempts})"
 
 
 def _upsert(keys: Sequence[str], columns: Sequence[str]) -> str:

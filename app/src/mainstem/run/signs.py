@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from mainstem.build.database import STAGED_ROWS_LOST
 from mainstem.build.decode import BAD_RECORD
 from mainstem.build.expectations import EXPECTATION_FAILED
 
@@ -183,6 +184,7 @@ SIGNS: Final = (
         "asyncProgressTracking left gaps in the checkpoint; set its checkpointInterval to 0 seconds until two batches have run, then leave it out",
         permanent=True,
     ),
+    _sign(rf"{STAGED_ROWS_LOST}: (?P<found>[^\n]*)", "StagedRowsLost", "{found}"),
     _sign(r"No space left on device", "DiskFull", "no space is left on the device"),
     _sign(
         r"OutOfMemoryError",
