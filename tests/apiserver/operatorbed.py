@@ -336,6 +336,37 @@ class Ours:
     def waits(self, reason: str, message: str) -> None:
         self._status("Pending", {"waiting": {"reason": reason, "message": message}})
 
+    def scheduled(self, attempt: int = 1) -> Any:
+        """The driver's pod on a node, and none of its containers started yet."""
+        pod = self.pod(attempt)
+        binding = {"metadata": {"name": pod.metadata.name}, "target": {"kind": "Node", "name": NODE}}
+        self.bed.core.create_namespaced_binding(self.namespace, binding, _preload_content=False)
+        self._status("Pending", {"waiting": {"reason": "ContainerCreating"}})
+        return pod
+
+    def kubelet_says(self, pod: Any, reason: str, message: str, kind: str = "Warning") -> None:
+        """An event of a pod, as the kubelet writes it."""
+        about = {"namespace": self.namespace, "generateName": f"{pod.metadata.name}."}
+        involved = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": pod.metadata.name,
+            "namespace": self.namespace,
+            "uid": pod.metadata.uid,
+        }
+        event = {
+            "metadata": about,
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message,
+            "type": kind,
+            "firstTimestamp": now(),
+            "lastTimestamp": now(),
+            "count": 1,
+            "source": {"component": "kubelet", "host": NODE},
+        }
+        self.bed.core.create_namespaced_event(self.namespace, event)
+
     def ends(
         self,
         code: int,
@@ -395,10 +426,26 @@ class Ours:
 
     # -- the driver
 
-    def reports(self, state: str = "Running", attempt: int = 1, **query: Any) -> None:
+    def executor(self, name: str) -> Any:
+        """A pod as Spark makes executors', on a node, and none of its containers started yet."""
+        labels = {"spark-role": "executor", "mainstem.dev/pipeline": self.name}
+        container = {"name": "executor", "image": "i"}
+        body = {
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"containers": [container], "nodeName": NODE},
+        }
+        return self.bed.core.create_namespaced_pod(self.namespace, body)
+
+    def reports(
+        self,
+        state: str = "Running",
+        attempt: int = 1,
+        summary: Mapping[str, Any] | None = None,
+        **query: Any,
+    ) -> None:
         part = {
             "queries": [{"name": "show", "state": state, "lag": 5, "rowsPerSecond": 9, **query}],
-            "summary": {"queries": "1 active", "lag": 5, "rowsPerSecond": 9},
+            "summary": summary or {"queries": "1 active", "lag": 5, "rowsPerSecond": 9},
             "reported": {"attempt": attempt, "time": now()},
         }
         body = {

@@ -251,3 +251,13 @@ def test_events_tell_of_transitions_only(pipeline: Pipeline) -> None:
     assert mine.count("DriverStarting") == 1
     assert mine.count("Ready") == 1
     assert len(mine) <= 3, mine
+
+
+def test_a_secret_that_is_not_there_is_named_in_the_condition(pipeline: Pipeline) -> None:
+    """The kubelet says so in the pod's events alone."""
+    document = small(pipeline.name)
+    document["spec"]["connections"][0]["s3"]["secretRef"]["name"] = "nope"
+    pipeline.apply(document)
+    within(60, "the pod has a node", lambda: (pipeline.driver() or {"spec": {}})["spec"].get("nodeName"))
+    within(15, "FailedMount", lambda: pipeline.condition("Ready").get("reason") == "FailedMount")
+    assert 'secret "nope" not found' in pipeline.condition("Ready")["message"]

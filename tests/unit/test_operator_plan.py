@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mainstem.names import RESTARTED_AT
-from mainstem_operator.driverpod import vanished
+from mainstem_operator.driverpod import PodWarning, newest_warning, starts_silently, vanished
 from mainstem_operator.plan import CHANGING_SECONDS, CLEANUP_SECONDS, SOON_SECONDS, Plan, Start
 from mainstem_operator.settings import Settings
 from unit.operating import (
@@ -160,6 +160,69 @@ def test_a_pod_that_waits_says_for_what(given: dict[str, Any], reason: str, mess
     assert (phase(found), found.stop, found.start) == ("Starting", False, None)
     assert condition(found, "DriverRunning") == condition(found, "Ready") == ("False", reason, message)
     assert condition(found, "QueriesActive")[0] == "-"
+
+
+NO_SECRET = 'MountVolume.SetUp failed for volume "mainstem-secrets-0" : secret "nope" not found'
+
+
+def event(version: int, reason: str, message: str = "", kind: str = "Warning") -> dict[str, Any]:
+    return {
+        "metadata": {"resourceVersion": str(version)},
+        "type": kind,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def test_the_newest_event_of_a_pod_says_what_keeps_it() -> None:
+    scheduled, mounts = event(9, "Scheduled", kind="Normal"), event(10, "FailedMount", NO_SECRET)
+    assert newest_warning([mounts, scheduled]) == ("FailedMount", NO_SECRET)
+    assert newest_warning([mounts, scheduled, event(11, "Pulling", kind="Normal")]) is None
+    assert newest_warning([]) is None
+
+
+def test_a_pod_whose_mount_fails_says_so() -> None:
+    of = body(status=status("Starting", body()))
+    waits = pod(of, state={"waiting": {"reason": "ContainerCreating"}})
+    found = next_step(of, waits, driver_warning=PodWarning("FailedMount", NO_SECRET))
+    assert condition(found, "DriverRunning") == ("False", "FailedMount", NO_SECRET)
+    assert (phase(found), found.status["reason"]) == ("Starting", "FailedMount")
+
+
+def test_an_executor_whose_mount_fails_makes_the_pipeline_degraded() -> None:
+    of = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    found = next_step(of, running(of), executors_warning=PodWarning("FailedMount", NO_SECRET))
+    assert condition(found, "Degraded") == ("True", "ExecutorsUnschedulable", f"FailedMount: {NO_SECRET}")
+
+
+SILENT = [
+    ({"state": {"waiting": {"reason": "ContainerCreating"}}}, True),
+    ({}, True),
+    ({"initContainerStatuses": [{"name": "i", "state": {"waiting": {"reason": "PodInitializing"}}}]}, True),
+    ({"initContainerStatuses": [{"name": "i", "state": {"running": {}}}]}, False),
+    ({"state": {"waiting": {"reason": "ErrImagePull"}}}, False),
+    ({"phase": "Running", "state": {"running": {}}}, False),
+    ({"leaving": True}, False),
+    ({"node": None}, False),
+]
+
+
+@pytest.mark.parametrize(("given", "silent"), SILENT)
+def test_events_are_read_of_pods_that_do_not_start_and_do_not_say_why(
+    given: dict[str, Any], silent: bool
+) -> None:
+    node = given.pop("node", "node-1")
+    waits = pod(body(), **given)
+    if node:
+        waits["spec"]["nodeName"] = node
+    assert starts_silently(waits) is silent
+
+
+def test_an_init_container_that_does_not_start_says_why() -> None:
+    of = body(status=status("Starting", body()))
+    given = {"name": "fetch", "state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
+    waits = pod(of, state={"waiting": {"reason": "PodInitializing"}}, initContainerStatuses=[given])
+    assert condition(next_step(of, waits), "Ready") == ("False", "ErrImagePull", "no such image")
 
 
 def test_a_scheduler_that_says_a_lot_is_cut_short() -> None:

@@ -20,7 +20,7 @@ USED: dict[tuple[str, str], set[str]] = {
     ("", "configmaps"): {"get", "create", "list", "delete"},
     ("", "serviceaccounts"): APPLIED,
     ("", "secrets"): {"create"},
-    ("", "events"): {"create"},
+    ("", "events"): {"create", "list"},
     (RBAC, "roles"): APPLIED,
     (RBAC, "rolebindings"): APPLIED,
     ("policy", "poddisruptionbudgets"): APPLIED | {"delete"},

@@ -27,6 +27,7 @@ _REFUSED: Final = (400, 403, 422)
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _PLURALS: Final = {
     "Pod": "pods",
+    "Event": "events",
     "ConfigMap": "configmaps",
     "Secret": "secrets",
     "ServiceAccount": "serviceaccounts",
@@ -71,6 +72,7 @@ class Kind:
 
 
 POD: Final = Kind("v1", "Pod")
+EVENT: Final = Kind("v1", "Event")
 CONFIG_MAP: Final = Kind("v1", "ConfigMap")
 BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget")
 PIPELINE: Final = Kind("mainstem.dev/v1alpha1", "StreamingPipeline")
@@ -123,6 +125,13 @@ class Cluster:
             if error.status == _NOT_FOUND:
                 return None
             raise
+
+    async def events(self, namespace: str, uid: str) -> list[Object]:
+        """The events of an object, by its uid; fifty at most."""
+        answer = await self._call(
+            "get", EVENT.path(namespace), EVENT.kind, field_selector=f"involvedObject.uid={uid}", limit=50
+        )
+        return list(answer["items"])
 
     async def list(self, kind: Kind, namespace: str, labels: Mapping[str, str]) -> "list[Object]":
         """Objects by their labels."""

@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mainstem.errors import Exit
 from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION, RUN, TEMPLATE_HASH
@@ -101,13 +101,48 @@ def running(pod: Object) -> bool:
 
 def waits_for(pod: Object) -> tuple[str, str]:
     """Reason and message of a pod whose driver has not started yet, in the scheduler's and the kubelet's words."""
-    waiting = _container(pod).get("state", {}).get("waiting", {})
-    if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
-        return str(waiting["reason"]), str(waiting.get("message", ""))
-    for condition in pod.get("status", {}).get("conditions", ()):
+    status = pod.get("status", {})
+    for container in (_container(pod), *status.get("initContainerStatuses", ())):
+        waiting = container.get("state", {}).get("waiting", {})
+        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+            return str(waiting["reason"]), str(waiting.get("message", ""))
+    for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return f"Driver{condition.get('reason', 'Unschedulable')}", str(condition.get("message", ""))
     return "DriverStarting", STARTING
+
+
+def starts_silently(pod: Object) -> bool:
+    """True where a pod, also an executor's, has a node and no container that runs, and its status does not say why."""
+    status = pod.get("status", {})
+    containers = [*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())]
+    return (
+        status.get("phase") == "Pending"
+        and bool(pod["spec"].get("nodeName"))
+        and not leaving(pod)
+        and waits_for(pod)[0] == "DriverStarting"
+        and all(set(container.get("state", {})) <= {"waiting"} for container in containers)
+    )
+
+
+class PodWarning(NamedTuple):
+    """The newest event of a pod, where that is a warning: its reason, such as `FailedMount`, and its message."""
+
+    reason: str
+    message: str
+
+
+def newest_warning(events: Iterable[Object]) -> PodWarning | None:
+    """The newest event, where it is a warning; None where the kubelet has gone on since, for example pulls the image.
+
+    Args:
+        events: of one pod, as the API server lists them.
+    """
+    newest = max(events, key=lambda event: int(event["metadata"]["resourceVersion"]), default=None)
+    if newest is None or newest.get("type") != "Warning":
+        return None
+    reason, message = str(newest.get("reason") or "Warning"), str(newest.get("message") or "")
+    return PodWarning(reason[:_LONGEST_REASON], message[:_LONGEST])
 
 
 def ended(pod: Object) -> Ended:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from mainstem.spec.status import OUTAGES, tally
 
 from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
+from mainstem_operator.driverpod import PodWarning
 
 
 SILENT_SECONDS: Final = 180.0
@@ -53,8 +54,15 @@ def data_flowing(status: Status, attempt: int) -> Condition:
     return Condition(name, UNKNOWN, "Idle", "no query has data to read")
 
 
-def degraded(status: Status, attempt: int, now: datetime) -> Condition:
-    """Whether less runs than was asked for; `now` is of the driver's clock."""
+def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning | None = None) -> Condition:
+    """Whether less runs than was asked for.
+
+    Args:
+        status: of the resource.
+        attempt: which start the driver is.
+        now: the time, by the driver's clock.
+        executors: why an executor's pod does not start, where the driver does not know.
+    """
     name = "Degraded"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported")
@@ -68,7 +76,8 @@ def degraded(status: Status, attempt: int, now: datetime) -> Condition:
     cut_off = [query for query in queries if query.get("reason") in OUTAGES]
     if worst := failed or cut_off:
         return Condition(name, TRUE, "QueryFailed" if failed else cut_off[0]["reason"], _told(worst))
-    if message := status.get("summary", {}).get("executorsMessage"):
+    message = status.get("summary", {}).get("executorsMessage")
+    if message := message or (executors and f"{executors.reason}: {executors.message}"):
         return Condition(name, TRUE, "ExecutorsUnschedulable", message)
     if restarting := [query for query in queries if query["state"] == "Restarting"]:
         return Condition(name, TRUE, "QueryRestarting", _told(restarting))

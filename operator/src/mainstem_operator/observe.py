@@ -9,6 +9,7 @@ from mainstem.names import RESTARTED_AT
 from mainstem.spec.status import UNOBSERVED
 
 from mainstem_operator.conditions import parsed
+from mainstem_operator.driverpod import PodWarning
 from mainstem_operator.judge import Judgement, Revision
 from mainstem_operator.settings import Settings
 
@@ -63,6 +64,8 @@ class Observed:
         deletion_age: seconds since the operator noticed that the resource was deleted.
         end: when the last driver ended, as the operator noticed; None before it knows.
         end_age: seconds since then, by a clock that never jumps.
+        driver_warning: why the driver's pod does not start, where only its events say so.
+        executors_warning: the same for executors.
     """
 
     body: Mapping[str, Any]
@@ -79,6 +82,8 @@ class Observed:
     deletion_age: float = 0.0
     end: datetime | None = None
     end_age: float = 0.0
+    driver_warning: PodWarning | None = None
+    executors_warning: PodWarning | None = None
 
     @property
     def drivers_now(self) -> datetime:

@@ -102,7 +102,7 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
     if replaced := _replacement(seen, before, pod):
         return _drain(seen, before, *replaced)
     if not driverpod.running(pod):
-        waits = Condition("DriverRunning", FALSE, *driverpod.waits_for(pod))
+        waits = Condition("DriverRunning", FALSE, *(seen.driver_warning or driverpod.waits_for(pod)))
         status = report.status(seen, before, "Starting", waits, revision=driverpod.revision(pod))
         # The driver may be heard of before its container is.
         heard = reported(seen.status, before.attempt)
@@ -139,7 +139,7 @@ def _is_outdated(seen: Observed, before: Past, pod: Object) -> bool:
 
 def _running(seen: Observed, before: Past, revision: str) -> Plan:
     active = queries_active(seen.status, before.attempt)
-    impaired = degraded(seen.status, before.attempt, seen.drivers_now)
+    impaired = degraded(seen.status, before.attempt, seen.drivers_now, seen.executors_warning)
     status = report.status(
         seen,
         before,

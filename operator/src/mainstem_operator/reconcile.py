@@ -20,6 +20,7 @@ from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observe import Observed, Refusal, StepFailure, written_status
 from mainstem_operator.past import aged
 from mainstem_operator.plan import CHANGING_SECONDS, Plan, plan
+from mainstem_operator.podwarnings import PodWarnings
 from mainstem_operator.report import Event
 from mainstem_operator.retries import FailedStep, failed_step
 from mainstem_operator.settings import Settings
@@ -70,6 +71,7 @@ class Pipeline:
         ages: since when its facts are as they are, by the operator's own clock.
         created: when the resource was made, where the operator was there; by its own clock.
         made: names of the objects that tries of the start under way have made so far.
+        warnings: what the events of pods that do not start say.
     """
 
     body: Object | None = None
@@ -84,6 +86,7 @@ class Pipeline:
     made: set[str] = field(default_factory=set)
     ages: Ages = field(default_factory=Ages)
     created: datetime | None = None
+    warnings: PodWarnings = field(default_factory=PodWarnings)
 
     @property
     def pod_uid(self) -> str:
@@ -163,6 +166,8 @@ class Reconciler:
         RECONCILE_SECONDS.observe(time.perf_counter() - started)
         if seen.refused and of.refused is not None and found.requeue is not None:
             found = replace(found, requeue=min(found.requeue, of.refused.seconds_left))
+        if found.requeue is not None:
+            found = replace(found, requeue=of.warnings.seconds_left(found.requeue))
         return found
 
     async def _observed(self, of: Pipeline) -> Observed:
@@ -171,6 +176,8 @@ class Reconciler:
         judgement = self._judgement(of, body)
         if of.stale(self._settings.resync_seconds) and not (of.new and _starts_at_once(body, judgement)):
             await self._met(of, body)
+        warnings = of.warnings
+        await warnings.read(self._cluster, body, of.pod)
         seen = Observed(
             body=body,
             pod=of.pod,
@@ -182,6 +189,8 @@ class Reconciler:
             settings=self._settings,
             failure=of.failure,
             created=of.created,
+            driver_warning=warnings.driver.warning if warnings.driver else None,
+            executors_warning=warnings.executors.warning if warnings.executors else None,
         )
         return aged(seen, of.ages, Moment(seen.now, time.monotonic()))
 

@@ -94,7 +94,12 @@ IN_NAMESPACES: Final = (
         ("create",),
         "By what driver and executors know each other: made once. No Secret is ever read.",
     ),
-    Right("", ("events",), ("create",), "What happened, on the pipeline."),
+    Right(
+        "",
+        ("events",),
+        ("create", "list"),
+        "What happened, on the pipeline; why a pod does not start: a mount that fails stands in its events alone.",
+    ),
     Right(
         "rbac.authorization.k8s.io",
         ("roles", "rolebindings"),

@@ -1,0 +1,46 @@
+"""What keeps a pod from running is in the pipeline's condition, also where it stands in the pod's events alone."""
+
+import time
+
+import pytest
+from apiserver.operatorbed import Ours, until
+from harness.waiting import within
+
+
+NO_SECRET = 'MountVolume.SetUp failed for volume "mainstem-secrets-0" : secret "nope" not found'
+SANDBOX = "Failed to create pod sandbox: rpc error: code = Unknown"
+WITHIN = 15.0
+"""Seconds from the kubelet's event to the condition, as docs/cluster.md promises."""
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"), [("FailedMount", NO_SECRET), ("FailedCreatePodSandBox", SANDBOX)]
+)
+def test_what_only_an_event_of_the_driver_s_pod_says_is_in_the_condition(
+    ours: Ours, reason: str, message: str
+) -> None:
+    ours.create()
+    pod = ours.scheduled()
+    ours.kubelet_says(pod, "Scheduled", "Successfully assigned", "Normal")
+    ours.kubelet_says(pod, reason, message)
+    since = time.monotonic()
+    within(WITHIN, f"Ready False {reason}", lambda: ours.condition("Ready")["reason"] == reason)
+    took = time.monotonic() - since
+    assert ours.condition("DriverRunning")["message"] == f"ticks-driver: {message}"
+    assert (ours.status["phase"], ours.status["reason"]) == ("Starting", reason)
+    print(f"{reason} is in the condition after {took:.1f} s")
+    ours.runs()
+    until(lambda: ours.condition("DriverRunning")["status"] == "True")
+
+
+def test_what_only_an_event_of_an_executor_s_pod_says_is_in_the_condition(ours: Ours) -> None:
+    ours.create(executors={"instances": 2})
+    ours.runs()
+    executor = ours.executor("ticks-1-exec-1")
+    ours.kubelet_says(executor, "FailedMount", NO_SECRET)
+    ours.reports("Idle", summary={"queries": "1 active", "executors": "0/2"})
+    within(WITHIN, "Degraded", lambda: ours.condition("Degraded")["status"] == "True")
+    assert ours.condition("Degraded")["reason"] == "ExecutorsUnschedulable"
+    assert ours.condition("Degraded")["message"] == f"FailedMount: ticks-1-exec-1: {NO_SECRET}"
+    ours.reports("Idle", summary={"queries": "1 active", "executors": "2/2"})
+    until(lambda: ours.condition("Degraded")["status"] == "False")
