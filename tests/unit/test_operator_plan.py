@@ -418,6 +418,73 @@ def test_a_driver_that_waits_is_not_replaced_for_what_admission_or_an_edit_that_
     assert not next_step(edited, waiting).stop
     del waiting["metadata"]["annotations"]["mainstem.dev/template-hash"]  # an operator of before made it
     assert not next_step(of, waiting, settings=MENDED).stop
+# -- what hangs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "stalled"),
+    [
+        ({"startedAt": "2026-03-01T11:49:59Z"}, "True"),
+        ({"startedAt": "2026-03-01T11:50:01Z"}, "False"),
+        ({"startedAt": "2026-03-01T11:49:59Z", "lastProgressTime": "2026-03-01T11:00:00Z"}, "True"),
+        ({}, "False"),
+    ],
+)
+@pytest.mark.parametrize("state", ["Starting", "Restarting"])
+def test_a_first_batch_that_never_ends_is_stalled(state: str, query: dict[str, Any], stalled: str) -> None:
+    of = body(status=status("Starting", body()) | reported(state, **query))
+    found = next_step(of, running(of))
+    assert condition(found, "DataStalled")[0] == stalled
+    if stalled == "True":
+        assert condition(found, "DataStalled")[1:] == (
+            "NoProgress",
+            "no batch within ten minutes of its start: a",
+        )
+        assert "NoProgress" in reasons(found)
+        assert found.status["reason"] == ("NoProgress" if state == "Starting" else "QueryRestarting")
+
+
+@pytest.mark.parametrize("state", ["Waiting", "Idle", "Completed", "Failed"])
+def test_a_query_that_has_no_first_batch_to_make_is_not_stalled(state: str) -> None:
+    of = body(status=status("Running", body()) | reported(state, startedAt="2026-03-01T11:00:00Z"))
+    assert condition(next_step(of, running(of)), "DataStalled")[0] == "False"
+
+
+def leaves(of: dict[str, Any], node: str = "node-1") -> dict[str, Any]:
+    """A driver's pod that was told to go, and whose grace is over now."""
+    found = running(of, leaving=True)
+    found["metadata"]["namespace"] = "ns"
+    found["spec"]["nodeName"] = node
+    return found
+
+
+def test_a_pod_that_does_not_go_says_that_its_node_is_silent_and_what_to_do() -> None:
+    of = body(status=status("Running", body()) | reported("Running", "Running"))
+    drains = next_step(of, leaves(of))
+    assert condition(drains, "DriverRunning")[1] == "Draining"
+    of = after(drains, of)
+    assert condition(next_step(of, leaves(of), now=at(30)), "DriverRunning")[1] == "Draining"
+    silent = next_step(of, leaves(of), now=at(31))
+    assert (phase(silent), silent.start, silent.stop) == ("Draining", None, False)
+    assert condition(silent, "Ready")[:2] == ("False", "NodeSilent")
+    assert "kubectl delete pod ticks-driver --namespace ns --force" in condition(silent, "Ready")[2]
+    assert "node-1" in condition(silent, "Ready")[2]
+    assert [(event.type, event.reason) for event in silent.events] == [("Warning", "NodeSilent")]
+    of = after(silent, of)
+    again = next_step(of, leaves(of), now=at(60))
+    assert (again.status, again.events) == (silent.status, ())
+    gone = next_step(of, None, now=at(90))
+    assert condition(gone, "Ready")[1] != "NodeSilent"
+
+
+def test_a_clock_ahead_makes_no_node_silent() -> None:
+    """The grace is the API server's time: the operator waits by its own clock as well."""
+    of = body(status=status("Running", body()) | reported("Running", "Running"))
+    told = next_step(of, leaves(of), now=at(3600))
+    assert condition(told, "DriverRunning")[1] == "Draining"
+    of = after(told, of)
+    assert condition(next_step(of, leaves(of), now=at(3629)), "DriverRunning")[1] == "Draining"
+    assert condition(next_step(of, leaves(of), now=at(3631)), "DriverRunning")[1] == "NodeSilent"
 
 
 # -- restart ------------------------------------------------------------------------------------------------------

@@ -58,7 +58,9 @@ def worst_reason(conditions: Sequence[Condition]) -> str:
     by_type = {condition.type: condition for condition in conditions}
     ready = by_type["Ready"]
     impaired = [by_type[name] for name in ("Degraded", "DataStalled") if name in by_type]
-    first = next((one for one in impaired if one.status == TRUE), ready) if ready.status == TRUE else ready
+    # A first batch that hangs is worse than a start that takes its time.
+    speaks_for_itself = ready.status != TRUE and ready.reason != "QueriesStarting"
+    first = ready if speaks_for_itself else next((one for one in impaired if one.status == TRUE), ready)
     return first.reason[:_LONGEST_REASON]
 
 

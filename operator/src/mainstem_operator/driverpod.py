@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from mainstem.errors import Exit
@@ -15,6 +15,8 @@ from mainstem_operator.conditions import parsed
 
 Object = Mapping[str, Any]
 STARTING: Final = "the driver's pod is starting"
+OVERDUE_SECONDS: Final = 30.0
+"""How long after its grace a pod may still be there: the kubelet unmounts, and tells the API server."""
 _LONGEST: Final = 1024
 _LONGEST_REASON: Final = 128
 _OUTCOMES: Final = {Exit.SPEC_INVALID: "SpecInvalid", Exit.QUERY_FAILED: "QueryFailed", Exit.NOT_READY: "NotReady", Exit.DRAIN_CUT: "DrainCut"}  # fmt: skip
@@ -77,6 +79,15 @@ def template_hash(pod: Object) -> str:
 def leaving(pod: Object) -> bool:
     """True where it was told to go."""
     return bool(pod["metadata"].get("deletionTimestamp"))
+
+
+def overdue(pod: Object, now: datetime) -> bool:
+    """True where it was told to go, and its node has not let it go half a minute after its grace: the node is silent."""
+    if not leaving(pod):
+        return False
+    # The API server's time at which the grace is over.
+    gone_by = parsed(pod["metadata"]["deletionTimestamp"]) + timedelta(seconds=OVERDUE_SECONDS)
+    return now > gone_by and bool(pod["spec"].get("nodeName"))
 
 
 def changing(pod: Object) -> bool:

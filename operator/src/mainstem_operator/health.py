@@ -85,17 +85,19 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
 
 
 def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
-    """Whether a query that has data gets nowhere: its batch takes ten minutes longer than the one before; `now` is of
-    the driver's clock.
+    """Whether a query gets nowhere: its batch takes ten minutes longer than the one before, or the first one as long;
+    `now` is of the driver's clock.
     """
     name = "DataStalled"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported")
-    stalled = [query["name"] for query in status.get("queries", ()) if _stalled(query, now)]
-    if stalled:
-        return Condition(
-            name, TRUE, "NoProgress", f"a batch ten minutes longer than the last: {', '.join(stalled)}"
-        )
+    queries = status.get("queries", ())
+    first = [query["name"] for query in queries if _never_began(query, now)]
+    later = [query["name"] for query in queries if _stalled(query, now)]
+    messages = [f"no batch within ten minutes of its start: {', '.join(first)}"] if first else []
+    messages += [f"a batch ten minutes longer than the last: {', '.join(later)}"] if later else []
+    if messages:
+        return Condition(name, TRUE, "NoProgress", "; ".join(messages))
     return Condition(name, FALSE, "Progressing")
 
 
@@ -140,6 +142,14 @@ def _stalled(query: Mapping[str, Any], now: datetime) -> bool:
     # Progress is told at a batch's end, and has the time of its beginning: one batch lies before that end, one behind.
     longest: float = 2 * query.get("batchDurationMs", 0) / 1000 + STALLED_SECONDS
     return (now - parsed(query["lastProgressTime"])).total_seconds() > longest
+
+
+def _never_began(query: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a query that was started ten minutes ago has neither committed a batch since nor found nothing to do."""
+    started = query.get("startedAt")
+    if started is None or query["state"] not in ("Starting", "Restarting"):
+        return False
+    return (now - parsed(started)).total_seconds() > STALLED_SECONDS
 
 
 def _told(queries: Sequence[Mapping[str, Any]]) -> str:

@@ -96,7 +96,7 @@ def plan(seen: Observed) -> Plan:
 def _living(seen: Observed, before: Past, pod: Object) -> Plan:
     """A driver lives: it goes on, or is told to go."""
     if driverpod.leaving(pod):
-        return _drain(seen, before, *_told_to_go(seen), told=True)
+        return _drain(seen, before, *(_node_silent(seen, pod) or _told_to_go(seen)), told=True)
     if seen.body["spec"].get("suspend"):
         return _drain(seen, before, "Suspending", "the pipeline is suspended")
     if replaced := _replacement(seen, before, pod):
@@ -172,6 +172,26 @@ def _drain(seen: Observed, before: Past, reason: str, message: str, *, told: boo
 def _with_failure(seen: Observed, message: str) -> str:
     """The message of a driver's end, with the reason why the API server has not carried that out, where it has not."""
     return f"{message}; {STOP_FAILED}: {seen.failure.message}" if seen.failure else message
+
+
+def _node_silent(seen: Observed, pod: Object) -> tuple[str, str] | None:
+    """Reason and message where the node does not let the pod go; by the operator's clock too, which says since when."""
+    if not driverpod.overdue(pod, seen.now) or not _drains_for(seen, driverpod.OVERDUE_SECONDS):
+        return None
+    about, node = pod["metadata"], pod["spec"]["nodeName"]
+    return "NodeSilent", (
+        f"the node {node} has not let the pod {about['name']} go since {about['deletionTimestamp']}: it is down, or cut "
+        f"off, and its driver may still write. No other driver starts. Look at it: kubectl get node {node}. Once it is "
+        f"certain that the node is down: kubectl delete pod {about['name']} --namespace {about['namespace']} --force"
+    )
+
+
+def _drains_for(seen: Observed, least: float) -> bool:
+    """Whether the status has had this driver leaving for some seconds, by the operator's clock."""
+    for condition in seen.status.get("conditions", ()):
+        if condition["type"] == "DriverRunning" and seen.status.get("phase") == "Draining":
+            return (seen.now - parsed(condition["lastTransitionTime"])).total_seconds() > least
+    return False
 
 
 def _told_to_go(seen: Observed) -> tuple[str, str]:

@@ -106,6 +106,7 @@ def driver_part(seen: Observed) -> dict[str, Any] | None:
 
 _CALLED: Final = {"Starting": "DriverStarting", "Running": "Ready"}
 _WARNINGS: Final = ("Refused", "Failed", "BackingOff")
+_NODE_SILENT: Final = "NodeSilent"
 _BAD: Final = (("SpecValid", FALSE), ("Degraded", TRUE), ("DataStalled", TRUE))
 
 
@@ -122,6 +123,9 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Event, ...]:
         told.append(
             Event(kind, _CALLED.get(new["phase"], new["phase"]), f"{ready['reason']}: {ready['message']}")
         )
+    driver, was = now.get("DriverRunning"), before.get("DriverRunning")
+    if driver and driver["reason"] == _NODE_SILENT and _differs(driver, was):
+        told.append(Event("Warning", driver["reason"], driver["message"]))
     for name, bad in _BAD:
         condition = now.get(name)
         if condition and condition["status"] == bad and _differs(condition, before.get(name)):

@@ -74,6 +74,7 @@ class QueryStatus:
         counted_since: when the driver began to count, ISO 8601.
         id: Spark's id of the checkpoint, the same across restarts.
         run_id: Spark's id of this start.
+        started_at: when this start began, ISO 8601; None while it is not started.
         batch: the last committed batch; None before the first.
         batches: batches with data, committed since the driver started.
         rows_per_second: input rows per second of the last batch with data.
@@ -95,6 +96,7 @@ class QueryStatus:
     counted_since: str | None = None
     id: str | None = None
     run_id: str | None = None
+    started_at: str | None = None
     batch: int | None = None
     batches: int = 0
     input_rows: int = 0

@@ -86,6 +86,7 @@ class Run:
         self.status = replace(
             self.status,
             state=State.WAITING,
+            started_at=None,
             reason=absent.reason,
             message=f"{absent.message}; waited for since {since}",
         )

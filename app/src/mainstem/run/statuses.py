@@ -70,6 +70,7 @@ def query(status: QueryStatus) -> dict[str, Any]:
         "checkpoint": status.checkpoint or None,
         "id": status.id,
         "runId": status.run_id,
+        "startedAt": status.started_at,
         "batch": None if status.batch is None else min(status.batch, _MOST),
         "rowsPerSecond": _count(status.rows_per_second) if seen else None,
         "inputRows": _count(status.input_rows) if seen else None,
@@ -220,6 +221,6 @@ _SHORTER: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (
     _without("expectations"),
     _without("sources"),
     _without("id", "pool", "message"),
-    _without("stateBytes", "inputRows", "droppedByWatermark", "restarts", "lastProgressTime"),
+    _without("stateBytes", "inputRows", "droppedByWatermark", "restarts", "lastProgressTime", "startedAt"),
     _without("watermark", "stateRows", "batchDurationMs"),
 )

@@ -250,6 +250,7 @@ class Supervisor:
         run.status = replace(
             run.status,
             state=state,
+            started_at=None,
             reason=failure.reason,
             message=failure.message,
             restarts=run.restarts.in_a_row,
@@ -303,7 +304,8 @@ class Supervisor:
         run.restarts.started(now)
         self._refresher.started(run, now)
         # An idle query may say nothing for long: what is known already is told at once.
-        run.status = replace(run.status, id=handle.id, run_id=handle.run_id)
+        begun = run.status.started_at if refreshed else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        run.status = replace(run.status, id=handle.id, run_id=handle.run_id, started_at=begun)
         event = "side inputs read anew" if refreshed else "query started"
         self._log.info(event, query=run.query.name, id=handle.id)
 

@@ -169,6 +169,8 @@ class QueryProgress(Model):
     """Spark's id of the checkpoint; the same across restarts."""
     run_id: Short | None = None
     """Spark's id of this start."""
+    started_at: Time | None = None
+    """When this start began; absent while it is not started."""
     batch: Annotated[int, Field(ge=-1)] | None = None
     """The last committed batch."""
     rows_per_second: Count | None = None

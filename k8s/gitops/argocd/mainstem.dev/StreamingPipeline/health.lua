@@ -25,14 +25,14 @@ end
 if status.phase == "BackingOff" then
   return health("Degraded", conditions["Ready"])
 end
+if holds("DataStalled") then
+  return health("Degraded", conditions["DataStalled"])
+end
 if not holds("Ready") then
   return health("Progressing", conditions["Ready"])
 end
 if holds("Degraded") then
   return health("Degraded", conditions["Degraded"])
-end
-if holds("DataStalled") then
-  return health("Degraded", conditions["DataStalled"])
 end
 if status.phase == "Suspended" then
   return health("Suspended", conditions["Ready"])
