@@ -143,6 +143,7 @@ def _operators() -> dict[str, Any]:
         "revision": "0a1b2c3d",
         "attempt": 4,
         "restarts": 3,
+        "restartedAt": TIME,
         "checkpoint": "s3a://checkpoints/smallest",
         "driver": {"pod": "smallest-driver", "node": "node-1"},
         "lastTermination": {

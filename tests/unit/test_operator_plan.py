@@ -308,6 +308,12 @@ def test_a_running_driver_is_judged_by_what_it_reports(
             "ExecutorsUnschedulable",
             "0/3 nodes are available",
         ),
+        (
+            reported("Running")
+            | {"summary": {"executorsReason": "ExecutorOOMKilled", "executorsMessage": "limit of 2Gi"}},
+            "ExecutorOOMKilled",
+            "limit of 2Gi",
+        ),
     ],
 )
 def test_degraded_says_why(driver: dict[str, Any], reason: str, message: str) -> None:

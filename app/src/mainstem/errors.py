@@ -49,9 +49,13 @@ class Problem:
 
     def render(self, file: str) -> str:
         """The one line that a user sees: `file:line:column: path: message [Reason]`."""
+        return f"{file}:{self.line}:{self.column}: {self.named()}"
+
+    def named(self) -> str:
+        """The same where the reader has a resource and not a file: `path: message [Reason]`."""
         level = "warning: " if self.warning else ""
-        said = " ".join(f"{self.path}: {self.message}".split())  # a key may hold a line break
-        return f"{file}:{self.line}:{self.column}: {level}{said} [{self.reason}]"
+        words = " ".join(f"{self.path}: {self.message}".split())  # a key may hold a line break
+        return f"{level}{words} [{self.reason}]"
 
 
 class MainstemError(Exception):

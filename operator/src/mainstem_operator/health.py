@@ -14,6 +14,8 @@ SILENT_SECONDS: Final = 180.0
 """A driver that lives writes at least once a minute."""
 STALLED_SECONDS: Final = 600.0
 """A batch may take so much longer than the one before; no pause between two restarts of a query is as long."""
+_MEMORY_LOSSES: Final = ("ExecutorOOMKilled", "ExecutorOutOfMemory")
+"""Reasons that a driver reports of an executor."""
 
 Status = Mapping[str, Any]
 
@@ -76,9 +78,13 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
     cut_off = [query for query in queries if query.get("reason") in OUTAGES]
     if worst := failed or cut_off:
         return Condition(name, TRUE, "QueryFailed" if failed else cut_off[0]["reason"], _told(worst))
-    message = status.get("summary", {}).get("executorsMessage")
+    summary = status.get("summary", {})
+    message = summary.get("executorsMessage")
     if message := message or (executors and f"{executors.reason}: {executors.message}"):
-        return Condition(name, TRUE, "ExecutorsUnschedulable", message)
+        reason = summary.get("executorsReason")
+        return Condition(
+            name, TRUE, reason if reason in _MEMORY_LOSSES else "ExecutorsUnschedulable", message
+        )
     if restarting := [query for query in queries if query["state"] == "Restarting"]:
         return Condition(name, TRUE, "QueryRestarting", _told(restarting))
     return Condition(name, FALSE, "AsAsked")

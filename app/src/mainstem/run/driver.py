@@ -27,9 +27,9 @@ def main(file: str, *, verbose: bool) -> int:
     try:
         _run(file, stop, end, verbose=verbose)
     except MainstemError as error:
-        _tell(error, file)
+        _tell(error)
         outcome = "cut" if isinstance(error, DrainCut) else "failed"
-        end.came(outcome, error.reason, _words(error, file))
+        end.came(outcome, error.reason, _words(error))
         return int(error.exit_code)
     except Exception as error:  # noqa: BLE001 - whatever it is, the operator hears of it
         logs.get("mainstem").exception("a fault of Mainstem", error=str(error))
@@ -71,7 +71,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
 
     document = read(file)
     for warning in document.warnings:
-        logs.get("mainstem").warning(warning.render(file))
+        logs.get("mainstem").warning(warning.named())
     from mainstem.run.podconf import place
     from mainstem.run.podreporter import PodReporter
     from mainstem.run.runner import Options, run
@@ -92,18 +92,18 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
     run(document, options, stop)
 
 
-def _tell(error: MainstemError, file: str) -> None:
+def _tell(error: MainstemError) -> None:
     log: Any = logs.get("mainstem")
     if isinstance(error, SpecInvalid):
         for problem in error.problems:
-            log.error(problem.render(error.file or file), reason=problem.reason)
+            log.error(problem.named(), reason=problem.reason)
     else:
         log.error(str(error), reason=error.reason)
 
 
-def _words(error: MainstemError, file: str) -> str:
-    """The error in one line; of a refused document the first problem."""
+def _words(error: MainstemError) -> str:
+    """The error in one line; of a refused document the first problem, by its field: nobody has the pod's file."""
     if not isinstance(error, SpecInvalid):
         return str(error)
     more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
-    return f"{error.problems[0].render(error.file or file)}{more}"
+    return f"{error.problems[0].named()}{more}"

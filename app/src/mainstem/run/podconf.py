@@ -155,6 +155,12 @@ def _resources(executors: Executors, off_heap: int) -> dict[str, str]:
     }
 
 
+def executor_memory(executors: Executors) -> tuple[str, str]:
+    """Memory limit of an executor's container, as the document has it, and its Java heap."""
+    java = heap(executors.heap, executors.resources, HEAP_OF_EXECUTOR)
+    return str(executors.resources.limits["memory"]), f"{java}Mi"
+
+
 def _trust() -> dict[str, str]:
     """A secret that driver and executors read from a file: without one Spark writes its own into every executor's pod."""
     return {

@@ -1,15 +1,18 @@
 """Where progress goes in a pod: lines on standard output, HTTP, and the resource's status."""
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from py4j.protocol import Py4JError
 
 from mainstem import names
 from mainstem.build import query as build
 from mainstem.run.endpoints import Answers, Endpoints
+from mainstem.run.executorlosses import MemoryLoss, lost_executors, newest_memory_loss
 from mainstem.run.pod import Pod
+from mainstem.run.podconf import executor_memory
 from mainstem.run.querystatus import QueryStatus
 from mainstem.run.reporter import for_stream
 from mainstem.run.statuses import Executors
@@ -17,6 +20,9 @@ from mainstem.run.statuswriter import Cluster, StatusWriter
 from mainstem.run.watch import Watch
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
+
+
+_LOSSES_SECONDS: Final = 5.0
 
 
 class PodReporter:
@@ -40,6 +46,8 @@ class PodReporter:
     ) -> None:
         self._executors = pipeline.spec.executors
         self._context: Any = None
+        self._ask_for_losses = 0.0
+        self._newest_loss: MemoryLoss | None = None
         self.watch = Watch(_first(pipeline))
         self._lines = for_stream(stream, pipeline.name)
         answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.watch)
@@ -88,8 +96,17 @@ class PodReporter:
             with suppress(Py4JError, ConnectionError):  # Spark is just ending
                 if self._executors.dynamic_allocation:
                     wanted = _target(context, wanted)
-                return Executors(int(context.getExecutorIds().size()), wanted)
+                return Executors(int(context.getExecutorIds().size()), wanted, loss=self._loss(context))
         return Executors(0, wanted)
+
+    def _loss(self, context: Any) -> MemoryLoss | None:
+        """The newest executor that ran out of memory; Spark is asked every few seconds only."""
+        now = time.monotonic()
+        if now >= self._ask_for_losses:
+            self._ask_for_losses = now + _LOSSES_SECONDS
+            limit, heap = executor_memory(self._executors)
+            self._newest_loss = newest_memory_loss(lost_executors(context), limit, heap, time.time())
+        return self._newest_loss
 
 
 def _target(context: Any, initial: int) -> int:

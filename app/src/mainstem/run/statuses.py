@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem import logs
+from mainstem.run.executorlosses import MemoryLoss
 from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, moment
 from mainstem.spec.base import MAX_ITEMS
 from mainstem.spec.status import MAX_BYTES, tally
@@ -36,11 +37,13 @@ class Executors:
         running: registered with the driver.
         wanted: asked for.
         message: why some are missing, in the scheduler's or the kubelet's words; None where nothing is known.
+        loss: the newest one that ran out of memory.
     """
 
     running: int
     wanted: int
     message: str | None = None
+    loss: MemoryLoss | None = None
 
 
 def state(status: QueryStatus) -> str:
@@ -101,8 +104,10 @@ def summary(statuses: Sequence[QueryStatus], executors: Executors | None) -> dic
     }
     if executors:
         found["executors"] = f"{executors.running}/{executors.wanted}"
-        if executors.message:
-            found["executorsMessage"] = _shortened(executors.message, LONGEST_MESSAGE)
+        reason, message = executors.loss or (None, executors.message)
+        found["executorsReason"] = reason
+        if message:
+            found["executorsMessage"] = _shortened(message, LONGEST_MESSAGE)
     return _known(found)
 
 

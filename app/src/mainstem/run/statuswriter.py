@@ -186,7 +186,7 @@ class Missing:
     def look(self, now: float, ask: Callable[[], str | None]) -> Executors | None:
         """The executors, with the reason where some have been missing for ten seconds; asked for once in ten."""
         found = self.count()
-        if found is None or found.running >= found.wanted:
+        if found is None or found.loss or found.running >= found.wanted:
             self.since = self.asked = self.message = None
             return found
         self.since = now if self.since is None else self.since

@@ -222,8 +222,10 @@ class Summary(Model):
     """Input rows per second, over all queries."""
     executors: Short | None = None
     """Executors that run, of those wanted: `2/2`."""
+    executors_reason: Reason | None = None
+    """`ExecutorOOMKilled` or `ExecutorOutOfMemory` where an executor ran out of memory within the last ten minutes."""
     executors_message: Message | None = None
-    """Why executors are missing, in the scheduler's words."""
+    """Why executors are missing, in the scheduler's words; or which one ran out of memory, and its limit."""
 
 
 class Reported(Model):
