@@ -424,6 +424,8 @@ def test_a_driver_that_waits_is_not_replaced_for_what_admission_or_an_edit_that_
     assert not next_step(edited, waiting).stop
     del waiting["metadata"]["annotations"]["mainstem.dev/template-hash"]  # an operator of before made it
     assert not next_step(of, waiting, settings=MENDED).stop
+
+
 # -- what hangs ------------------------------------------------------------------------------------------------------
 
 
