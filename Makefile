@@ -36,15 +36,17 @@ setup: .venv/ready-dev ## .venv with everything for development
 	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app
 	@touch $@
 
-# Resolved once per content of the pom, kept in the cache, linked into the wheel's folder.
-jars: $(JARS)/.ready ## the JVM dependencies, from app/jars/pom.xml
-$(JARS)/.ready: app/jars/pom.xml
+# Resolved and compiled once per content of the pom and the sources, kept in the cache, copied into the wheel's folder.
+JARS_FROM := app/jars/pom.xml $(sort $(shell find app/jars/src/main/java -name '*.java'))
+jars: $(JARS)/.ready ## the JVM dependencies and the project's own classes, from app/jars
+$(JARS)/.ready: $(JARS_FROM)
 	@sh bootstrap.sh uv java maven
-	@key=$$(sha256sum app/jars/pom.xml | cut -c1-16); kept=$(CACHE)/jars/$$key; \
+	@key=$$(sha256sum $(JARS_FROM) | sha256sum | cut -c1-16); kept=$(CACHE)/jars/$$key; \
 	if [ ! -d $$kept ]; then \
-	    echo "resolving the JVM dependencies (38 MB)"; \
-	    rm -rf $$kept.part && mkdir -p $$kept.part; \
-	    mvn -q -B -f app/jars/pom.xml dependency:copy-dependencies -DoutputDirectory=$$kept.part; \
+	    echo "resolving the JVM dependencies (38 MB, and 26 MB to compile against), compiling the project's own classes"; \
+	    rm -rf $$kept.part build/jars && mkdir -p $$kept.part; \
+	    mvn -q -B -f app/jars/pom.xml compiler:compile jar:jar dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$$kept.part; \
+	    cp build/jars/*.jar $$kept.part; \
 	    mv $$kept.part $$kept; \
 	fi; \
 	rm -rf $(JARS) && mkdir -p $(JARS) && cp $$kept/*.jar $(JARS)/ && touch $@

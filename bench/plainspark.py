@@ -48,6 +48,7 @@ CONF: Final = {
     "spark.hadoop.fs.s3a.attempts.maximum": "4",
     "spark.hadoop.fs.s3a.retry.limit": "4",
     "spark.hadoop.fs.s3a.retry.interval": "250ms",
+    "spark.hadoop.fs.s3a.retry.throttle.limit": "5",
     "spark.hadoop.fs.s3a.change.detection.version.required": "false",
     "spark.hadoop.fs.s3a.input.stream.type": "classic",
 }

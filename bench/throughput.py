@@ -27,13 +27,14 @@ MAINSTEM: Final = "Mainstem"
 AGAIN: Final = "plain PySpark again"
 VARIANTS: Final = (PLAIN, MAINSTEM, AGAIN)
 PARTITIONS: Final = 2
-# What names a run, or where its files are; and Mainstem's own format of the log.
+# What names a run, or where its files are; and Mainstem's own format of the log, and its own class for checkpoint files.
 _OWN: Final = {
     "spark.app.name",
     "spark.local.dir",
     "spark.sql.warehouse.dir",
     "spark.scheduler.allocation.file",
     "spark.driver.extraJavaOptions",
+    "spark.sql.streaming.checkpointFileManagerClass",
 }
 # Mainstem sets it per query, from the document's state.partitions.
 _PER_QUERY: Final = {"spark.sql.shuffle.partitions"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mainstem import names
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.run import secrets
-from mainstem.run.conf import ABORTABLE, PROFILES, Machine, pools_xml, spark_conf
+from mainstem.run.conf import CHECKPOINT_FILES, PROFILES, Machine, pools_xml, spark_conf
 from mainstem.spec.document import read_text
 from mainstem.spec.pipeline import StreamingPipeline
 
@@ -100,6 +100,7 @@ OPEN = {
     "spark.hadoop.fs.s3a.input.stream.type",
     "spark.hadoop.fs.s3a.retry.interval",
     "spark.hadoop.fs.s3a.retry.limit",
+    "spark.hadoop.fs.s3a.retry.throttle.limit",
     "spark.metrics.conf.*.sink.prometheusServlet.class",
     "spark.metrics.conf.*.sink.prometheusServlet.path",
     "spark.sql.streaming.metricsEnabled",
@@ -127,12 +128,38 @@ def test_a_document_may_change_what_is_open(key: str) -> None:
     assert spark_conf(document.pipeline, machine())[key] == "x"
 
 
-@pytest.mark.parametrize(
-    ("location", "manager"), [("/c", None), ("file:///c", None), ("s3a://checkpoints/p", ABORTABLE)]
-)
-def test_checkpoints_on_s3_are_written_by_one_put(location: str, manager: str | None) -> None:
+@pytest.mark.parametrize("location", ["/c", "s3a://checkpoints/p"])
+def test_the_projects_class_writes_checkpoints(location: str) -> None:
+    """Wherever they lie: the log of a file sink, which the same class writes, may lie on S3 all the same."""
     conf = spark_conf(pipeline(checkpoints={"location": location}), machine())
-    assert conf.get("spark.sql.streaming.checkpointFileManagerClass") == manager
+    assert conf["spark.sql.streaming.checkpointFileManagerClass"] == CHECKPOINT_FILES
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.sql.streaming.checkpointFileManagerClass",
+        "spark.sql.streaming.minBatchesToRetain",
+        "spark.sql.streaming.commitProtocolClass",
+        "spark.sql.streaming.join.stateFormatVersion",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion",
+        "spark.sql.streaming.stateStore.encodingFormat",
+        "spark.delta.logStore.class",
+        "spark.delta.logStore.s3a.impl",
+        "spark.databricks.delta.logStore.class",
+        "spark.hadoop.fs.s3a.impl",
+        "spark.hadoop.fs.AbstractFileSystem.s3a.impl",
+        "spark.hadoop.fs.s3a.create.conditional.enabled",
+        "spark.hadoop.fs.s3a.committer.name",
+        "spark.hadoop.mapreduce.outputcommitter.factory.scheme.s3a",
+        "spark.sql.sources.commitProtocolClass",
+        "spark.sql.parquet.output.committer.class",
+    ],
+)
+def test_no_document_changes_what_decides_durability(key: str) -> None:
+    with pytest.raises(SpecInvalid) as refused:
+        read_text(VALID["smallest"] + f'  spark: {{conf: {{{key}: "x"}}}}\n')
+    assert [problem.reason for problem in refused.value.problems] == ["OwnedConf"]
 
 
 def test_each_bucket_goes_to_its_own_store() -> None:

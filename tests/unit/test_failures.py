@@ -416,6 +416,41 @@ CASES = [
         permanent=False,
     ),
     Case(
+        "a file of a checkpoint that another driver has created",
+        stream(
+            "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 4. Please make sure only "
+            "one streaming job runs on a specific checkpoint location at a time. SQLSTATE: 40000",
+            "org.apache.hadoop.fs.FileAlreadyExistsException: s3a://c/orders/1/offsets/4: another writer has created it",
+            "org.apache.hadoop.fs.s3a.RemoteFileChangedException: Writing Object on orders/1/offsets/4: software.amazon.awssdk.services."
+            f"s3.model.S3Exception: At least one of the pre-conditions you specified did not hold. (Service: S3, Status Code: 412, {IDS}:PreconditionFailed",
+        ),
+        "CheckpointInUse",
+        "another run is using this checkpoint",
+        permanent=False,
+    ),
+    Case(
+        "a checkpoint that a newer driver owns",
+        stream(
+            "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 4. SQLSTATE: 40000",
+            "org.apache.hadoop.fs.FileAlreadyExistsException: MAINSTEM_CHECKPOINT_OWNER s3a://c/orders/_1.mainstem-owner.json "
+            '{"pipeline": "etl/orders", "description": "the pipeline \'etl/orders\', whose driver has started at 2026-11-23T05:48:01+00:00 on '
+            'orders-driver", "process": "b:pid:[1]:7:99", "token": "9a032dd2"}',
+        ),
+        "CheckpointInUse",
+        "a newer driver has taken the checkpoint: the pipeline 'etl/orders', whose driver has started at 2026-11-23T05:48:01+00:00 on "
+        "orders-driver",
+    ),
+    Case(
+        "a store that fails",
+        stream(
+            "org.apache.hadoop.fs.s3a.AWSServiceThrottledException: Writing Object on c/orders/1/offsets/7: software.amazon.awssdk.services."
+            f"s3.model.S3Exception: Reduce your rate (Service: S3, Status Code: 503, {IDS}",
+        ),
+        "StoreUnreachable",
+        "the object store does not answer: Reduce your rate",
+        permanent=False,
+    ),
+    Case(
         "a heap that is full",
         stream(f"org.apache.spark.SparkException: {ABORTED}java.lang.OutOfMemoryError: Java heap space"),
         "OutOfMemory",

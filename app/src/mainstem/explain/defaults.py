@@ -129,10 +129,10 @@ DEFAULTS: Final = (
     ),
     Default(
         "spark.sql.streaming.checkpointFileManagerClass",
-        "the abortable one",
+        "Mainstem's own",
         "write and rename",
-        "S3 has no rename: one PUT a file",
-        "spark.conf",
+        "S3 has no rename: one PUT a file, which fails where there is one",
+        "nothing",
         _on_s3,
     ),
     Default(

@@ -9,22 +9,19 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.run.inputs import asked
 from mainstem.run.needed import running
+from mainstem.run.objects import S3Object
 from mainstem.spec.graph import Graph
 
 
 _CLAIM: Final = "mainstem-writer.json"
-_NOT_FOUND: Final = 404
-_CONFLICT: Final = 409
-_PRECONDITION_FAILED: Final = 412
 
 
 @dataclass(frozen=True)
@@ -96,49 +93,17 @@ def claim_of(table: str) -> str:
 
 def create(session: SparkSession, file: str, claim: Claim) -> bool:
     """Write a claim where there is none; False where there is one already, or another writer is at it."""
-    store, bucket, key = _store(session, file)
-    jvm: Any = session._jvm  # noqa: SLF001
-    model = jvm.software.amazon.awssdk.services.s3.model
-    request = model.PutObjectRequest.builder().bucket(bucket).key(key).ifNoneMatch("*").build()
-    try:
-        store.putObject(request, jvm.software.amazon.awssdk.core.sync.RequestBody.fromString(claim.text()))
-    except Py4JJavaError as error:
-        if _status(error) in (_CONFLICT, _PRECONDITION_FAILED):
-            return False
-        raise
-    return True
+    return S3Object(session, file).create(claim.text())
 
 
 def read(session: SparkSession, file: str) -> Claim | None:
     """The claim that is kept in a file; None where there is no file."""
-    store, bucket, key = _store(session, file)
-    jvm: Any = session._jvm  # noqa: SLF001
-    model = jvm.software.amazon.awssdk.services.s3.model
-    request = model.GetObjectRequest.builder().bucket(bucket).key(key).build()
-    try:
-        text = store.getObjectAsBytes(request).asUtf8String()
-    except Py4JJavaError as error:
-        if _status(error) == _NOT_FOUND:
-            return None
-        raise
+    text = S3Object(session, file).read()
+    if text is None:
+        return None
     try:
         found = json.loads(text)
         return Claim(str(found["pipeline"]), str(found["since"]))
     except (ValueError, KeyError, TypeError) as error:
         message = f"{file} does not say which pipeline writes the table"
         raise NotReady(message, reason="ClaimNotReadable", remedy="once none does, remove it") from error
-
-
-def _status(error: Py4JJavaError) -> int:
-    java = error.java_exception
-    kind = str(java.getClass().getName())
-    return int(java.statusCode()) if kind.startswith("software.amazon.awssdk.services.s3.model.") else 0
-
-
-def _store(session: SparkSession, file: str) -> tuple[Any, str, str]:
-    """The client of S3A's own, with its credentials and endpoint; Hadoop's create() overwrites in a race."""
-    jvm: Any = session._jvm  # noqa: SLF001
-    path = jvm.org.apache.hadoop.fs.Path(file)
-    system = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
-    client = system.getS3AInternals().getAmazonS3Client("claim a table")
-    return client, str(path.toUri().getHost()), str(path.toUri().getPath()).lstrip("/")

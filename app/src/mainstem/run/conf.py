@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from mainstem.spec.connections import CREDENTIALS, S3Connection
@@ -14,7 +15,8 @@ from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.queries import STATE_STORES, Pool
 
 
-ABORTABLE: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
+CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileManager"
+"""The project's own class, in the jars' wheel: Spark's for object stores takes a failed write for a success."""
 PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
 UPKEEP_POOL: Final = "_upkeep"
 """The scheduler pool of upkeep; no query can be called so."""
@@ -91,6 +93,9 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
         "spark.sql.streaming.stateStore.providerClass": STATE_STORES["rocksdb"],
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # On S3 one conditional PUT in place of a rename, and no write that fails without an error; wherever the
+        # checkpoint lies, for a file sink's log may lie on S3. Elsewhere it is Spark's own manager.
+        "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_FILES,
         # A second start on a running checkpoint is an error of ours, never a silent stop of the first.
         "spark.sql.streaming.stopActiveRunOnRestart": "false",
         # Rates, lag and state of each query among Spark's own metrics.
@@ -109,9 +114,9 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.databricks.delta.merge.materializeSource": "all",
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     }
-    if spec.checkpoints.location.startswith("s3a://"):
-        # One PUT in place of a write and a rename, which S3 does not have.
-        conf["spark.sql.streaming.checkpointFileManagerClass"] = ABORTABLE
+    if spec.checkpoints.location.startswith("s3a://") and not spec.checkpoints.require_conditional_writes:
+        bucket = urlsplit(spec.checkpoints.location).netloc
+        conf[f"spark.hadoop.fs.s3a.bucket.{bucket}.create.conditional.enabled"] = "false"
     if machine.credentials:
         conf[CREDENTIALS] = str(machine.credentials)
     for connection in spec.connections:
@@ -126,6 +131,8 @@ _S3_PATIENCE: Final = {
     "spark.hadoop.fs.s3a.attempts.maximum": "4",
     "spark.hadoop.fs.s3a.retry.limit": "4",
     "spark.hadoop.fs.s3a.retry.interval": "250ms",
+    # Doubled with each of Hadoop's 20 attempts, the pauses of a store that answers 503 come to hours.
+    "spark.hadoop.fs.s3a.retry.throttle.limit": "5",
     # Objects of a store that is not AWS's may lack an ETag.
     "spark.hadoop.fs.s3a.change.detection.version.required": "false",
     "spark.hadoop.fs.s3a.input.stream.type": "classic",

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from mainstem.build.views import Builder
 from mainstem.run import session
+from mainstem.run.ownership import Ownership
 from mainstem.run.place import this_machine
 from mainstem.run.starting import Starter
 from mainstem.spec.document import Document
@@ -24,7 +25,7 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
         SpecInvalid: Spark refuses a query.
     """
     graph = Graph(document.pipeline)
-    first = Starter(graph).first
+    first = Starter(graph, Ownership(document.pipeline.name)).first
     queries = [query for query in graph.spec.queries if query.name in names]
     place = this_machine(cores=1, heap="1g")
     # Standard output is the explanation's, which may be JSON.

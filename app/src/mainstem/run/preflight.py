@@ -8,7 +8,9 @@ import re
 from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from mainstem import logs
@@ -18,6 +20,7 @@ from mainstem.run.brokers import Brokers
 from mainstem.run.hadoop import Folder
 from mainstem.run.inputs import asked, demanded
 from mainstem.run.needed import needed, running, used
+from mainstem.run.objects import S3Object
 from mainstem.run.reachability import unreachable
 from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.graph import Graph
@@ -60,7 +63,8 @@ def present(session: SparkSession, graph: Graph, silent: Collection[str] = ()) -
         silent: names of connections that do not answer; they are not asked.
 
     Raises:
-        NotReady: `PathNotFound`, `TopicNotFound`, `BucketNotFound`, `StoreAccessDenied`, and the like.
+        NotReady: `PathNotFound`, `TopicNotFound`, `BucketNotFound`, `StoreAccessDenied`, `CheckpointStoreNotConditional`,
+            and the like.
     """
     brokers = connections(graph, session)
     for name in (each for each in needed(graph) if each in brokers and each not in silent):
@@ -72,6 +76,8 @@ def present(session: SparkSession, graph: Graph, silent: Collection[str] = ()) -
         asked(what, path, partial(_exists, session, path))
     location = graph.spec.checkpoints.location
     asked("checkpoints.location", location, lambda: _probe(Folder(session, location)))
+    if location.startswith("s3a://") and graph.spec.checkpoints.require_conditional_writes:
+        asked("checkpoints.location", location, partial(_refuse_unconditional, session, location))
 
 
 def _absent(what: str, path: str) -> NotReady:
@@ -131,3 +137,25 @@ def _probe(location: Folder) -> None:
     probe = location / ".mainstem-probe"
     probe.touch()
     probe.delete()
+
+
+def _refuse_unconditional(session: SparkSession, location: str) -> None:
+    """Create an object twice: a store that lets it happen keeps no two drivers apart."""
+    probe = S3Object(session, f"{location.rstrip('/')}/.mainstem-probe-{uuid4()}")
+    try:
+        probe.create("")
+        conditional = not probe.create("")
+    except Py4JJavaError as error:
+        if "Status Code: 501" not in str(error.java_exception):
+            raise
+        conditional = False
+    finally:
+        probe.delete()
+    if not conditional:
+        raise NotReady(
+            f"the object store of checkpoints.location, {location}, lets an object be created twice: it does not support "
+            "conditional writes (If-None-Match)",
+            reason="CheckpointStoreNotConditional",
+            remedy="keep checkpoints in a store that does; or set checkpoints.requireConditionalWrites: false, which "
+            "accepts that two drivers that run at once may lose or repeat rows",
+        )

@@ -100,7 +100,9 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
             stop.listen()
             options.opened(spark)
             if not stop.asked:
-                supervisor = Supervisor(spark, pipeline, reporter.changed, stop, options.place.run)
+                place = options.place
+                owner = place.owner(pipeline.name)
+                supervisor = Supervisor(spark, pipeline, reporter.changed, stop, place.run, owner)
                 _run(supervisor, spark, pipeline, options, stop, silent)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__

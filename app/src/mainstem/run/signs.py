@@ -46,6 +46,18 @@ SIGNS: Final = (
         permanent=True,
     ),
     _sign(
+        # Of the Java class Fence, with the owner record.
+        r'MAINSTEM_CHECKPOINT_OWNER [^\n]*"description": "(?P<found>[^"]*)"',
+        "CheckpointInUse",
+        "a newer driver has taken the checkpoint: {found}",
+        permanent=True,
+    ),
+    _sign(
+        r"CONCURRENT_STREAM_LOG_UPDATE|Race while writing batch|Multiple streaming queries are concurrently using|query with same id is already active",
+        "CheckpointInUse",
+        "another run is using this checkpoint",
+    ),
+    _sign(
         r"UnknownTopicOrPartition|topic '?[\w.-]+'? not present in metadata",
         "TopicNotFound",
         "the topic{topic} does not exist",
@@ -190,11 +202,6 @@ SIGNS: Final = (
         r"OutOfMemoryError",
         "OutOfMemory",
         "Java's heap is full; raise `--heap`, or on a cluster resources.limits.memory of driver or executors",
-    ),
-    _sign(
-        r"CONCURRENT_STREAM_LOG_UPDATE|Multiple streaming queries are concurrently using|query with same id is already active",
-        "CheckpointInUse",
-        "another run is using this checkpoint",
     ),
 )
 """In the order in which they are looked for, in the text of the whole chain of causes, without plans and frames."""

@@ -16,6 +16,7 @@ from mainstem.run.batchrun import BatchRun
 from mainstem.run.failures import classify
 from mainstem.run.handles import Handle, Stream
 from mainstem.run.listener import Progress
+from mainstem.run.ownership import Ownership
 from mainstem.run.running import Run
 from mainstem.run.runs import DONE, PLANNED, Runs
 from mainstem.spec.graph import Graph
@@ -32,14 +33,20 @@ class Starter:
 
     Args:
         graph: the document's.
+        ownership: takes the checkpoints.
         told: takes what a query that runs once has done, in the words of Spark's streams.
         run: the name of the run that this start continues; empty where each start is a run of its own.
     """
 
     def __init__(
-        self, graph: Graph, told: Callable[[Progress], None] = lambda _: None, run: str = ""
+        self,
+        graph: Graph,
+        ownership: Ownership,
+        told: Callable[[Progress], None] = lambda _: None,
+        run: str = "",
     ) -> None:
         self._graph = graph
+        self._ownership = ownership
         self._told = told
         self._run = run
         self._log = logs.get("mainstem")
@@ -52,14 +59,17 @@ class Starter:
         return made
 
     def prepare(self, run: Run, built: Built) -> None:
-        """Make checkpoint and folders fit, and see that there are cores for tasks that never end.
+        """Take the checkpoint, make it and the folders fit, and see that there are cores for tasks that never end.
 
         Raises:
-            NotReady: a sink's folder is another's, the state is kept otherwise, or cores are missing.
+            NotReady: another driver uses the checkpoint, a sink's folder is another's, the state is kept otherwise, or
+                cores are missing.
         """
         if run.resident:
             slots.enough(run.session, self._graph)
         checkpoint, logs_of_batches = build.checkpoint(self._graph, run.query), ("offsets", "commits")
+        # Before anything is removed: what looks left behind may be that of a driver that lives.
+        self._ownership.take(run.session, checkpoint)
         if isinstance(built, Batch):
             run.runs = Runs(run.session, checkpoint, self._run)
             checkpoint, logs_of_batches = run.runs.path, (PLANNED, DONE)

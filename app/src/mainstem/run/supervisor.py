@@ -28,6 +28,7 @@ from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
 from mainstem.run.listeners import Listeners
 from mainstem.run.outages import Outages
+from mainstem.run.ownership import Ownership
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.refreshing import Refresher, Refreshing
 from mainstem.run.renewals import Renewals
@@ -68,6 +69,7 @@ class Supervisor:
         changed: called with all statuses after every change.
         stop: whether the run is asked to end, and to end at once; nothing is started once it is.
         run: the name of the run that this start continues; empty where each start is a run of its own.
+        owner: the name under which the pipeline owns its checkpoints; None is its own.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Supervisor:
         changed: Callable[[list[QueryStatus]], None],
         stop: StopAsked,
         run: str = "",
+        owner: str | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._graph = Graph(pipeline)
@@ -88,7 +91,9 @@ class Supervisor:
         self._current = Current(self._outages, self._topics)
         self._listeners = Listeners(pipeline.spec.listeners)
         self._events = Events(self._topics, self._listeners.tell)
-        self._starter = Starter(self._graph, self._events.put, run)
+        conditional = pipeline.spec.checkpoints.require_conditional_writes
+        ownership = Ownership(owner or pipeline.name, conditional=conditional)
+        self._starter = Starter(self._graph, ownership, self._events.put, run)
         self._refresher = Refresher(self._graph, self._starter.built)
         self._waits = Waits(session, self._graph)
         self._log = logs.get("mainstem")

@@ -49,6 +49,9 @@ class Checkpoints(Model):
 
     location: Text
     """Folder, `s3a://bucket/prefix` or a local path. Each query has `<location>/<query>/<generation>`."""
+    require_conditional_writes: bool = True
+    """On S3: the store has to refuse to create an object twice (`If-None-Match`), else nothing starts. `false` accepts
+    that two drivers that run at once may lose or repeat rows."""
 
 
 class SparkSettings(Model):

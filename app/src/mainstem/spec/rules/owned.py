@@ -10,7 +10,37 @@ from mainstem.spec.yamltext import Path
 
 
 _JAVA_OF_EXECUTORS: Final = "JAVA_TOOL_OPTIONS in env of the container executor in spec.executors.template"
-OWNED_CONF: Final = {
+# What decides whether a committed batch survives: how checkpoints, state, Delta's log and files are written.
+_DURABLE: Final = dict.fromkeys(
+    (
+        "spark.sql.streaming.checkpointFileManagerClass",
+        "spark.sql.streaming.minBatchesToRetain",
+        "spark.sql.streaming.commitProtocolClass",
+        "spark.sql.streaming.aggregation.stateFormatVersion",
+        "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+        "spark.sql.streaming.join.stateFormatV4.enabled",
+        "spark.sql.streaming.join.stateFormatVersion",
+        "spark.sql.streaming.sessionWindow.stateFormatVersion",
+        "spark.sql.streaming.transformWithState.stateSchemaVersion",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion",
+        "spark.sql.streaming.stateStore.commitValidation.enabled",
+        "spark.sql.streaming.stateStore.compression.codec",
+        "spark.sql.streaming.stateStore.encodingFormat",
+        "spark.sql.streaming.stateStore.formatValidation.enabled",
+        "spark.sql.streaming.stateStore.rocksdb.formatVersion",
+        "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion",
+        "spark.sql.streaming.stateStore.rowChecksum.enabled",
+        "spark.sql.streaming.stateStore.stateSchemaCheck",
+        "spark.sql.sources.commitProtocolClass",
+        "spark.sql.sources.outputCommitterClass",
+        "spark.sql.parquet.output.committer.class",
+        "spark.hadoop.fs.s3a.impl",
+        "spark.hadoop.fs.s3a.performance.flag",
+        "spark.hadoop.mapred.output.committer.class",
+    ),
+    "",
+)
+OWNED_CONF: Final = _DURABLE | {
     "spark.master": "`mainstem run --cores`, or executors on a cluster",
     "spark.app.name": "metadata.name",
     "spark.driver.memory": "`mainstem run --heap`, or driver.heap on a cluster",
@@ -94,6 +124,16 @@ OWNED_PREFIXES: Final = {
     "spark.hadoop.fs.s3a.path.style.access": "connections[].s3",
     "spark.hadoop.fs.s3a.connection.ssl.enabled": "connections[].s3",
     "fs.s3a.": "connections[].s3",
+    # As above, of which there are many.
+    "spark.delta.logStore.": "",
+    "spark.databricks.delta.logStore.": "",
+    "spark.io.delta.storage.": "",
+    "spark.hadoop.delta.logStore": "",
+    "spark.hadoop.fs.AbstractFileSystem.": "",
+    "spark.hadoop.fs.s3a.committer.": "",
+    "spark.hadoop.fs.s3a.create.": "",
+    "spark.hadoop.mapreduce.fileoutputcommitter.": "",
+    "spark.hadoop.mapreduce.outputcommitter.": "",
 }
 OWNED_IN_PODS: Final = {
     "spark.local.dir": "a volume that driver.template or executors.template mounts",

@@ -1,0 +1,112 @@
+package dev.mainstem.checkpoint;
+
+import java.io.IOException;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.PathFilter;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
+import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager;
+import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager;
+
+/**
+ * Writes checkpoint files to S3 so that a write that returns has happened, and a file is created once.
+ *
+ * <p>Spark makes one for each folder: offsets, commits, state, and the log of a file sink. On {@code s3a://} a file is
+ * one conditional PUT ({@link ConditionalOutputStream}). Every other file system has an atomic rename, and keeps Spark's
+ * own manager.
+ */
+public final class ConditionalCheckpointFileManager implements CheckpointFileManager {
+
+  private final CheckpointFileManager files;
+  private final FileSystem store;
+  private final Fence fence;
+
+  /** Spark's contract: the folder that is managed, and the session's properties. */
+  public ConditionalCheckpointFileManager(Path folder, Configuration conf) throws IOException {
+    boolean onS3 = "s3a".equals(folder.toUri().getScheme());
+    this.store = onS3 ? folder.getFileSystem(conf) : null;
+    this.files = onS3 ? new FileSystemBasedCheckpointFileManager(folder, conf) : withRename(folder, conf);
+    this.fence = Fence.from(conf);
+  }
+
+  /** Spark's own choice for file systems that can rename. */
+  private static CheckpointFileManager withRename(Path folder, Configuration conf) throws IOException {
+    try {
+      FileContext.getFileContext(folder.toUri(), conf);
+    } catch (UnsupportedFileSystemException none) {
+      return new FileSystemBasedCheckpointFileManager(folder, conf);
+    }
+    return new FileContextBasedCheckpointFileManager(folder, conf);
+  }
+
+  /**
+   * A stream whose {@code close} creates the file.
+   *
+   * <p>Without {@code overwriteIfPossible} (plans, commits, sink logs) {@code close} throws Hadoop's
+   * {@code FileAlreadyExistsException} where another writer has created the file, or owns the checkpoint: Spark reports
+   * {@code CONCURRENT_STREAM_LOG_UPDATE}.
+   */
+  @Override
+  public CancellableFSDataOutputStream createAtomic(Path path, boolean overwriteIfPossible) {
+    try {
+      if (store == null) {
+        if (!overwriteIfPossible) {
+          fence.check();
+        }
+        return files.createAtomic(path, overwriteIfPossible);
+      }
+      return overwriteIfPossible
+          ? ConditionalOutputStream.replacing(store, path)
+          : ConditionalOutputStream.creating(store, path, fence);
+    } catch (IOException error) {
+      throw unchecked(error);
+    }
+  }
+
+  @Override
+  public FSDataInputStream open(Path path) {
+    return files.open(path);
+  }
+
+  @Override
+  public FileStatus[] list(Path path, PathFilter filter) {
+    return files.list(path, filter);
+  }
+
+  @Override
+  public void mkdirs(Path path) {
+    files.mkdirs(path);
+  }
+
+  @Override
+  public boolean exists(Path path) {
+    return files.exists(path);
+  }
+
+  @Override
+  public void delete(Path path) {
+    files.delete(path);
+  }
+
+  @Override
+  public boolean isLocal() {
+    return files.isLocal();
+  }
+
+  @Override
+  public Path createCheckpointDirectory() {
+    return files.createCheckpointDirectory();
+  }
+
+  /** Scala declares no exceptions, and catches {@code FileAlreadyExistsException} all the same. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Throwable> RuntimeException unchecked(Throwable error) throws E {
+    throw (E) error;
+  }
+}

@@ -1,0 +1,125 @@
+package dev.mainstem.checkpoint;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Options.CreateFileOptionKeys;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
+
+/**
+ * One file of a checkpoint on S3: nothing is there before {@code close}, and {@code close} fails unless it is there.
+ *
+ * <p>The PUT of a file that is created is conditional ({@code If-None-Match: *}), so of several writers one succeeds.
+ * The object carries a token of its writer: where the answer to the PUT was lost, or a retry of it was refused because
+ * the first attempt had succeeded, the token decides whose the object is.
+ */
+final class ConditionalOutputStream extends CancellableFSDataOutputStream {
+
+  private static final String TOKEN = "mainstem-writer";
+  private static final String HEADER = "fs.s3a.create.header." + TOKEN;
+  private static final String ATTRIBUTE = "header." + TOKEN;
+
+  private final FSDataOutputStream object;
+  private final FileSystem store;
+  private final Path path;
+  private final Fence fence;
+  private final String token;
+  private boolean over;
+
+  private ConditionalOutputStream(FSDataOutputStream object, FileSystem store, Path path, Fence fence, String token) {
+    super(object);
+    this.object = object;
+    this.store = store;
+    this.path = path;
+    this.fence = fence;
+    this.token = token;
+  }
+
+  /** A stream that creates a file where there is none. */
+  static ConditionalOutputStream creating(FileSystem store, Path path, Fence fence) throws IOException {
+    String token = UUID.randomUUID().toString();
+    boolean conditional =
+        store.hasPathCapability(path, CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE);
+    // Where the user has accepted a store without conditional writes, S3A looks before it writes.
+    FSDataOutputStreamBuilder<?, ?> builder = store.createFile(path).create().recursive().overwrite(conditional);
+    builder.must(HEADER, token);
+    if (conditional) {
+      builder.must(CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE, true);
+    }
+    return new ConditionalOutputStream(builder.build(), store, path, fence, token);
+  }
+
+  /** A stream that creates a file, or replaces one: state, which a batch that runs again writes again. */
+  static ConditionalOutputStream replacing(FileSystem store, Path path) throws IOException {
+    FSDataOutputStream object = store.createFile(path).create().recursive().overwrite(true).build();
+    return new ConditionalOutputStream(object, store, path, null, null);
+  }
+
+  /**
+   * Writes the object.
+   *
+   * @throws FileAlreadyExistsException another writer has created the file
+   * @throws IOException the file is not written, or nobody can tell
+   */
+  @Override
+  public synchronized void close() throws IOException {
+    if (over) {
+      return;
+    }
+    over = true;
+    if (token == null) {
+      object.close();
+      return;
+    }
+    try {
+      fence.check();
+    } catch (IOException error) {
+      object.abort();
+      throw error;
+    }
+    try {
+      object.close();
+    } catch (IOException error) {
+      judge(error);
+    }
+  }
+
+  /** After a PUT without a good answer: returns where the object is ours, else throws. */
+  private void judge(IOException error) throws IOException {
+    String writer;
+    try {
+      writer = writer();
+    } catch (java.io.FileNotFoundException absent) {
+      throw error;
+    } catch (IOException unknown) {
+      error.addSuppressed(unknown);
+      throw error;
+    }
+    if (!token.equals(writer)) {
+      FileAlreadyExistsException exists = new FileAlreadyExistsException(path + ": another writer has created it");
+      exists.initCause(error);
+      throw exists;
+    }
+  }
+
+  /** The token of the object that is there; null where it has none. */
+  private String writer() throws IOException {
+    byte[] value = store.getXAttrs(path).get(ATTRIBUTE);
+    return value == null ? null : new String(value, StandardCharsets.UTF_8);
+  }
+
+  /** Forgets what was written; nothing after {@code close}. */
+  @Override
+  public synchronized void cancel() {
+    if (!over) {
+      over = true;
+      object.abort();
+    }
+  }
+}

@@ -1,0 +1,153 @@
+"""A proxy before a real S3 server that makes single requests fail, as networks and stores do."""
+
+import http.client
+import re
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal, Self
+from urllib.parse import unquote, urlsplit
+
+from harness.s3 import S3Server
+
+
+Kind = Literal["refuse", "cut", "overwrite"]
+_REFUSAL = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>'
+_SECONDS = 60.0
+# Between two hops; the proxy answers `Expect` itself.
+_HOP = {"connection", "expect", "keep-alive", "transfer-encoding"}
+
+
+@dataclass
+class Fault:
+    """What happens to PUT requests of some objects.
+
+    Attributes:
+        pattern: of the path, `/bucket/key`.
+        kind: `refuse` answers 503 and passes nothing on; `cut` passes the request on and closes the connection without
+            an answer; `overwrite` passes it on once the object is removed, as a store that ignores `If-None-Match` (the
+            header itself is signed).
+        times: how many requests; None is every one until `heal`.
+        hits: the paths of the requests that met it.
+    """
+
+    pattern: re.Pattern[str]
+    kind: Kind
+    times: int | None
+    hits: list[str] = field(default_factory=list)
+
+
+class S3Proxy:
+    """Passes everything on to an S3 server on 127.0.0.1, but for the requests that a fault names.
+
+    The Host header stays the client's, because it is signed. Use it as a context manager.
+    """
+
+    def __init__(self, server: S3Server) -> None:
+        self._upstream = urlsplit(server.endpoint).netloc
+        self._root = server.root
+        self._faults: list[Fault] = []
+        self._lock = threading.Lock()
+        self._http = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": self}))
+        self._thread = threading.Thread(target=self._http.serve_forever, name="s3-proxy", daemon=True)
+
+    @property
+    def endpoint(self) -> str:
+        """The address in place of the server's."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def fail(self, pattern: str, kind: Kind = "refuse", times: int | None = None) -> Fault:
+        """Make PUT requests fail whose path matches the pattern at its end."""
+        fault = Fault(re.compile(f"(?:{pattern})$"), kind, times)
+        with self._lock:
+            self._faults.append(fault)
+        return fault
+
+    def heal(self) -> None:
+        """Pass everything on from now on."""
+        with self._lock:
+            self._faults.clear()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(10)
+
+    def fault(self, method: str, target: str) -> Kind | None:
+        """The kind of the fault that a request meets, which is counted."""
+        path = unquote(urlsplit(target).path)
+        if method != "PUT":
+            return None
+        with self._lock:
+            for fault in self._faults:
+                if fault.pattern.search(path) and (fault.times is None or len(fault.hits) < fault.times):
+                    fault.hits.append(path)
+                    return fault.kind
+        return None
+
+    def remove(self, target: str) -> None:
+        """Remove the object of a request."""
+        (self._root / unquote(urlsplit(target).path).lstrip("/")).unlink(missing_ok=True)
+
+    def ask(
+        self, method: str, target: str, headers: list[tuple[str, str]], body: bytes
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
+        """The server's answer: status, headers, body."""
+        connection = http.client.HTTPConnection(self._upstream, timeout=_SECONDS)
+        try:
+            connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers:
+                connection.putheader(name, value)
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            return answer.status, answer.getheaders(), answer.read()
+        finally:
+            connection.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a client that was killed hangs up in the middle, and one that misses an answer fails its test."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = _SECONDS
+    proxy: S3Proxy
+
+    def _pass_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        fault = self.proxy.fault(self.command, self.path)
+        if fault == "refuse":
+            self._answer(503, [("Content-Type", "application/xml")], _REFUSAL)
+            return
+        headers = [(name, value) for name, value in self.headers.items() if name.lower() not in _HOP]
+        if fault == "overwrite":
+            self.proxy.remove(self.path)
+        status, answered, content = self.proxy.ask(self.command, self.path, headers, body)
+        if fault == "cut":
+            self.close_connection = True
+            return
+        self._answer(status, answered, content)
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass_on
+
+    def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.send_response_only(status)
+        for name, value in headers:
+            if name.lower() not in _HOP and not (name.lower() == "content-length" and self.command != "HEAD"):
+                self.send_header(name, value)
+        if self.command != "HEAD":
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - name of the base class
+        """Nothing: tests look at the faults' hits."""

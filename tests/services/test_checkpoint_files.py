@@ -1,0 +1,187 @@
+"""Checkpoint files on S3: a write that returns has happened, and of several writers of one file one succeeds."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.s3 import S3Server
+from harness.s3proxy import S3Proxy
+from mainstem.run.conf import CHECKPOINT_FILES
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S28
+WRITERS = 12
+EXISTS = "org.apache.hadoop.fs.FileAlreadyExistsException"
+
+
+@pytest.fixture(scope="module")
+def proxy(s3: S3Server) -> Iterator[S3Proxy]:
+    s3.make_bucket("files")
+    with S3Proxy(s3) as proxy:
+        yield proxy
+
+
+class Files:
+    """The checkpoint file manager of a session, as Spark makes it."""
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        self.jvm: Any = spark._jvm
+        self.folder = folder
+        path = self.jvm.org.apache.hadoop.fs.Path(folder)
+        checkpointing = self.jvm.org.apache.spark.sql.execution.streaming.checkpointing
+        self.manager = checkpointing.CheckpointFileManager.create(
+            path, spark._jsparkSession.sessionState().newHadoopConf()
+        )
+        self.manager.mkdirs(path)
+
+    def begin(self, name: str, text: str, *, overwrite: bool = False) -> Any:
+        """A stream that has the text and is not closed."""
+        stream = self.manager.createAtomic(
+            self.jvm.org.apache.hadoop.fs.Path(f"{self.folder}/{name}"), overwrite
+        )
+        stream.write(text.encode())
+        return stream
+
+    def write(self, name: str, text: str, *, overwrite: bool = False) -> None:
+        self.begin(name, text, overwrite=overwrite).close()
+
+
+@pytest.fixture
+def session(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[SparkSession]:
+    session = spark.newSession()
+    settings = {
+        "endpoint": proxy.endpoint,
+        "endpoint.region": s3.region,
+        "path.style.access": "true",
+        "access.key": s3.access_key,
+        "secret.key": s3.secret_key,
+        "attempts.maximum": "2",
+        "retry.limit": "1",
+        "retry.throttle.limit": "1",
+    }
+    for key, value in settings.items():
+        spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.files.{key}", value)
+    yield session
+    proxy.heal()
+
+
+@pytest.fixture
+def files(session: SparkSession, request: pytest.FixtureRequest) -> Files:
+    return Files(session, f"s3a://files/{request.node.originalname}")
+
+
+@pytest.fixture
+def bucket(s3: S3Server, files: Files) -> Path:
+    return s3.root / files.folder.removeprefix("s3a://")
+
+
+def test_a_run_uses_the_projects_file_manager(files: Files) -> None:
+    assert files.manager.getClass().getName() == CHECKPOINT_FILES
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_write_that_the_store_refuses_fails(
+    files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool
+) -> None:
+    name = str(overwrite)
+    fault = proxy.fail(f"/{name}")
+    with pytest.raises(Py4JJavaError) as refused:
+        files.write(name, "plan", overwrite=overwrite)
+    assert "503" in str(refused.value.java_exception)
+    assert len(fault.hits) > 1
+    assert not (bucket / name).exists()
+    proxy.heal()
+    files.write(name, "plan", overwrite=overwrite)
+    assert (bucket / name).read_text() == "plan"
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_write_that_is_refused_once_succeeds(
+    files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool
+) -> None:
+    name = str(overwrite)
+    fault = proxy.fail(f"/{name}", times=1)
+    files.write(name, "plan", overwrite=overwrite)
+    assert len(fault.hits) == 1
+    assert (bucket / name).read_text() == "plan"
+
+
+@pytest.mark.parametrize("times", [1, None], ids=["once", "every-time"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_write_whose_answer_is_lost_is_looked_up(
+    files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool, times: int | None
+) -> None:
+    """Once: the client's own retry is refused, because its first attempt has created the file."""
+    name = f"{overwrite}-{times}"
+    fault = proxy.fail(f"/{name}", "cut", times)
+    if overwrite and times is None:
+        with pytest.raises(Py4JJavaError):
+            files.write(name, "state", overwrite=True)
+    else:
+        files.write(name, "plan", overwrite=overwrite)
+        assert (bucket / name).read_text() == "plan"
+    assert fault.hits
+
+
+def test_the_second_writer_of_a_file_fails(files: Files, bucket: Path) -> None:
+    first, second = files.begin("7", "the same plan"), files.begin("7", "the same plan")
+    first.close()
+    with pytest.raises(Py4JJavaError) as refused:
+        second.close()
+    assert refused.value.java_exception.getClass().getName() == EXISTS
+    second.cancel()
+    assert (bucket / "7").read_text() == "the same plan"
+
+
+def test_the_second_writer_fails_though_its_answer_is_lost(files: Files, proxy: S3Proxy) -> None:
+    first, second = files.begin("7", "the same plan"), files.begin("7", "the same plan")
+    first.close()
+    proxy.fail("/7", "cut", 1)
+    with pytest.raises(Py4JJavaError) as refused:
+        second.close()
+    assert refused.value.java_exception.getClass().getName() == EXISTS
+
+
+def test_of_many_writers_one_succeeds(files: Files) -> None:
+    for race in range(4):
+        streams = [files.begin(str(race), "the same plan") for _ in range(WRITERS)]
+        written: list[int] = []
+        barrier = threading.Barrier(WRITERS)
+
+        def close(
+            number: int, stream: Any, barrier: threading.Barrier = barrier, written: list[int] = written
+        ) -> None:
+            barrier.wait()
+            try:
+                stream.close()
+            except Py4JJavaError as error:
+                assert error.java_exception.getClass().getName() == EXISTS  # noqa: PT017 - in a thread
+            else:
+                written.append(number)
+
+        threads = [threading.Thread(target=close, args=pair) for pair in enumerate(streams)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(written) == 1
+
+
+def test_a_cancelled_write_leaves_nothing(files: Files, bucket: Path) -> None:
+    stream = files.begin("7", "plan")
+    stream.cancel()
+    stream.close()
+    assert not (bucket / "7").exists()
+
+
+def test_a_local_folder_keeps_the_rename(session: SparkSession, tmp_path: Path) -> None:
+    files = Files(session, str(tmp_path / "offsets"))
+    files.write("7", "plan")
+    assert (tmp_path / "offsets" / "7").read_text() == "plan"
+    with pytest.raises(Py4JJavaError) as refused:
+        files.write("7", "plan")
+    assert refused.value.java_exception.getClass().getName() == EXISTS
