@@ -13,6 +13,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -26,7 +27,7 @@ from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAut
 from kubernetes.dynamic import DynamicClient
 from mainstem.names import MANAGED_LABEL
 from mainstem.schema import crd
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, rules
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, rules, to_leases
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +72,9 @@ class Bed:
         self.dynamic = DynamicClient(self.client)
         self.install()
         self.core.create_node({"metadata": {"name": NODE}})
-        self.operator_kubeconfig = self.user("operator", IN_CLUSTER + IN_NAMESPACES)
+        self.operator_kubeconfig = self.user(
+            "operator", IN_CLUSTER + IN_NAMESPACES, {"kube-system": self.lease_rights()}
+        )
         self.operator = Operator(plane, self.operator_kubeconfig)
 
     def another(self) -> "Bed":
@@ -117,6 +120,11 @@ class Bed:
                 namespace, {"metadata": about, "roleRef": own, "subjects": subjects}
             )
         return self.plane.write_kubeconfig(name)
+
+    def lease_rights(self) -> tuple[Right, ...]:
+        """Those of an operator whose namespaces only the test knows: to every Lease."""
+        until(lambda: "kube-system" in [one.metadata.name for one in self.core.list_namespace().items])
+        return tuple(replace(right, names=()) for right in to_leases(""))
 
     def namespace(self, **labels: str) -> str:
         """A fresh one, ready to hold pods."""
@@ -168,6 +176,7 @@ def environment(kubeconfig: Path, **more: str) -> dict[str, str]:
         "MAINSTEM_DRIVER_IMAGE": "registry.example/mainstem:1",
         "MAINSTEM_HEALTH_PORT": str(free_port()),
         "MAINSTEM_METRICS_PORT": str(free_port()),
+        "MAINSTEM_POD_NAME": "operator",  # the same for all: none waits for the Lease of one that a test has killed
         **more,
     }
 
@@ -192,21 +201,31 @@ class Operator(Process):
         self, plane: ControlPlane, kubeconfig: Path, *, argv: Sequence[str | Path] = (COMMAND,), **more: str
     ) -> None:
         env = environment(kubeconfig, **more)
-        self._health = f"http://127.0.0.1:{env['MAINSTEM_HEALTH_PORT']}/healthz"
+        self._port = env["MAINSTEM_HEALTH_PORT"]
         self._metrics = f"http://127.0.0.1:{env['MAINSTEM_METRICS_PORT']}/metrics"
         super().__init__(argv, plane.folder / f"{kubeconfig.stem}.log", env)
 
     def up(self) -> None:
-        """Started, where it is not, and answering."""
+        """Started, where it is not, and the holder of its Lease."""
         if not self.alive:
-            self.start(self.healthy, PATIENCE)
+            self.start(self.is_holder, PATIENCE)
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self._port}{path}"
 
     def healthy(self) -> bool:
+        return bool(self._health())
+
+    def is_holder(self) -> bool:
+        return bool(self._health().get("holder"))
+
+    def _health(self) -> dict[str, Any]:
         try:
-            with urllib.request.urlopen(self._health, timeout=5) as answer:
-                return bool(answer.status == HTTPStatus.OK)
+            with urllib.request.urlopen(self.url("/healthz"), timeout=5) as answer:
+                found: dict[str, Any] = json.load(answer)
+                return found
         except OSError:
-            return False
+            return {}
 
     def phases(self) -> dict[str, int]:
         """Phase -> how many pipelines it has looked at, since it started, are in it."""

@@ -5,7 +5,8 @@ from typing import Any
 
 from apiserver.operatorbed import Bed, Operator, Ours, run, until
 from mainstem.names import SCHEMA
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES
+from mainstem_operator.lease import lease_name
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, to_leases
 
 
 def one_line(output: str) -> str:
@@ -224,7 +225,11 @@ def test_an_api_server_that_was_away_is_no_end(ours: Ours) -> None:
 def test_with_namespaces_it_sees_no_others(bed: Bed) -> None:
     bed.operator.stop()
     watched, other = bed.namespace(), bed.namespace()
-    kubeconfig = bed.user("operator-of-one", IN_CLUSTER, {watched: IN_NAMESPACES})
+    kubeconfig = bed.user(
+        "operator-of-one",
+        IN_CLUSTER,
+        {watched: IN_NAMESPACES, "kube-system": to_leases(lease_name([watched]))},
+    )
     few = Operator(bed.plane, kubeconfig, MAINSTEM_NAMESPACES=watched)
     outside = Ours(bed, other)
     outside.create()

@@ -91,10 +91,20 @@ def test_versions_are_those_of_the_operator() -> None:
     assert (chart["version"], chart["appVersion"]) == (version, version)
 
 
-def test_one_operator_at_a_time() -> None:
+def test_the_new_operator_stands_by_before_the_old_one_ends() -> None:
     spec = the("Deployment")["spec"]
     assert spec["replicas"] == 1
-    assert spec["strategy"] == {"type": "Recreate"}
+    rolling = {"maxSurge": 1, "maxUnavailable": 0}
+    assert spec["strategy"] == {"type": "RollingUpdate", "rollingUpdate": rolling}
+    assert the("Deployment", {"replicas": 2})["spec"]["replicas"] == 2
+
+
+def test_the_operator_knows_its_pod_its_release_and_where_leases_are() -> None:
+    [container] = pod({"lease": {"namespace": "leases"}})["spec"]["containers"]
+    env = {each["name"]: each.get("value", each.get("valueFrom")) for each in container["env"]}
+    assert env["MAINSTEM_POD_NAME"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+    assert env["MAINSTEM_RELEASE"] == "mainstem/mainstem"
+    assert env["MAINSTEM_LEASE_NAMESPACE"] == "leases"
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Pod"])
@@ -129,7 +139,8 @@ def test_the_operator_can_write_to_tmp_alone() -> None:
 @pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe", "readinessProbe"])
 def test_probes_ask_the_operator(probe: str) -> None:
     [container] = pod({"ports": {"health": 8081}})["spec"]["containers"]
-    assert container[probe]["httpGet"] == {"path": "/healthz", "port": "health"}
+    path = "/readyz" if probe == "readinessProbe" else "/healthz"
+    assert container[probe]["httpGet"] == {"path": path, "port": "health"}
     assert {port["name"]: port["containerPort"] for port in container["ports"]} == {
         "health": 8081,
         "metrics": 9090,

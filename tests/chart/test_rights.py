@@ -2,12 +2,14 @@
 
 import pytest
 from chart.rendering import ROOT, objects
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver, files, rules
+from mainstem_operator.lease import lease_name
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver, files, rules, to_leases
 
 
 def kinds(values: dict, *wanted: str) -> list[dict]:
     found = [found for found in objects(values, "--skip-tests") if found["kind"] in wanted]
-    return [role for role in found if not role["metadata"]["name"].endswith(("-view", "-edit"))]
+    others = ("-view", "-edit", "-lease")
+    return [role for role in found if not role["metadata"]["name"].endswith(others)]
 
 
 def test_the_charts_lists_are_those_of_the_table() -> None:
@@ -45,6 +47,21 @@ def test_over_some_namespaces_by_a_role_in_each() -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("namespaces", "where"), [([], "kube-system"), (["a"], "kube-system"), (["b", "a"], "leases")]
+)
+def test_the_operator_may_write_its_own_lease_alone(namespaces: list[str], where: str) -> None:
+    """The chart names the Lease as the operator does."""
+    values = {"watchNamespaces": namespaces, "lease": {"namespace": where}}
+    role, binding = (
+        one for one in objects(values, "--skip-tests") if one["metadata"]["name"] == "mainstem-lease"
+    )
+    assert {one["metadata"]["namespace"] for one in (role, binding)} == {where}
+    assert role["rules"] == rules(to_leases(lease_name(namespaces)))
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "mainstem", "namespace": "mainstem"}]
+
+
 def test_none_are_made_where_something_else_makes_them() -> None:
     made = [
         found["kind"] for found in objects({"rbac": {"create": False, "aggregate": False}}, "--skip-tests")
@@ -65,7 +82,7 @@ def test_a_driver_without_executors_has_its_own_pipeline_alone() -> None:
 
 
 def test_nothing_is_granted_that_gives_more_than_it_says() -> None:
-    every = IN_NAMESPACES + IN_CLUSTER + driver("flights", executors=True)
+    every = IN_NAMESPACES + IN_CLUSTER + to_leases("own") + driver("flights", executors=True)
     for right in every:
         assert not {"*", "escalate", "bind", "impersonate"} & set(right.verbs)
         assert "*" not in (right.group, *right.resources)

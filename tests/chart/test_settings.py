@@ -6,13 +6,15 @@ from mainstem.errors import Exit
 from mainstem_operator.settings import SettingInvalid, Settings
 
 
+POD = "the-pod"
+"""What Kubernetes puts in for the pod's name, which no value sets."""
 NEEDED = {"MAINSTEM_DRIVER_IMAGE": "app:1"}
 
 
 def environment(values: dict) -> dict[str, str]:
     [deployment] = [found for found in objects(values) if found["kind"] == "Deployment"]
     [container] = deployment["spec"]["template"]["spec"]["containers"]
-    return {variable["name"]: variable.get("value", "") for variable in container["env"]}
+    return {variable["name"]: variable.get("value", POD) for variable in container["env"]}
 
 
 def test_only_the_image_is_needed() -> None:
@@ -21,7 +23,9 @@ def test_only_the_image_is_needed() -> None:
 
 def test_the_charts_defaults_are_the_operators() -> None:
     found = environment({})
-    assert Settings.from_environment(found) == Settings(driver_image="localhost/mainstem-app:0.1.0")
+    assert Settings.from_environment(found) == Settings(
+        driver_image="localhost/mainstem-app:0.1.0", pod_name=POD, release="mainstem/mainstem"
+    )
     assert len(found) == len(Settings.__dataclass_fields__)
 
 
@@ -39,6 +43,7 @@ def test_every_value_reaches_the_operator() -> None:
         "ports": {"health": 8081, "metrics": 9091},
         "logging": {"format": "console", "level": "debug"},
         "resyncSeconds": 60,
+        "lease": {"namespace": "leases"},
     }
     assert Settings.from_environment(environment(values)) == Settings(
         driver_image="r.example:5000/app@sha256:" + "a" * 64,
@@ -50,6 +55,9 @@ def test_every_value_reaches_the_operator() -> None:
         log_format="console",
         log_level="debug",
         resync_seconds=60,
+        lease_namespace="leases",
+        pod_name=POD,
+        release="mainstem/mainstem",
     )
 
 
@@ -63,6 +71,8 @@ def test_every_value_reaches_the_operator() -> None:
         ("IMAGE_PULL_SECRETS", "a,B", "has 'B'"),
         ("NAMESPACES", "a.b", "has 'a.b'"),
         ("NAMESPACES", "a,b c", "has 'b c'"),
+        ("LEASE_NAMESPACE", "a,b", "one namespace"),
+        ("LEASE_NAMESPACE", "A", "has 'A'"),
         ("HEALTH_PORT", "tcp://10.0.0.1:80", "not a whole number from 1 to 65535"),
         ("HEALTH_PORT", "0", "not a whole number"),
         ("HEALTH_PORT", "9090", "which MAINSTEM_HEALTH_PORT has"),

@@ -76,6 +76,7 @@ def test_nothing_is_asked_for_that_is_not_granted_and_little_is_granted_that_is_
     assert lacked(by_operator + by_driver, since) == []
     operator, driver = {use(event) for event in by_operator}, {use(event) for event in by_driver}
     table = granted(rights.IN_NAMESPACES) | granted(rights.IN_CLUSTER)
+    table |= granted(rights.to_leases("mainstem-operator"))
     assert operator <= table, operator - table
     own = granted(rights.driver("rights", executors=True))
     assert driver <= own, driver - own

@@ -295,7 +295,7 @@ def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
         for name in ("kubernetes", "kopf")
     }
     assert of["kubernetes"] == {f"{path.relative_to(ROOT)}/cluster.py" for path in (APP / "run", OPERATOR)}
-    assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in ("__main__", "handlers")}
+    assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in ("handlers", "service")}
 
 
 def test_every_scenario_stands_in_its_table() -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import mainstem_operator
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver, to_leases
 
 
 SOURCES = "".join(
@@ -24,6 +24,7 @@ USED: dict[tuple[str, str], set[str]] = {
     (RBAC, "roles"): APPLIED,
     (RBAC, "rolebindings"): APPLIED,
     ("policy", "poddisruptionbudgets"): APPLIED | {"delete"},
+    ("coordination.k8s.io", "leases"): {"list", "create", "update"},
     ("apiextensions.k8s.io", "customresourcedefinitions"): {"get"},
 }
 HELD_FOR_OTHERS: dict[tuple[str, str], set[str]] = {
@@ -46,7 +47,13 @@ def test_the_operator_has_what_it_uses_and_no_more() -> None:
     wanted = {key: set(verbs) for key, verbs in USED.items()}
     for key, verbs in HELD_FOR_OTHERS.items():
         wanted.setdefault(key, set()).update(verbs)
-    assert table(IN_CLUSTER + IN_NAMESPACES) == wanted
+    assert table(IN_CLUSTER + IN_NAMESPACES + to_leases("mainstem-operator")) == wanted
+
+
+def test_the_operator_changes_no_lease_but_its_own() -> None:
+    rights = to_leases("mainstem-operator")
+    assert [right.names for right in rights if "update" in right.verbs] == [("mainstem-operator",)]
+    assert {verb for right in rights if not right.names for verb in right.verbs} == {"create", "list"}
 
 
 def test_what_is_held_to_be_granted_is_granted() -> None:

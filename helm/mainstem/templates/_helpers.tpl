@@ -46,6 +46,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- join "," $names -}}
 {{- end -}}
 
+{{/* The name of the operator's Lease: one for all namespaces, and one for each set of them; as lease_name of lease.py. */}}
+{{- define "mainstem.lease" -}}
+{{- if .Values.watchNamespaces -}}
+mainstem-operator-{{ join "," (.Values.watchNamespaces | uniq | sortAlpha) | sha256sum | trunc 10 }}
+{{- else -}}
+mainstem-operator
+{{- end -}}
+{{- end -}}
+
 {{/* The security context of every container: with that of the pod it is what the level `restricted` asks for. */}}
 {{- define "mainstem.containerSecurity" -}}
 allowPrivilegeEscalation: false

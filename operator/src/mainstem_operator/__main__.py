@@ -7,7 +7,6 @@ import sys
 from typing import Final
 
 import click
-import kopf
 from mainstem.errors import MainstemError, NotReady
 from mainstem.names import CRD_REVISION, SCHEMA
 from mainstem.schema.crd import GROUP, PLURAL
@@ -15,7 +14,7 @@ from prometheus_client import start_http_server
 
 from mainstem_operator import oplogs
 from mainstem_operator.cluster import DEFINITION, ApiError, Cluster
-from mainstem_operator.handlers import Operator
+from mainstem_operator.service import serve
 from mainstem_operator.settings import Settings
 
 
@@ -44,16 +43,8 @@ def run(settings: Settings) -> None:
     gc.collect()
     gc.freeze()  # what is imported stays; and nearly all that comes is let go by its count
     gc.set_threshold(20_000, 20, 20)
-    registry = kopf.OperatorRegistry()
-    Operator(settings).register(registry)
     start_http_server(settings.metrics_port)
-    kopf.run(
-        registry=registry,
-        standalone=True,  # one replica, by the chart; peering would make two freeze each other
-        clusterwide=not settings.namespaces,
-        namespaces=settings.namespaces,
-        liveness_endpoint=f"http://0.0.0.0:{settings.health_port}/healthz",
-    )
+    asyncio.run(serve(settings))
 
 
 async def _definition() -> None:
@@ -62,7 +53,7 @@ async def _definition() -> None:
     Raises:
         NotReady: `DefinitionMissing`, `DefinitionTooOld`, `DefinitionUnreadable`, `ApiServerUnreachable`.
     """
-    cluster = await Cluster.connect()
+    cluster = await Cluster.connect(None)
     try:
         found = await cluster.get(DEFINITION, "", f"{PLURAL}.{GROUP}")
     except (OSError, TimeoutError) as error:  # aiohttp's are OSErrors where no server answers

@@ -16,6 +16,7 @@ from kubernetes.aio.dynamic.exceptions import DynamicApiError
 from mainstem.errors import NotReady
 from mainstem.names import OPERATOR
 
+from mainstem_operator.fence import Fence
 from mainstem_operator.metrics import WRITES
 
 
@@ -34,6 +35,7 @@ _PLURALS: Final = {
     "Role": "roles",
     "RoleBinding": "rolebindings",
     "PodDisruptionBudget": "poddisruptionbudgets",
+    "Lease": "leases",
     "StreamingPipeline": "streamingpipelines",
     "CustomResourceDefinition": "customresourcedefinitions",
 }
@@ -75,6 +77,7 @@ POD: Final = Kind("v1", "Pod")
 EVENT: Final = Kind("v1", "Event")
 CONFIG_MAP: Final = Kind("v1", "ConfigMap")
 BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget")
+LEASE: Final = Kind("coordination.k8s.io/v1", "Lease")
 PIPELINE: Final = Kind("mainstem.dev/v1alpha1", "StreamingPipeline")
 DEFINITION: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
@@ -87,8 +90,8 @@ class Cluster:
         self._client = DynamicClient(api)  # without discovery: the few paths are known
 
     @classmethod
-    async def connect(cls) -> Self:
-        """By the pod's service account, else by the kubeconfig of whoever runs this.
+    async def connect(cls, fence: Fence | None) -> Self:
+        """By the pod's service account, else by the kubeconfig of whoever runs this. Writes pass the fence, if any.
 
         Raises:
             NotReady: `NoCluster`: there is neither.
@@ -108,6 +111,7 @@ class Cluster:
         configuration.connection_pool_maxsize = 16  # more wait no shorter for one API server
         # As Kopf has it: no proxy of the environment's. Else each request looks for one, and for a .netrc, in a thread.
         configuration.client_session_kwargs = {"trust_env": False}
+        configuration.trace_configs = [fence.trace()] if fence else None
         return cls(aio.ApiClient(configuration))
 
     async def close(self) -> None:
@@ -169,6 +173,15 @@ class Cluster:
             ):  # a quota that many use at once answers 409 too, and nothing is made
                 return None
             raise
+
+    async def replace(self, manifest: Mapping[str, Any]) -> Object:
+        """Write a whole object, as it is to be from now on.
+
+        Raises:
+            ApiError: its reason is `Conflict` where the object is not of the manifest's resource version any more.
+        """
+        kind, of = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+        return await self._call("put", kind.path(of["namespace"], of["name"]), kind.kind, manifest)
 
     async def apply_status(
         self, body: Mapping[str, Any], status: Mapping[str, Any], manager: str, *, unchanged: bool = False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
+import aiohttp
 import kopf
 import structlog
 from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
@@ -14,6 +15,7 @@ from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR, 
 from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
 from mainstem_operator.cluster import NO_ANSWER, Cluster
+from mainstem_operator.fence import Fence
 from mainstem_operator.metrics import PIPELINES, RECONCILES
 from mainstem_operator.observe import written_status
 from mainstem_operator.reconcile import Pipeline, Reconciler
@@ -53,8 +55,10 @@ class _Loop:
 class Operator:
     """The handlers, over what they share; `register` gives them to Kopf."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, fence: Fence) -> None:
         self._settings = settings
+        self._fence = fence
+        self._login: tuple[kopf.ConnectionInfo, kopf.AiohttpSession] | None = None
         self._loops: dict[str, _Loop] = {}
         self._phases: dict[str, str] = {}
         self._cluster: Cluster | None = None
@@ -68,8 +72,7 @@ class Operator:
         """Give all handlers to the registry."""
         kopf.on.startup(registry=registry)(self.started)
         kopf.on.cleanup(registry=registry)(self.ended)
-        kopf.on.login(registry=registry)(login)
-        kopf.on.probe(registry=registry, id="loops")(self.healthy)
+        kopf.on.login(registry=registry)(self.login)
         kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(self.pipeline_seen)
         kopf.on.event("v1", "pods", labels=DRIVERS, registry=registry)(self.pod_seen)
         kopf.daemon(GROUP, VERSION, PLURAL, backoff=5, registry=registry)(self.loop)
@@ -77,18 +80,31 @@ class Operator:
     async def started(self, settings: kopf.OperatorSettings, **_: Any) -> None:
         """Set Kopf up, and connect."""
         configure(settings)
-        self._cluster = await Cluster.connect()
+        self._cluster = await Cluster.connect(self._fence)
 
     async def ended(self, **_: Any) -> None:
         """Disconnect."""
         if self._cluster is not None:
             await self._cluster.close()
 
-    async def healthy(self, **_: Any) -> dict[str, int]:
-        """What the probe answers with; an error where a loop has been at the same work for minutes.
+    async def login(self, **kwargs: Any) -> kopf.AiohttpSession | None:
+        """By the pod's service account, whose token is read anew when it was rotated, or by a kubeconfig.
+
+        Kopf's own writes (finalizers, events) pass the fence too. Equal credentials give the same session: Kopf knows by
+        that which ones the API server has refused.
+        """
+        info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+        if info is None:
+            return None
+        if self._login is None or self._login[0] != info:
+            self._login = info, _fenced(info, self._fence)
+        return self._login[1]
+
+    async def healthy(self) -> dict[str, int]:
+        """What the probe answers with.
 
         Raises:
-            kopf.PermanentError: any other error would make the probe hang, not fail.
+            kopf.PermanentError: a loop has been at the same work for minutes.
         """
         now = time.monotonic()
         stuck = [
@@ -225,9 +241,22 @@ class Operator:
             self._phases[uid] = phase
 
 
-def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
-    """By the pod's service account, whose token is read anew when it was rotated, or by a kubeconfig."""
-    return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+def _fenced(info: kopf.ConnectionInfo, fence: Fence) -> kopf.AiohttpSession:
+    """The session that Kopf would make of these credentials, behind the fence."""
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=info.as_ssl_context()),
+        headers=info.as_http_headers(),
+        proxy=info.proxy_url,
+        trust_env=bool(info.trust_env),
+        trace_configs=[fence.trace()],
+    )
+    return kopf.AiohttpSession(
+        server=info.server,
+        priority=info.priority,
+        default_namespace=info.default_namespace,
+        expiration=info.expiration,
+        aiohttp_session=session,
+    )
 
 
 def configure(settings: kopf.OperatorSettings) -> None:

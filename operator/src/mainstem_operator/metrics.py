@@ -15,4 +15,5 @@ RECONCILE_SECONDS: Final = Histogram(
 )
 WRITES: Final = Counter("mainstem_operator_api_writes", "Writes to the API server.", ["verb", "resource"])
 STARTS: Final = Counter("mainstem_operator_driver_starts", "Drivers' pods that were made.")
+LEADER: Final = Gauge("mainstem_operator_leader", "1 where this operator holds its Lease, and writes.")
 PIPELINES: Final = Gauge("mainstem_operator_pipelines", "Pipelines by phase.", ["phase"])

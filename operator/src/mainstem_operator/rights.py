@@ -126,6 +126,18 @@ IN_CLUSTER: Final = (
 )
 """Everywhere, for the object is of no namespace."""
 
+_LEASES: Final = ("leases",)
+
+
+def to_leases(name: str) -> tuple[Right, ...]:
+    """In the namespace of the Leases, for an operator whose Lease has this name."""
+    group = "coordination.k8s.io"
+    return (
+        Right(group, _LEASES, ("create", "list"), "Which operator works, where there are several."),
+        Right(group, _LEASES, ("update",), "Its own Lease, and no other.", (name,)),
+    )
+
+
 _EXECUTORS: Final = Right(
     "",
     ("pods",),
@@ -150,6 +162,7 @@ def files() -> dict[str, str]:
     return {
         str(CHART / "rights-in-namespaces.yaml"): _text(IN_NAMESPACES),
         str(CHART / "rights-in-cluster.yaml"): _text(IN_CLUSTER),
+        str(CHART / "rights-to-leases.yaml"): _text(to_leases("LEASE_NAME")),
     }
 
 

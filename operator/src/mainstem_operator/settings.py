@@ -43,6 +43,9 @@ class Settings:
         metrics_port: HTTP, `/metrics`.
         log_format: one JSON object a line, or for a reader.
         log_level: the least that is logged.
+        lease_namespace: where the Leases of all operators of the cluster are.
+        pod_name: the operator's pod, by which its Lease names it; empty outside of one.
+        release: the installation that it belongs to, `namespace/name`; empty where there is none.
         resync_seconds: after so long a pipeline is looked at again even where nothing was heard of it.
     """
 
@@ -55,6 +58,9 @@ class Settings:
     log_format: LogFormat = "json"
     log_level: LogLevel = "info"
     resync_seconds: int = 300
+    lease_namespace: str = "kube-system"
+    pod_name: str = ""
+    release: str = ""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
@@ -76,6 +82,9 @@ class Settings:
             metrics_port=read.number("METRICS_PORT", cls.metrics_port, 65535),
             log_format=cast("LogFormat", read.one_of("LOG_FORMAT", get_args(LogFormat), cls.log_format)),
             log_level=cast("LogLevel", read.one_of("LOG_LEVEL", get_args(LogLevel), cls.log_level)),
+            lease_namespace=read.namespace("LEASE_NAMESPACE", cls.lease_namespace),
+            pod_name=read.text("POD_NAME"),
+            release=read.text("RELEASE"),
             resync_seconds=read.number("RESYNC_SECONDS", cls.resync_seconds, 86400),
         )
         if settings.health_port == settings.metrics_port:
@@ -113,6 +122,12 @@ class _Environment:
         if not re.fullmatch(r"[0-9]{1,9}", found) or not 1 <= int(found) <= most:
             raise SettingInvalid(_PREFIX + name, f"is {found!r}, not a whole number from 1 to {most}")
         return int(found)
+
+    def namespace(self, name: str, default: str) -> str:
+        found = self.names(name, _LABEL) or (default,)
+        if len(found) > 1:
+            raise SettingInvalid(_PREFIX + name, f"is {self.text(name)!r}, not one namespace")
+        return found[0]
 
     def names(self, name: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(part for item in self.text(name).split(",") if (part := item.strip())))

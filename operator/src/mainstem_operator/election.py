@@ -1,0 +1,192 @@
+"""The Lease of this operator's scope: waited for, taken, renewed, released; and who holds it where this one does not.
+
+A holder that cannot renew in time, for the API server is away, writes nothing, and goes on once it can, where nobody has
+taken the Lease meanwhile. Where somebody has, it is superseded for good: what it knows is old.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from random import uniform
+from typing import Final
+
+import structlog
+
+from mainstem_operator.cluster import LEASE, NO_ANSWER, ApiError, Cluster, Object
+from mainstem_operator.fence import Fence, clock
+from mainstem_operator.lease import (
+    LABELS,
+    RENEW_SECONDS,
+    RETRY_SECONDS,
+    Candidate,
+    Decision,
+    Held,
+    Witness,
+    decide,
+    held,
+    manifest,
+)
+from mainstem_operator.metrics import LEADER
+
+
+_RELEASE_SECONDS: Final = 3.0
+"""How long an operator that ends tries to give its Lease back."""
+
+
+class Election:
+    """One operator's part in it. `is_holder` is set once it may write; `is_superseded` once it never may again."""
+
+    def __init__(self, cluster: Cluster, candidate: Candidate, namespace: str, fence: Fence) -> None:
+        self._cluster = cluster
+        self._candidate = candidate
+        self._namespace = namespace
+        self._fence = fence
+        self._witness = Witness()
+        self._own: Held | None = None
+        self._log = structlog.get_logger(component="election")
+        self.blocker: Held | None = None
+        self.trouble = "no Lease has been looked at yet"
+        self.is_holder = asyncio.Event()
+        self.is_superseded = asyncio.Event()
+
+    @property
+    def problem(self) -> str:
+        """Why this operator is not ready: another release sees to its pipelines, or the Leases cannot be used.
+
+        Empty where it holds the Lease, or waits for another replica of its own release.
+        """
+        if self._fence.is_open:
+            return ""
+        if self.trouble or self.is_holder.is_set():
+            return f"LeaseUnavailable: {self.trouble or 'it was not renewed in time'}"
+        blocker = self.blocker
+        if blocker is None or blocker.release == self._candidate.release:
+            return ""
+        return f"AnotherOperatorHolds: {described(blocker)}"
+
+    async def run(self) -> None:
+        """Wait for the Lease, then keep it; returns once another operator has it."""
+        while not await self._answered(self._take, RENEW_SECONDS):
+            await self._pause()
+        self.is_holder.set()
+        self._log.info("holds the Lease", lease=self._candidate.lease, identity=self._candidate.identity)
+        while not self.is_superseded.is_set():
+            LEADER.set(1 if self._fence.is_open else 0)
+            await asyncio.sleep(min(RETRY_SECONDS, self._fence.seconds_left or RETRY_SECONDS))
+            if left := self._fence.seconds_left:
+                await self._answered(self._renew, left)
+            else:
+                await self._answered(self._take_again, RENEW_SECONDS)
+        LEADER.set(0)
+
+    async def release(self) -> None:
+        """Give the Lease back, so that the next operator takes it at once; nothing is written after that."""
+        self._fence.close()
+        if self._own is None or not self.is_holder.is_set() or self.is_superseded.is_set():
+            return
+        try:
+            async with asyncio.timeout(_RELEASE_SECONDS):
+                await self._cluster.replace(self._manifest(self._own, held=False))
+        except (ApiError, *NO_ANSWER) as error:
+            self._log.warning("could not release the Lease", error=str(error))
+
+    async def _pause(self) -> None:
+        """Until the next look, not in step with others: two that were in each other's way shall not be again."""
+        await asyncio.sleep(RETRY_SECONDS * uniform(0.8, 1.2))  # noqa: S311 - no secret
+
+    async def _answered(self, step: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+        """The step's result; False, and remembered why, where the API server does not help within so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                done = await step()
+        except (ApiError, *NO_ANSWER) as error:
+            if str(error) != self.trouble:
+                self._log.error(
+                    "waits", reason="LeaseUnavailable", namespace=self._namespace, error=str(error)
+                )
+            self.trouble = str(error) or type(error).__name__
+            return False
+        self.trouble = ""
+        return done
+
+    async def _take(self) -> bool:
+        decision = await self._decided()
+        self._report(decision)
+        if not decision.take:
+            return False
+        started = clock()
+        if not await self._written(decision.own):
+            return False
+        # Somebody of a scope that overlaps may have taken his at the same moment: one of the two sees the other now.
+        again = await self._decided()
+        if not again.take:
+            self._report(again)
+            assert self._own is not None
+            await self._cluster.replace(self._manifest(self._own, held=False))
+            self._own = None
+            return False
+        self._fence.open(started + RENEW_SECONDS)
+        return True
+
+    async def _decided(self) -> Decision:
+        found = await self._cluster.list(LEASE, self._namespace, LABELS)
+        now, leases = clock(), [held(one) for one in found]
+        live = [one.name for one in leases if self._witness.is_live(one, now)]
+        return decide(leases, live, self._candidate)
+
+    async def _written(self, before: Held | None) -> bool:
+        """True where the Lease is ours now; False where somebody else was faster."""
+        wanted = self._manifest(before)
+        try:
+            written = await (
+                self._cluster.create(wanted) if before is None else self._cluster.replace(wanted)
+            )
+        except ApiError as error:
+            if error.reason == "Conflict":
+                return False
+            raise
+        if written is None:
+            return False
+        version = written["metadata"]["resourceVersion"]
+        self._own = held({**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}})
+        return True
+
+    async def _renew(self) -> bool:
+        started = clock()
+        if await self._written(self._own):
+            self._fence.open(started + RENEW_SECONDS)
+            return True
+        return await self._take_again()
+
+    async def _take_again(self) -> bool:
+        """The Lease once more, where it is still ours: a renewal was late, or its answer was lost."""
+        decision = await self._decided()
+        if decision.take and (decision.own is None or decision.own.holder == self._candidate.identity):
+            return await self._take()
+        self._fence.close()
+        self.is_superseded.set()
+        return False
+
+    def _manifest(self, before: Held | None, *, held: bool = True) -> Object:
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return manifest(self._candidate, self._namespace, before, now, held=held)
+
+    def _report(self, decision: Decision) -> None:
+        """One line in the log for each operator that is waited for."""
+        before, self.blocker = self.blocker, decision.blocker
+        if self.blocker is None or (before is not None and before.holder == self.blocker.holder):
+            return
+        if self.blocker.release == self._candidate.release:
+            self._log.info("stands by", lease=self.blocker.name, holder=self.blocker.holder)
+        else:
+            self._log.warning("waits", reason="AnotherOperatorHolds", because=described(self.blocker))
+
+
+def described(lease: Held) -> str:
+    """Who holds a Lease, and what for; and what to do about it."""
+    scope = f"the namespaces {', '.join(lease.namespaces)}" if lease.namespaces else "all namespaces"
+    release = f" of the release {lease.release}" if lease.release else ""
+    return (
+        f"{lease.holder}{release} sees to the pipelines of {scope}, by the Lease {lease.name}; "
+        "this operator writes nothing. Uninstall one of the two, or give them namespaces of their own"
+    )

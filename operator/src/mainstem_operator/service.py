@@ -1,0 +1,106 @@
+"""The operator's process: it answers for its health at once, waits for its Lease, and runs Kopf while it holds it."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from secrets import token_hex
+
+import kopf
+import structlog
+from aiohttp import web
+from mainstem.errors import Exit
+
+from mainstem_operator.cluster import Cluster
+from mainstem_operator.election import Election
+from mainstem_operator.fence import Fence
+from mainstem_operator.handlers import Operator
+from mainstem_operator.lease import Candidate
+from mainstem_operator.settings import Settings
+
+
+async def serve(settings: Settings) -> None:
+    """Run until a signal; end the process at once where another operator has taken the Lease."""
+    fence = Fence()
+    operator, cluster = Operator(settings, fence), await Cluster.connect(None)
+    election = Election(cluster, candidate(settings), settings.lease_namespace, fence)
+    health = await _health_endpoint(operator, election, settings.health_port)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):  # until Kopf takes them over
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    elected = asyncio.create_task(election.run(), name="election")
+    try:
+        await _first(election.is_holder, stop)
+        if not stop.is_set():
+            watching = asyncio.create_task(_end_when_superseded(election), name="lease-watch")
+            await _watch_pipelines(operator, settings)
+            watching.cancel()
+    finally:
+        elected.cancel()
+        await asyncio.wait([elected])
+        await election.release()
+        await health.cleanup()
+        await cluster.close()
+
+
+def candidate(settings: Settings) -> Candidate:
+    """Who takes part in the election. A pod's name is its own: a container that starts again goes on with the pod's Lease."""
+    identity = settings.pod_name or f"{socket.gethostname()}-{token_hex(4)}"
+    return Candidate(identity, settings.release, tuple(sorted(settings.namespaces)))
+
+
+async def _watch_pipelines(operator: Operator, settings: Settings) -> None:
+    """Until a signal, which Kopf handles from here on."""
+    registry = kopf.OperatorRegistry()
+    operator.register(registry)
+    await kopf.operator(
+        registry=registry,
+        standalone=True,  # the Lease decides who works; Kopf's peering goes by priority, and is no fence
+        clusterwide=not settings.namespaces,
+        namespaces=settings.namespaces,
+    )
+
+
+async def _end_when_superseded(election: Election) -> None:
+    """End the process once another operator has the Lease: what this one knows is old. It starts again, and stands by."""
+    await election.is_superseded.wait()
+    structlog.get_logger(component="election").error(
+        "ends",
+        reason="LeaseLost",
+        because="another operator has taken the Lease; this one starts again, and stands by",
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(Exit.NOT_READY)
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait until one of the events is set."""
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waits:
+            task.cancel()
+
+
+async def _health_endpoint(operator: Operator, election: Election, port: int) -> web.AppRunner:
+    """`/healthz`: a restart would help. `/readyz`: this release sees to its pipelines, here or in another replica."""
+
+    async def healthz(_: web.Request) -> web.Response:
+        try:
+            found = await operator.healthy()
+        except kopf.PermanentError as error:
+            return web.Response(status=500, text=str(error))
+        return web.json_response({"loops": found, "holder": election.is_holder.is_set()})
+
+    async def readyz(_: web.Request) -> web.Response:
+        return web.Response(status=503 if election.problem else 200, text=election.problem or "ok")
+
+    app = web.Application()
+    app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz)])
+    runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - the kubelet asks from outside of the pod
+    return runner

@@ -1,0 +1,222 @@
+"""Several operators on a real API server: one writes, the others stand by, whatever becomes of the one."""
+
+import signal
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from apiserver.operatorbed import PATIENCE, ROOT, Bed, Operator, Ours, until
+from kubernetes.client import ApiException, CoordinationV1Api
+from mainstem_operator.lease import lease_name
+from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES
+
+
+Start = Callable[..., Operator]
+
+
+@pytest.fixture
+def started(bed: Bed) -> Iterator[Start]:
+    """Starts operators, which are killed at the end; the one of all namespaces does not run."""
+    bed.operator.stop()
+    with ExitStack() as stack:
+
+        def start(
+            name: str, *namespaces: str, release: str = "one/mainstem", ready: bool = True, **more: Any
+        ) -> Operator:
+            found = Operator(
+                bed.plane,
+                more.pop("kubeconfig", bed.operator_kubeconfig),
+                MAINSTEM_NAMESPACES=",".join(namespaces),
+                MAINSTEM_POD_NAME=name,
+                MAINSTEM_RELEASE=release,
+                **more,
+            )
+            stack.callback(found.stop)
+            found.start(found.healthy, PATIENCE)
+            if ready:
+                until(lambda: readiness(found) == (200, "ok"), why=readiness(found))
+            return found
+
+        yield start
+
+
+def readiness(operator: Operator) -> tuple[int, str]:
+    """Status and text of `/readyz`."""
+    try:
+        with urllib.request.urlopen(operator.url("/readyz"), timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def holder(bed: Bed, *namespaces: str) -> str:
+    """Who holds the Lease of a scope; empty where nobody does."""
+    api = CoordinationV1Api(bed.client)
+    try:
+        found = api.read_namespaced_lease(lease_name(namespaces), "kube-system")
+    except ApiException:
+        return ""
+    return str(found.spec.holder_identity or "")
+
+
+def waits_for_another(operator: Operator) -> None:
+    until(lambda: readiness(operator)[1].startswith("AnotherOperatorHolds"), why="not AnotherOperatorHolds")
+    assert readiness(operator)[0] == 503
+
+
+def test_killed_the_holder_is_followed_by_the_one_that_stands_by(bed: Bed, started: Start) -> None:
+    namespace = bed.namespace()
+    first, second = started("first", namespace), started("second", namespace)
+    assert holder(bed, namespace) == "first"
+    ours = Ours(bed, namespace)
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    assert second.phases() == {}
+    first.kill()
+    killed = time.monotonic()
+    ours.change(suspend=True)
+    ours.told_to_go()
+    took = time.monotonic() - killed
+    assert holder(bed, namespace) == "second"
+    assert 5 < took < 40, took  # 13 to 17 seconds where nothing else runs
+    ours.ends(0, "drained")
+    ours.phase("Suspended")
+
+
+def test_a_holder_that_ends_hands_over_at_once(bed: Bed, started: Start) -> None:
+    namespace = bed.namespace()
+    first, _ = started("first", namespace), started("second", namespace)
+    first.stop()
+    stopped = time.monotonic()
+    ours = Ours(bed, namespace)
+    ours.create()
+    ours.pod(1)
+    assert time.monotonic() - stopped < 12, "not the Lease's duration: it was released"
+    assert holder(bed, namespace) == "second"
+
+
+def test_suspended_for_longer_than_its_lease_it_writes_nothing_when_it_wakes(
+    bed: Bed, started: Start
+) -> None:
+    namespace = bed.namespace()
+    first, second = started("first", namespace), started("second", namespace)
+    ours = Ours(bed, namespace)
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    ours.held()
+    first.send(signal.SIGSTOP)
+    # All of this the first one hears of when it wakes, before it can know that the Lease is not its own any more.
+    ours.change(suspend=True)
+    new = Ours(bed, namespace, "new")
+    new.create()
+    ours.told_to_go()
+    ours.ends(0, "drained")
+    ours.phase("Suspended")
+    new.pod(1)
+    new.held()
+    until(lambda: holder(bed, namespace) == "second")
+    bed.quiet()
+    before = bed.writes()
+    first.send(signal.SIGCONT)
+    until(lambda: not first.alive, why="it goes on without its Lease")
+    time.sleep(2)
+    assert dict(bed.writes() - before) == {}
+    first.start(first.healthy, PATIENCE)  # as the kubelet does
+    until(lambda: readiness(first) == (200, "ok"))
+    assert holder(bed, namespace) == "second"
+    assert second.alive
+
+
+def test_two_versions_side_by_side_do_not_write_against_each_other(bed: Bed, started: Start) -> None:
+    namespace = bed.namespace()
+    first = started("first", namespace)
+    ours = Ours(bed, namespace)
+    ours.create()
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    other = started(
+        "second",
+        namespace,
+        release="two/mainstem",
+        ready=False,
+        argv=(sys.executable, "-m", "apiserver.test_operator_upgrade"),
+        PYTHONPATH=str(ROOT / "tests"),
+        MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:0",
+    )
+    waits_for_another(other)
+    assert "of the release one/mainstem" in readiness(other)[1]
+    assert '"reason": "AnotherOperatorHolds"' in other.log.read_text(encoding="utf-8")
+    bed.quiet()
+    before = bed.writes()
+    time.sleep(5)
+    assert dict(bed.writes() - before) == {}
+    assert first.alive
+
+
+def test_scopes_that_overlap_exclude_each_other_and_others_do_not(bed: Bed, started: Start) -> None:
+    a, b = bed.namespace(), bed.namespace()
+    first = started("first", a)
+    apart = started("apart", b, release="two/mainstem")
+    everywhere = started("everywhere", release="three/mainstem", ready=False)
+    both = started("both", a, b, release="four/mainstem", ready=False)
+    waits_for_another(everywhere)
+    waits_for_another(both)
+    for namespace in (a, b):
+        ours = Ours(bed, namespace)
+        ours.create()
+        ours.pod(1)
+    both.stop()
+    first.stop()
+    apart.stop()
+    until(lambda: readiness(everywhere) == (200, "ok"))
+    late = started("late", a, release="one/mainstem", ready=False)
+    waits_for_another(late)
+    assert (holder(bed), holder(bed, a)) == ("everywhere", "")
+
+
+def test_without_rights_on_leases_it_says_so_and_writes_nothing(bed: Bed, started: Start) -> None:
+    namespace = bed.namespace()
+    kubeconfig: Path = bed.user("operator-without-leases", IN_CLUSTER + IN_NAMESPACES)
+    operator = started("first", namespace, ready=False, kubeconfig=kubeconfig)
+    until(lambda: "leases.coordination.k8s.io is forbidden" in readiness(operator)[1])
+    assert readiness(operator)[0] == 503
+    ours = Ours(bed, namespace)
+    ours.create()
+    time.sleep(2)
+    assert ours.pods() == []
+    assert "finalizers" not in ours.get()["metadata"]
+
+
+def test_one_operator_and_its_lease(bed: Bed, started: Start) -> None:
+    namespace = bed.namespace()
+    operator, api = started("only", namespace), CoordinationV1Api(bed.client)
+    found = api.read_namespaced_lease(lease_name([namespace]), "kube-system")
+    assert found.spec.lease_duration_seconds == 15
+    assert found.metadata.annotations == {
+        "mainstem.dev/namespaces": namespace,
+        "mainstem.dev/release": "one/mainstem",
+    }
+    # Somebody deletes it.
+    api.delete_namespaced_lease(lease_name([namespace]), "kube-system")
+    until(lambda: holder(bed, namespace) == "only")
+    assert operator.alive
+    # The container starts again: the Lease is its pod's.
+    operator.kill()
+    begun = time.monotonic()
+    operator.up()
+    ours = Ours(bed, namespace)
+    ours.create()
+    ours.pod(1)
+    assert time.monotonic() - begun < 14, "it waited for its own Lease"

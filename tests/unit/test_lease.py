@@ -1,0 +1,157 @@
+"""Who of several operators may write, by tables; and that nothing passes the fence."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from mainstem_operator import fence as fences
+from mainstem_operator.fence import Fence, NotTheHolder
+from mainstem_operator.lease import Candidate, Decision, Held, Witness, decide, held, lease_name, manifest
+
+
+ME = Candidate("me", "one/mainstem", ("a", "b"))
+EVERYWHERE = Candidate("me", "one/mainstem", ())
+NOW = "2026-03-01T12:00:00.000000Z"
+
+
+def lease(
+    holder: str, namespaces: tuple[str, ...] = ("a", "b"), release: str = "one/mainstem", version: str = "1"
+) -> Held:
+    return Held(lease_name(namespaces), holder, release, namespaces, 15.0, 3, version)
+
+
+MINE, THEIRS, FREE = lease("me"), lease("other"), lease("")
+ALL = lease("other", ())
+OVERLAPS, APART = lease("other", ("b", "c")), lease("other", ("c",))
+
+TABLE = [
+    # leases, which are live -> taken, and who is waited for
+    ([], [], ME, Decision(take=True)),
+    ([FREE], [], ME, Decision(take=True, own=FREE)),
+    ([MINE], [MINE], ME, Decision(take=True, own=MINE)),
+    ([THEIRS], [], ME, Decision(take=True, own=THEIRS)),
+    ([THEIRS], [THEIRS], ME, Decision(take=False, own=THEIRS, blocker=THEIRS)),
+    ([FREE, APART], [APART], ME, Decision(take=True, own=FREE)),
+    ([FREE, OVERLAPS], [OVERLAPS], ME, Decision(take=False, own=FREE, blocker=OVERLAPS)),
+    ([FREE, OVERLAPS], [], ME, Decision(take=True, own=FREE)),
+    ([MINE, ALL], [MINE, ALL], ME, Decision(take=False, own=MINE, blocker=ALL)),
+    ([ALL, THEIRS], [ALL, THEIRS], ME, Decision(take=False, own=THEIRS, blocker=THEIRS)),
+    ([APART], [APART], EVERYWHERE, Decision(take=False, blocker=APART)),
+    ([ALL], [], EVERYWHERE, Decision(take=True, own=ALL)),
+    ([lease("me", ())], [lease("me", ())], ME, Decision(take=True)),
+]
+
+
+@pytest.mark.parametrize(("leases", "live", "candidate", "wanted"), TABLE)
+def test_who_may_write(leases: list[Held], live: list[Held], candidate: Candidate, wanted: Decision) -> None:
+    assert decide(leases, [one.name for one in live], candidate) == wanted
+
+
+def test_a_lease_is_live_while_it_changes_within_its_duration() -> None:
+    witness = Witness()
+    assert witness.is_live(lease("other"), 100)
+    assert witness.is_live(lease("other"), 114.9)
+    assert not witness.is_live(lease("other"), 115)
+    assert witness.is_live(lease("other", version="2"), 115), "renewed"
+    assert not witness.is_live(lease("", version="3"), 116), "released"
+
+
+def test_what_is_written_is_what_is_read() -> None:
+    written = manifest(ME, "kube-system", None, NOW)
+    assert "resourceVersion" not in written["metadata"]
+    written["metadata"]["resourceVersion"] = "7"
+    found = held(written)
+    assert found == Held(ME.lease, "me", "one/mainstem", ("a", "b"), 15.0, 0, "7")
+    renewed = manifest(ME, "kube-system", found, NOW)
+    assert renewed["metadata"]["resourceVersion"] == "7"
+    assert (renewed["spec"]["leaseTransitions"], renewed["spec"]["holderIdentity"]) == (0, "me")
+    assert manifest(ME, "kube-system", lease("other"), NOW)["spec"]["leaseTransitions"] == 4
+    released = manifest(ME, "kube-system", found, NOW, held=False)
+    assert (released["spec"]["leaseTransitions"], released["spec"]["holderIdentity"]) == (0, "")
+
+
+def test_a_lease_that_somebody_made_empty_is_free() -> None:
+    bare = {"metadata": {"name": "mainstem-operator", "resourceVersion": "1"}}
+    assert held(bare).holder == ""
+    assert held(bare).overlaps(ME)
+
+
+# -- the fence
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    now = [100.0]
+    monkeypatch.setattr(fences, "clock", lambda: now[0])
+    return now
+
+
+def test_the_fence_is_open_for_a_while_and_then_never_by_itself(ticking: list[float]) -> None:
+    fence = Fence()
+    with pytest.raises(NotTheHolder):
+        fence.check()
+    fence.open(110.0)
+    fence.check()
+    assert fence.seconds_left == 10.0
+    ticking[0] = 110.0
+    with pytest.raises(NotTheHolder):
+        fence.check()
+    fence.open(120.0)
+    fence.close()
+    assert not fence.is_open
+
+
+def test_no_write_leaves_a_session_with_a_closed_fence(ticking: list[float]) -> None:
+    """Neither one that begins then, nor one that begins before and gets its connection then."""
+    arrived: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        arrived.append(request.method)
+        await asyncio.sleep(0.05)
+        return web.Response()
+
+    async def scenario() -> list[str]:
+        app = web.Application()
+        app.router.add_route("*", "/", answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+        fence, errors = Fence(), []
+
+        async def send(method: str) -> None:
+            try:
+                async with session.request(method, url) as found:
+                    await found.read()
+            except NotTheHolder:
+                errors.append(method)
+
+        connector = aiohttp.TCPConnector(limit=1)
+        async with aiohttp.ClientSession(connector=connector, trace_configs=[fence.trace()]) as session:
+            await asyncio.gather(*(send(method) for method in ("GET", "POST", "PATCH", "PUT", "DELETE")))
+            fence.open(110.0)
+            await send("POST")
+            first = [asyncio.create_task(send("GET"))]
+            await asyncio.sleep(0.01)
+            waiting = [asyncio.create_task(send(method)) for method in ("PATCH", "GET")]
+            await asyncio.sleep(0.01)
+            ticking[0] = 111.0  # while they wait for the one connection
+            await asyncio.gather(*first, *waiting)
+        await runner.cleanup()
+        return errors
+
+    errors = asyncio.run(scenario())
+    assert sorted(errors) == ["DELETE", "PATCH", "PATCH", "POST", "PUT"]
+    assert sorted(arrived) == ["GET", "GET", "GET", "POST"]
+
+
+def test_a_refused_write_looks_like_a_server_that_does_not_answer() -> None:
+    """So that Kopf, and whoever else writes, tries again later and goes on."""
+    error: Any = NotTheHolder()
+    assert isinstance(error, aiohttp.ClientConnectionError)
+    assert isinstance(error, OSError)
+    assert "does not hold its Lease" in str(error)
