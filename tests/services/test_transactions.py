@@ -24,7 +24,8 @@ class Transactions:
     """
 
     def __init__(self, kafka: Broker, topic: str) -> None:
-        self._producer = Producer({**kafka.client, "transactional.id": f"tests-{topic}"})
+        patience = {"transaction.timeout.ms": 600_000}  # the broker aborts what stays open for longer
+        self._producer = Producer({**kafka.client, **patience, "transactional.id": f"tests-{topic}"})
         self._producer.init_transactions(30)
         self._topic = topic
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mainstem.errors import NotReady
 from mainstem.run import outages
-from mainstem.run.brokers import TopicOffsets
+from mainstem.run.brokers import TopicOffsets, offsets
 from mainstem.run.current import current
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.querystatus import QueryStatus, SourceStatus, State
@@ -171,3 +171,9 @@ def test_one_greeting_without_an_answer_is_no_outage(monkeypatch: pytest.MonkeyP
     finally:
         again.set()
         watch.close()
+
+
+def test_offsets_are_read_from_the_text_of_kafkas_answer() -> None:
+    info = "ListOffsetsResultInfo(offset={}, timestamp=-1, leaderEpoch=Optional[0])"
+    text = f"{{a.b-2-10={info.format(7)}, a.b-2-0={info.format(0)}, c_d-1={info.format(-1)}}}"
+    assert offsets(text) == {"a.b-2": {"10": 7, "0": 0}, "c_d": {"1": -1}}
