@@ -166,6 +166,7 @@ def _drivers(queries: int) -> dict[str, Any]:
         "state": "Running",
         "batch": 7,
         "rowsPerSecond": 5000,
+        "processedRowsPerSecond": 9000,
         "inputRows": 2**40,
         "batchDurationMs": 400,
         "lag": 2**40,

@@ -15,6 +15,7 @@ BUSY = QueryStatus(
     batches=8,
     input_rows=120,
     rows_per_second=1234.5,
+    processed_rows_per_second=4321.0,
     batch_duration_ms=1250,
     watermark="2013-01-01T10:00:00.000Z",
     state_rows=12,

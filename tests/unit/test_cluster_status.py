@@ -35,6 +35,7 @@ def test_a_query_says_all_that_the_resource_has_a_field_for() -> None:
         "runId": BUSY.run_id,
         "batch": 7,
         "rowsPerSecond": 1234,
+        "processedRowsPerSecond": 4321,
         "inputRows": 120,
         "batchDurationMs": 1250,
         "lag": 103,

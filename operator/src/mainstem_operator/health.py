@@ -51,7 +51,7 @@ def data_flowing(status: Status, attempt: int) -> Condition:
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported")
     queries = status.get("queries", ())
-    if any(query["state"] == "Running" and query.get("rowsPerSecond") for query in queries):
+    if any(query["state"] in ("Running", "Idle") and query.get("rowsPerSecond") for query in queries):
         return Condition(name, TRUE, "RowsRead", "at least one query reads rows")
     return Condition(name, UNKNOWN, "Idle", "no query has data to read")
 

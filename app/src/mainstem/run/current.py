@@ -1,5 +1,6 @@
 """The status of a query as it is now, from what Spark reported last and what the servers say since."""
 
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
@@ -39,6 +40,9 @@ class Current:
         }
         silent = {name for name, source in run.occurrences.items() if self._topics.outage(source)}
         status = current(run.status, self.outage(run), answers, silent)
+        if status.state is State.RUNNING:
+            rate = run.meter.rate(time.monotonic(), idle=status.idle)
+            status = replace(status, rows_per_second=rate)
         if run.notice and status.reason is None and status.state in _WELL:
             status = replace(status, reason=run.notice[0], message=run.notice[1])
         return status

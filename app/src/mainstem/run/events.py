@@ -48,8 +48,9 @@ class Events:
             earliest = self._earliest(run, progress["timestamp"])
             run.resets |= went_back(progress, list(run.occurrences))
             run.status = updated(run.status, progress, list(run.occurrences), earliest)
-            if progress.get("numInputRows"):
+            if rows := progress.get("numInputRows"):
                 run.busy, run.resting = time.monotonic(), False
+                run.meter.add(run.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000)
             elif run.resident:  # a batch without rows; Spark's status says that it runs
                 run.resting, run.status = True, waiting(run.status)
 

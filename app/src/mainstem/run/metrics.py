@@ -10,7 +10,8 @@ With `pipeline` and `query` besides:
 - `mainstem_query_state{state}`: 1 for the state that it is in, 0 for the others.
 - `mainstem_query_batch`: the last committed batch; `mainstem_query_batches_total`: batches with data, since the start.
 - `mainstem_query_input_rows_total`, `mainstem_query_dropped_rows_total`: rows read, late rows dropped, since the start.
-- `mainstem_query_rows_per_second`, `mainstem_query_batch_duration_seconds`: of the last batch.
+- `mainstem_query_rows_per_second`: input rows by the clock on the wall; `mainstem_query_processed_rows_per_second` and
+  `mainstem_query_batch_duration_seconds`: of the last batch with data.
 - `mainstem_query_lag_records`: behind the newest, over all sources that tell.
 - `mainstem_query_watermark_lag_seconds`: how long ago the watermark is.
 - `mainstem_query_last_progress_timestamp_seconds`: when the trigger began that Spark reported last.
@@ -123,7 +124,13 @@ _QUERIES: Final[tuple[tuple[str, str, bool, Any], ...]] = (
         True,
         lambda q: q.dropped_by_watermark,
     ),
-    ("query_rows_per_second", "Input rows per second of the last batch.", False, lambda q: q.rows_per_second),
+    ("query_rows_per_second", "Input rows per second of time.", False, lambda q: q.rows_per_second),
+    (
+        "query_processed_rows_per_second",
+        "How fast the last batch was processed.",
+        False,
+        lambda q: q.processed_rows_per_second,
+    ),
     (
         "query_batch_duration_seconds",
         "How long the last batch took.",

@@ -50,7 +50,9 @@ def updated(
         batch=int(progress["batchId"]) if ran else status.batch,
         batches=status.batches + (1 if ran and rows else 0),
         input_rows=status.input_rows + rows,
-        rows_per_second=_number(progress.get("processedRowsPerSecond")) if rows else 0.0,
+        processed_rows_per_second=_number(progress.get("processedRowsPerSecond"))
+        if rows
+        else status.processed_rows_per_second,
         batch_duration_ms=int(progress.get("batchDuration") or 0) if ran else status.batch_duration_ms,
         watermark=watermark
         if watermark and not watermark.startswith("1970-01-01T00:00:00")

@@ -77,8 +77,9 @@ class QueryStatus:
         started_at: when this start began, ISO 8601; None while it is not started.
         batch: the last committed batch; None before the first.
         batches: batches with data, committed since the driver started.
-        rows_per_second: input rows per second of the last batch with data.
-        batch_duration_ms: how long it took.
+        rows_per_second: input rows over the time between reports, by the clock on the wall; 0 while nothing comes.
+        processed_rows_per_second: how fast Spark processed the last batch with data, pauses between batches left out.
+        batch_duration_ms: how long that batch took.
         watermark: event time up to which state is final, ISO 8601.
         state_rows: rows in state stores.
         dropped_by_watermark: late rows that stateful operators dropped, as Spark counts them: an aggregation counts
@@ -101,6 +102,7 @@ class QueryStatus:
     batches: int = 0
     input_rows: int = 0
     rows_per_second: float = 0.0
+    processed_rows_per_second: float = 0.0
     batch_duration_ms: int | None = None
     watermark: str | None = None
     state_rows: int = 0

@@ -1,5 +1,6 @@
 """One query under supervision: the only mutable state of a run."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from mainstem.run.handles import Handle
 from mainstem.run.inputs import Absent
 from mainstem.run.progress import told, waiting
 from mainstem.run.querystatus import QueryStatus, State
+from mainstem.run.rates import Meter
 from mainstem.run.restarts import Restarts
 from mainstem.run.runs import Runs
 from mainstem.spec.queries import Query
@@ -34,6 +36,7 @@ class Run:
         busy: when it last had data (monotonic seconds).
         resting: it runs, and waits for data.
         topic_ids: occurrence of a Kafka source -> topic -> id, of the topics that it reads.
+        meter: counts the rows that it reads.
         resets: occurrence and topic of those whose offsets went back in a batch, by which a loss was counted.
         awaited_resets: of those that will, and whose loss is counted already or will be by that.
         notice: reason and message of what happened and needs nothing done, until the query starts again.
@@ -53,6 +56,7 @@ class Run:
     busy: float = 0.0
     resting: bool = False
     topic_ids: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     resets: set[tuple[str, str]] = field(default_factory=set)
     awaited_resets: set[tuple[str, str]] = field(default_factory=set)
     notice: tuple[str, str] | None = None

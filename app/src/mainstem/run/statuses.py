@@ -4,6 +4,7 @@ Its fields are those of `mainstem.spec.status`; a test holds them against the mo
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -75,7 +76,8 @@ def query(status: QueryStatus) -> dict[str, Any]:
         "runId": status.run_id,
         "startedAt": status.started_at,
         "batch": None if status.batch is None else min(status.batch, _MOST),
-        "rowsPerSecond": _count(status.rows_per_second) if seen else None,
+        "rowsPerSecond": _rate(status.rows_per_second) if seen else None,
+        "processedRowsPerSecond": _count(status.processed_rows_per_second) if seen else None,
         "inputRows": _count(status.input_rows) if seen else None,
         "batchDurationMs": _count(status.batch_duration_ms),
         "lag": _count(status.lag),
@@ -100,7 +102,7 @@ def summary(statuses: Sequence[QueryStatus], executors: Executors | None) -> dic
     found: dict[str, Any] = {
         "queries": tally(map(state, statuses)),
         "lag": _count(sum(lags)) if lags else None,
-        "rowsPerSecond": _count(sum(rates)),
+        "rowsPerSecond": _rate(sum(rates)),
     }
     if executors:
         found["executors"] = f"{executors.running}/{executors.wanted}"
@@ -188,6 +190,11 @@ def _count(number: float | None) -> int | None:
     return None if number is None else max(0, min(round(number), _MOST))
 
 
+def _rate(number: float) -> int | None:
+    """A rate as a whole number; what is less than one a second is not 0."""
+    return _count(math.ceil(number) if number < 1 else number)
+
+
 def _known(found: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None and value != []}
 
@@ -226,6 +233,14 @@ _SHORTER: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (
     _without("expectations"),
     _without("sources"),
     _without("id", "pool", "message"),
-    _without("stateBytes", "inputRows", "droppedByWatermark", "restarts", "lastProgressTime", "startedAt"),
+    _without(
+        "stateBytes",
+        "processedRowsPerSecond",
+        "inputRows",
+        "droppedByWatermark",
+        "restarts",
+        "lastProgressTime",
+        "startedAt",
+    ),
     _without("watermark", "stateRows", "batchDurationMs"),
 )

@@ -174,7 +174,9 @@ class QueryProgress(Model):
     batch: Annotated[int, Field(ge=-1)] | None = None
     """The last committed batch."""
     rows_per_second: Count | None = None
-    """Input rows per second of the last batch."""
+    """Input rows per second by the clock on the wall, over the last 10 seconds or between the last batches; 0 when idle."""
+    processed_rows_per_second: Count | None = None
+    """How fast Spark processed the last batch with data, in rows per second; without the pauses between batches."""
     input_rows: Count | None = None
     """Input rows since the driver started."""
     batch_duration_ms: Count | None = None
@@ -219,7 +221,7 @@ class Summary(Model):
     lag: Count | None = None
     """Records behind, over all queries that tell."""
     rows_per_second: Count | None = None
-    """Input rows per second, over all queries."""
+    """Input rows per second by the clock on the wall, over all queries; 0 when idle."""
     executors: Short | None = None
     """Executors that run, of those wanted: `2/2`."""
     executors_reason: Reason | None = None
