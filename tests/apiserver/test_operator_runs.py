@@ -1,5 +1,6 @@
 """One run of a pipeline, one driver that goes: whatever the operator misses meanwhile. The test is kubelet and driver."""
 
+import time
 from typing import Any
 
 import pytest
@@ -114,6 +115,12 @@ def test_deleted_while_the_operator_is_away_the_resource_waits_for_its_driver(ou
     ours.phase("Deleting")
     bed.quiet()
     assert ours.get(), "the resource is gone, and its driver runs"
+    began = time.monotonic()
+    bed.operator.stop(60)
+    assert time.monotonic() - began < 20, "an operator that waits for a driver ends at once, too"
+    bed.operator.up()
+    bed.quiet()
+    assert ours.get()["metadata"]["finalizers"] == ["mainstem.dev/drain"]
     ours.ends(0, "drained")
     ours.gone()
 
