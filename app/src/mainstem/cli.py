@@ -141,31 +141,49 @@ def executor() -> None:
 @_set
 def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
     """Check documents, and files of tests (x.test.yaml), by every rule that needs no Spark; needs no Java."""
-    from mainstem.spec.document import read_all
-    from mainstem.testing.beside import holds_tests
+    from functools import partial
+
+    from mainstem.limits import within_limits
 
     code = Exit.OK
     for file in files:
         try:
-            if holds_tests(Path(file)):
-                _validate_tests(file, overrides)
-                continue
-            documents = read_all(file, overrides)
-        except MainstemError as error:
-            _tell(error, file)
-            code = max(code, error.exit_code)
-            continue
-        for document in documents:
-            for warning in document.warnings:
-                click.echo(warning.render(file), err=True)
-            spec = document.pipeline.spec
-            counts = (
-                _counted(spec.sources, "source"),
-                _counted(spec.views, "view"),
-                _counted(spec.queries, "query"),
-            )
-            click.echo(f"{file}: {document.pipeline.name}: ok ({', '.join(counts)})")
+            found, lines = within_limits(partial(_validated, file, overrides), file)
+        except SpecInvalid as refused:
+            _tell(refused, file)
+            found, lines = refused.exit_code, []
+        code = max(code, found)
+        for line, is_error in lines:
+            click.echo(line, err=is_error)
     sys.exit(code)
+
+
+def _validated(file: str, overrides: dict[str, str]) -> tuple[Exit, list[tuple[str, bool]]]:
+    """What becomes of one file: the exit code, and the lines, each with whether it goes to standard error."""
+    from mainstem.spec.document import read_all
+    from mainstem.testing.beside import holds_tests
+
+    try:
+        if holds_tests(Path(file)):
+            from mainstem.testing.files import suite
+
+            tests = suite(Path(file), overrides)
+            cases = _counted(tests.tests.cases, "case")
+            return Exit.OK, [(f"{file}: tests of {tests.document.pipeline.name}: ok ({cases})", False)]
+        documents = read_all(file, overrides)
+    except MainstemError as error:
+        return error.exit_code, [(line, True) for line in _lines(error, file)]
+    lines = []
+    for document in documents:
+        lines += [(warning.render(file), True) for warning in document.warnings]
+        spec = document.pipeline.spec
+        counts = (
+            _counted(spec.sources, "source"),
+            _counted(spec.views, "view"),
+            _counted(spec.queries, "query"),
+        )
+        lines.append((f"{file}: {document.pipeline.name}: ok ({', '.join(counts)})", False))
+    return Exit.OK, lines
 
 
 @main.command()
@@ -233,13 +251,6 @@ def crd() -> None:
     click.echo(crd_yaml(), nl=False)
 
 
-def _validate_tests(file: str, overrides: dict[str, str]) -> None:
-    from mainstem.testing.files import suite
-
-    found = suite(Path(file), overrides)
-    click.echo(f"{file}: tests of {found.document.pipeline.name}: ok ({_counted(found.tests.cases, 'case')})")
-
-
 def _chosen(pipeline: Any, names: Sequence[str]) -> Any:
     """The pipeline with the named queries alone."""
     _known(pipeline, names)
@@ -284,10 +295,13 @@ def _fail(error: MainstemError, file: str, *, verbose: bool) -> NoReturn:
 
 
 def _tell(error: MainstemError, file: str) -> None:
+    for line in _lines(error, file):
+        click.echo(line, err=True)
+
+
+def _lines(error: MainstemError, file: str) -> list[str]:
     from mainstem.logs import redact
 
     if isinstance(error, SpecInvalid):
-        for problem in error.problems:
-            click.echo(redact(problem.render(error.file or file)), err=True)
-    else:
-        click.echo(redact(f"error: {error}"), err=True)
+        return [redact(problem.render(error.file or file)) for problem in error.problems]
+    return [redact(f"error: {error}")]

@@ -22,6 +22,10 @@ from mainstem_operator.metrics import WRITES
 
 Object = dict[str, Any]
 
+READ_SECONDS: Final = 10.0
+STATUS_SECONDS: Final = 15.0
+WRITE_SECONDS: Final = 35.0
+"""A little longer than an admission webhook may take, so that the server's words come and not a time-out's."""
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _REFUSED: Final = (400, 403, 422)
@@ -108,7 +112,7 @@ class Cluster:
                     reason="NoCluster",
                     remedy="run in a pod with a service account, or set KUBECONFIG",
                 ) from error
-        configuration.connection_pool_maxsize = 16  # more wait no shorter for one API server
+        configuration.connection_pool_maxsize = 64  # calls that a webhook holds up keep theirs
         # As Kopf has it: no proxy of the environment's. Else each request looks for one, and for a .netrc, in a thread.
         configuration.client_session_kwargs = {"trust_env": False}
         configuration.trace_configs = [fence.trace()] if fence else None
@@ -228,12 +232,19 @@ class Cluster:
             WRITES.labels(verb=verb, resource=resource).inc()
         try:
             answer = await self._client.request(
-                verb, path, body=body, serialize=False, _request_timeout=30, **query
+                verb, path, body=body, serialize=False, _request_timeout=_seconds(verb, resource), **query
             )
         except DynamicApiError as error:
             raise _error(error) from None
         found: Object = await answer.json()
         return found
+
+
+def _seconds(verb: str, resource: str) -> float:
+    """How long an answer may take: webhooks are asked about writes, and each has 30 seconds at the most."""
+    if verb == "get":
+        return READ_SECONDS
+    return STATUS_SECONDS if resource == "status" else WRITE_SECONDS
 
 
 def _lingers(deleted: Object) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -21,17 +22,26 @@ from mainstem_operator.observe import written_status
 from mainstem_operator.reconcile import Pipeline, Reconciler
 from mainstem_operator.report import Event
 from mainstem_operator.settings import Settings
+from mainstem_operator.turns import FairTurns
+from mainstem_operator.validation import Validators
 
 
 DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}
-_STUCK_SECONDS: Final = 120.0
-_AT_A_TIME: Final = 12
-"""Pipelines that are looked at at a time: as many as one core and one API server keep busy; the others wait in line
-without taking memory.
+_AT_A_TIME: Final = 24
+"""Pipelines that are looked at at a time; the others wait in line without taking memory."""
+_OF_ONE_NAMESPACE: Final = 8
+"""Pipelines of one namespace that are looked at at a time: as many as keep one core and one API server busy. The API
+server may be slow for one namespace, because of an admission webhook, and its pipelines must not take every turn.
 """
+_TURN_SECONDS: Final = 90.0
+"""How long a pipeline has its turn: a first start makes several objects, each of which a webhook may hold up for 30
+seconds. What is made by then is kept, and the next turn goes on from there.
+"""
+_STUCK_SECONDS: Final = 2 * _TURN_SECONDS
+"""A turn that lasts so long was not ended by its own limit: the operator is broken, and has to be started again."""
 _FIRST_SECONDS: Final = 30.0
 """How long a pipeline whose driver was just started stands back for those that have none yet: of many that are applied
-at once each shall have its driver before the finalizers and the words about them are written, which cost the API server
+at once in a namespace each shall have its driver before the finalizers and the words about them are written, which cost the API server
 most of its time.
 """
 _PACE_SECONDS: Final = 0.02
@@ -52,6 +62,14 @@ class _Loop:
     is_carried: bool = False
 
 
+@dataclass
+class _FirstStarts:
+    """Pipelines of one namespace that have no driver yet, while these are made."""
+
+    count: int = 0
+    are_done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class Operator:
     """The handlers, over what they share; `register` gives them to Kopf."""
 
@@ -62,9 +80,9 @@ class Operator:
         self._loops: dict[str, _Loop] = {}
         self._phases: dict[str, str] = {}
         self._cluster: Cluster | None = None
-        self._turns = asyncio.Semaphore(_AT_A_TIME)
-        self._without = 0
-        self._all_have_one = asyncio.Event()
+        self._turns = FairTurns(_AT_A_TIME, _OF_ONE_NAMESPACE)
+        self._validators = Validators()
+        self._first_starts: dict[str, _FirstStarts] = defaultdict(_FirstStarts)
         self._afterwards = asyncio.Lock()
         self._log = structlog.get_logger(component="operator")
 
@@ -81,9 +99,11 @@ class Operator:
         """Set Kopf up, and connect."""
         configure(settings)
         self._cluster = await Cluster.connect(self._fence)
+        await self._validators.start()
 
     async def ended(self, **_: Any) -> None:
         """Disconnect."""
+        self._validators.close()
         if self._cluster is not None:
             await self._cluster.close()
 
@@ -101,10 +121,10 @@ class Operator:
         return self._login[1]
 
     async def healthy(self) -> dict[str, int]:
-        """What the probe answers with.
+        """What the probe answers with. A slow API server is no reason to fail: each turn has a limit of its own.
 
         Raises:
-            kopf.PermanentError: a loop has been at the same work for minutes.
+            kopf.PermanentError: a turn has outlasted its own limit.
         """
         now = time.monotonic()
         stuck = [
@@ -113,7 +133,9 @@ class Operator:
             if loop.busy_since and now - loop.busy_since > _STUCK_SECONDS
         ]
         if stuck:
-            raise kopf.PermanentError(f"{len(stuck)} pipelines have waited for the API server for minutes")
+            raise kopf.PermanentError(
+                f"{len(stuck)} pipelines have had their turn for {_STUCK_SECONDS:g} seconds"
+            )
         return {"pipelines": len(self._loops)}
 
     async def pipeline_seen(
@@ -147,16 +169,19 @@ class Operator:
         loop.pipeline.saw(body)
         if is_news:
             loop.pipeline.created = datetime.now(UTC)
-        self._without += 1
-        self._all_have_one.clear()
+        others = self._first_starts[str(body.meta.namespace)]
+        others.count += 1
+        others.are_done.clear()
         try:
-            await self._turn(Reconciler(self._cluster, self._settings), loop, body, failures=0)
+            reconciler = Reconciler(self._cluster, self._settings, self._validators)
+            await self._turn(reconciler, loop, body, failures=0)
         finally:
-            self._without -= 1
-            if self._without == 0:
-                self._all_have_one.set()
+            others.count -= 1
+            if others.count == 0:
+                others.are_done.set()
+                self._first_starts.pop(str(body.meta.namespace), None)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._all_have_one.wait(), _FIRST_SECONDS)
+            await asyncio.wait_for(others.are_done.wait(), _FIRST_SECONDS)
         async with self._afterwards:
             await asyncio.sleep(_PACE_SECONDS)
 
@@ -178,7 +203,7 @@ class Operator:
         loop = self._loops.setdefault(uid, _Loop())
         loop.is_carried = True
         loop.pipeline.saw(body)
-        reconciler = Reconciler(self._cluster, self._settings)
+        reconciler = Reconciler(self._cluster, self._settings, self._validators)
         failures = 0
         try:
             while not stopped or (body.meta.get("deletionTimestamp") and not _exiting(stopped)):
@@ -202,7 +227,7 @@ class Operator:
     ) -> tuple[float | None, bool]:
         """Seconds until the next turn, None after an error; and whether the pipeline may go."""
         try:
-            async with self._turns:
+            async with self._turns.turn(str(body.meta.namespace)), asyncio.timeout(_TURN_SECONDS):
                 loop.busy_since = time.monotonic()
                 plan = await reconciler.turn(loop.pipeline, lambda event: _post(body, event))
         except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on

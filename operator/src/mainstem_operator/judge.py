@@ -8,7 +8,7 @@ nobody. A driver that starts, for whatever reason, starts with the image of the 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
@@ -32,17 +32,20 @@ class Revision:
         name: eight hexadecimal digits, the same for what runs the same.
         pipeline: the document, parameters filled in.
         text: the document as the driver reads it, in YAML.
+        bounded: True unless a query certainly never comes to an end; one that is suspended does not begin. It is known
+            from the start, because whoever asks must not read the document's SQL.
     """
 
     name: str
     pipeline: StreamingPipeline
     text: str
+    bounded: bool = field(init=False)
 
-    @property
-    def bounded(self) -> bool:
-        """True unless a query certainly never comes to an end; one that is suspended does not begin."""
-        graph = Graph(self.pipeline)
-        return all(query.suspend or graph.ends(query) is not False for query in self.pipeline.spec.queries)
+    def __post_init__(self) -> None:
+        """Read the document's SQL once."""
+        graph, queries = Graph(self.pipeline), self.pipeline.spec.queries
+        bounded = all(query.suspend or graph.ends(query) is not False for query in queries)
+        object.__setattr__(self, "bounded", bounded)
 
     @property
     def scaled_out(self) -> bool:

@@ -17,3 +17,6 @@ WRITES: Final = Counter("mainstem_operator_api_writes", "Writes to the API serve
 STARTS: Final = Counter("mainstem_operator_driver_starts", "Drivers' pods that were made.")
 LEADER: Final = Gauge("mainstem_operator_leader", "1 where this operator holds its Lease, and writes.")
 PIPELINES: Final = Gauge("mainstem_operator_pipelines", "Pipelines by phase.", ["phase"])
+VALIDATORS_LOST: Final = Counter(
+    "mainstem_operator_validators_lost", "Processes that ended while they validated a document."
+)

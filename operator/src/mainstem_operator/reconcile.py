@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Any, Final, NamedTuple
 
-from mainstem.errors import SpecInvalid
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
 from mainstem_operator import apply, driverpod, ownership
 from mainstem_operator.ages import Ages, Moment
 from mainstem_operator.cluster import CONFIG_MAP, NO_ANSWER, POD, ApiError, Cluster, Object, Refused
-from mainstem_operator.judge import Judgement, Revision, judge, recalled
+from mainstem_operator.judge import Judgement, Revision
 from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observe import Observed, Refusal, StepFailure, written_status
 from mainstem_operator.past import aged
@@ -24,6 +23,7 @@ from mainstem_operator.podwarnings import PodWarnings
 from mainstem_operator.report import Event
 from mainstem_operator.retries import FailedStep, failed_step
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation import Validators
 
 
 Tell = Callable[[Event], None]
@@ -145,9 +145,10 @@ class Pipeline:
 class Reconciler:
     """Carries pipelines to where their documents want them."""
 
-    def __init__(self, cluster: Cluster, settings: Settings) -> None:
+    def __init__(self, cluster: Cluster, settings: Settings, validators: Validators) -> None:
         self._cluster = cluster
         self._settings = settings
+        self._validators = validators
 
     async def turn(self, of: Pipeline, tell: Tell) -> Plan:
         """Look and act until nothing is left to write; the last plan says when to look again.
@@ -173,7 +174,7 @@ class Reconciler:
     async def _observed(self, of: Pipeline) -> Observed:
         assert of.body is not None
         body = of.body
-        judgement = self._judgement(of, body)
+        judgement = await self._judgement(of, body)
         if of.stale(self._settings.resync_seconds) and not (of.new and _starts_at_once(body, judgement)):
             await self._met(of, body)
         warnings = of.warnings
@@ -194,10 +195,10 @@ class Reconciler:
         )
         return aged(seen, of.ages, Moment(seen.now, time.monotonic()))
 
-    def _judgement(self, of: Pipeline, body: Mapping[str, Any]) -> Judgement:
+    async def _judgement(self, of: Pipeline, body: Mapping[str, Any]) -> Judgement:
         generation = int(body["metadata"]["generation"])
         if of.judged is None or of.judged[0] != generation:
-            of.judged = (generation, judge(body))
+            of.judged = (generation, await self._validators.judge(body))
             of.refused = None
             of.failed_step = None
             of.made.clear()
@@ -215,10 +216,9 @@ class Reconciler:
     async def _recalled(self, body: Mapping[str, Any], name: str) -> Revision | None:
         of = body["metadata"]
         found = await self._cluster.get(CONFIG_MAP, of["namespace"], revision_name(of["name"], name))
-        try:
-            return recalled(found["data"][DOCUMENT_KEY], name) if found else None
-        except SpecInvalid:
+        if found is None:
             return None
+        return await self._validators.recall(of["namespace"], found["data"][DOCUMENT_KEY], name)
 
     async def _refusal(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Refusal | None:
         """Why the driver that the document asks for cannot be made; asked before what runs is stopped for it."""

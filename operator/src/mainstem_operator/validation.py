@@ -1,0 +1,167 @@
+"""Documents are validated in processes of their own: none takes the operator's time or memory, nor ends it."""
+
+import asyncio
+import contextlib
+import json
+import os
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mainstem_operator.judge import Judgement, Revision
+from mainstem_operator.metrics import VALIDATORS_LOST
+from mainstem_operator.turns import FairTurns
+from mainstem_operator.validator import HEADER, refused
+
+
+COMMAND: Final = (sys.executable, "-m", "mainstem_operator.validator")
+LANES: Final = 2
+"""Documents that are validated at a time. One namespace has one of them at most."""
+DEADLINE_SECONDS: Final = 60.0
+"""For a process that gets no CPU time, or hangs: it is replaced, and the document tried again. One that works reaches
+its limit of CPU time long before.
+"""
+
+
+class ValidatorLost(Exception):
+    """The process has ended, or does not answer, for no fault of the document's."""
+
+
+class _Died(Exception):
+    """A child ended while it validated; `code` is its exit code, or the negative number of a signal."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the validating process ended with {code}")
+        self.code = code
+
+
+@dataclass
+class _Lane:
+    """A connection to a child; `sent` counts the requests."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    sent: int = 0
+
+
+class Validators:
+    """The processes; started when the first document comes, and again when they are gone."""
+
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._command = command
+        self._turns = FairTurns(LANES, each=1)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lanes: list[_Lane] = []
+        self._starting = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Start the process, where it does not run."""
+        async with self._starting:
+            if self._process is None or self._process.poll() is not None:
+                await self._start()
+
+    async def judge(self, body: Mapping[str, Any]) -> Judgement:
+        """The judgement of a resource's document; `DocumentTooComplex` where it reaches a limit.
+
+        Raises:
+            ValidatorLost: nothing is known of the document; try again.
+        """
+        about = body["metadata"]
+        head = {"name": about["name"]}
+        document = {
+            "apiVersion": body["apiVersion"],
+            "kind": body["kind"],
+            "metadata": head,
+            "spec": body["spec"],
+        }
+        answer = await self._ask(str(about["namespace"]), {"body": document})
+        return answer if isinstance(answer, Judgement) else refused()
+
+    async def recall(self, namespace: str, text: str, name: str) -> Revision | None:
+        """The revision of a ConfigMap's document; None where it is refused today.
+
+        Raises:
+            ValidatorLost: nothing is known of the document; try again.
+        """
+        answer = await self._ask(namespace, {"text": text, "name": name})
+        return answer if isinstance(answer, Revision) else None
+
+    def close(self) -> None:
+        """End the processes."""
+        for lane in self._lanes:
+            lane.writer.close()
+        self._lanes = []
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    async def _ask(self, namespace: str, request: Mapping[str, Any]) -> Any:
+        """The answer; None where the request reaches a limit.
+
+        The kernel may end a child for another's need of memory, so only a second death counts against the document.
+        """
+        message = json.dumps(request).encode()
+        async with self._turns.turn(namespace):
+            for attempt in (1, 2):
+                try:
+                    return await self._answer(message)
+                except _Died as died:
+                    VALIDATORS_LOST.inc()
+                    if died.code == -signal.SIGXCPU or attempt == 2:
+                        return None
+        return None
+
+    async def _answer(self, message: bytes) -> Any:
+        await self.start()
+        lane = self._lanes.pop()
+        process = self._process
+        try:
+            answer = await asyncio.wait_for(_exchange(lane, message), DEADLINE_SECONDS)
+        except _Died:
+            self._lanes.append(lane)
+            raise
+        except (TimeoutError, OSError, EOFError) as error:
+            if self._process is process:
+                self.close()
+            raise ValidatorLost(f"the validating process does not answer: {error!r}") from None
+        except BaseException:
+            lane.writer.close()  # its answer is still to come
+            if self._process is process:
+                self.close()
+            raise
+        if self._process is process:
+            self._lanes.append(lane)
+        if isinstance(answer, str):
+            raise ValidatorLost(answer)
+        return answer
+
+    async def _start(self) -> None:
+        self.close()
+        pairs = [socket.socketpair() for _ in range(LANES)]
+        theirs = [their.fileno() for _, their in pairs]
+        argv = [*self._command, *map(str, theirs)]
+        self._process = subprocess.Popen(argv, pass_fds=theirs, start_new_session=True)  # noqa: ASYNC220
+        for our, their in pairs:
+            their.close()
+            self._lanes.append(_Lane(*await asyncio.open_connection(sock=our)))
+
+
+async def _exchange(lane: _Lane, message: bytes) -> Any:
+    lane.sent += 1
+    lane.writer.write(HEADER.pack(lane.sent, len(message)) + message)
+    await lane.writer.drain()
+    while True:
+        number, size = HEADER.unpack(await lane.reader.readexactly(HEADER.size))
+        content = await lane.reader.readexactly(size)
+        if number == 0:
+            raise _Died(struct.unpack("!i", content)[0])
+        if number == lane.sent:  # else the late answer to a request that was sent again
+            return pickle.loads(content)  # noqa: S301 - our own process wrote it

@@ -1,0 +1,214 @@
+"""What one tenant does, another does not feel: documents that are dear to read, and webhooks that are slow to answer."""
+
+import base64
+import json
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from apiserver.operatorbed import SPEC, Bed, Ours, until
+from harness.pki import Authority
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from kubernetes.client import AdmissionregistrationV1Api
+
+
+SERVED_SECONDS = 5.0
+WEBHOOK_SECONDS = 25.0
+MIB = 1024 * 1024
+
+
+def doubling(views: int, times: int) -> list[dict[str, str]]:
+    """Views that each read the one before several times."""
+    below = ["ticks", *(f"v{index}" for index in range(views))]
+    return [
+        {"name": f"v{index}", "sql": "SELECT * FROM " + ", ".join([below[index]] * times)}
+        for index in range(views)
+    ]
+
+
+def costly(views: list[dict[str, str]]) -> dict[str, Any]:
+    queries = [{**SPEC["queries"][0], "from": views[-1]["name"]}]
+    return {**SPEC, "views": views, "queries": queries}
+
+
+def memory(pid: int) -> int:
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * 4096
+
+
+def test_documents_that_are_dear_to_read_hold_nobody_up(bed: Bed) -> None:
+    """Views that double, a view of opened comments, joins that a parser tries in 2^40 ways, and beside them 20 others."""
+    bed.operator.up()
+    tenant, other = bed.namespace(), bed.namespace()
+    documents = {
+        "doubling": doubling(26, 2),
+        "comments": [{"name": "v", "sql": "/*" * 8000}],
+        "joins": [{"name": "v", "sql": "SELECT * FROM ticks" + " JOIN ticks" * 40}],
+        "structs": [{"name": "v", "sql": "SELECT " + "struct(" * 40 + "1" + ")" * 40 + " FROM ticks"}],
+        "fan": doubling(64, 6),
+    }
+    harmful = {name: Ours(bed, tenant, name) for name in documents}
+    others = [Ours(bed, other, f"ticks-{number}") for number in range(20)]
+    for name, ours in harmful.items():
+        ours.create(costly(documents[name]))
+    started = time.monotonic()
+    for ours in others:
+        ours.create()
+    until(lambda: len(bed.core.list_namespaced_pod(other).items) == len(others), why="not 20 drivers")
+    assert time.monotonic() - started < SERVED_SECONDS
+    assert bed.operator.healthy()
+    for name in ("doubling", "fan"):
+        harmful[name].phase("Refused", "Failed", "Invalid")
+        assert harmful[name].condition("SpecValid")["reason"] == "TooManyOccurrences"
+    assert memory(bed.operator.pid) < 400 * MIB
+
+
+FRAGMENTS = [
+    "(",
+    "JOIN ticks ",
+    "LEFT JOIN ticks ",
+    "struct(",
+    "date(",
+    "array<",
+    "/*",
+    "'",
+    "\\",
+    "`",
+    "|> SELECT a ",
+]
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
+@given(
+    st.integers(1, 64),
+    st.integers(1, 6),
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=3).map("".join),
+    st.sampled_from([20, 40, 1000]),
+)
+def test_any_fuzzed_document_leaves_the_operator_at_work(
+    bed: Bed, fuzzed: tuple[str, str], views: int, times: int, fragment: str, repeats: int
+) -> None:
+    bed.operator.up()
+    tenant, other = fuzzed
+    text = {"name": "text", "sql": ("SELECT * FROM ticks " + fragment * repeats)[:16_000]}
+    name = f"fuzzed-{time.monotonic_ns()}"
+    Ours(bed, tenant, name).create(costly([text, *doubling(min(views, 63), times)]))
+    ours = Ours(bed, other, name)
+    ours.create()
+    started = time.monotonic()
+    ours.pod(1)
+    assert time.monotonic() - started < SERVED_SECONDS
+    assert bed.operator.healthy()
+
+
+@pytest.fixture(scope="module")
+def fuzzed(bed: Bed) -> tuple[str, str]:
+    return bed.namespace(), bed.namespace()
+
+
+class _Slow(BaseHTTPRequestHandler):
+    """Allows whatever it is asked about, and takes its time."""
+
+    protocol_version = "HTTP/1.1"
+    release = threading.Event()
+
+    def do_POST(self) -> None:
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.release.wait(WEBHOOK_SECONDS)
+        answer = {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "response": {"uid": review["request"]["uid"], "allowed": True},
+        }
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """Whoever asked has gone."""
+
+
+@contextmanager
+def slow_webhook(bed: Bed, labels: dict[str, str]) -> Iterator[None]:
+    """Pods of namespaces with these labels are admitted by a server that takes 25 seconds for each."""
+    folder = bed.plane.folder / "slow-webhook"
+    folder.mkdir()
+    authority = Authority(folder)
+    pair = authority.issue("webhook", hosts=("127.0.0.1", "localhost"))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(pair.certificate, pair.key)
+    server = _Server(("127.0.0.1", 0), _Slow)
+    server.daemon_threads = True
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    webhook = {
+        "name": "slow.example.com",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "timeoutSeconds": 30,
+        "namespaceSelector": {"matchLabels": labels},
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+        ],
+        "clientConfig": {
+            "url": f"https://127.0.0.1:{server.server_port}/",
+            "caBundle": base64.b64encode(authority.pair.certificate.read_bytes()).decode(),
+        },
+    }
+    admission = AdmissionregistrationV1Api(bed.client)
+    _Slow.release.clear()
+    admission.create_validating_webhook_configuration({"metadata": {"name": "slow"}, "webhooks": [webhook]})
+    try:
+        yield
+    finally:
+        admission.delete_validating_webhook_configuration("slow")
+        _Slow.release.set()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_slow_webhook_in_one_namespace_delays_no_other(bed: Bed) -> None:
+    """30 pipelines whose pods wait for it take no more than their share of the turns, and the probe stays content."""
+    bed.operator.up()
+    labels = {"webhook": "slow"}
+    slow, other = bed.namespace(**labels), bed.namespace()
+    with slow_webhook(bed, labels):
+        tenants = [Ours(bed, slow, f"ticks-{number}") for number in range(30)]
+        for ours in tenants:
+            ours.create()
+        # As many as may have their turn hang in their webhook: from then on nothing of theirs goes on.
+        until(lambda: len(bed.core.list_namespaced_service_account(slow).items) > 8, why="no turn was taken")
+        for number in range(3):
+            ours = Ours(bed, other, f"quick-{number}")
+            started = time.monotonic()
+            ours.create()
+            ours.pod(1)
+            assert time.monotonic() - started < 2.0
+            assert bed.operator.healthy()
+        # What is told of the others' starts does not wait for the slow ones either.
+        assert ours.phase("Starting")
+        assert time.monotonic() - started < WEBHOOK_SECONDS
+        assert bed.core.list_namespaced_pod(slow).items == []
+    for ours in tenants:
+        ours.pod(1)
