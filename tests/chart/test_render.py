@@ -217,7 +217,7 @@ def test_labels_annotations_variables_and_resources() -> None:
     assert found["spec"]["serviceAccountName"] == "me"
     [container] = found["spec"]["containers"]
     assert container["env"][-1] == {"name": "HTTPS_PROXY", "value": "http://proxy:3128"}
-    assert container["resources"]["limits"] == {"cpu": 1, "memory": "512Mi"}
+    assert container["resources"]["limits"] == {"cpu": 1, "memory": "1Gi"}
     for each in objects(values):
         assert each["metadata"]["labels"]["team"] == "data"
         if each["kind"] == "ServiceAccount" and each["metadata"]["name"] == "me":
