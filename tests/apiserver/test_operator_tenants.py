@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -37,6 +38,13 @@ def costly(views: list[dict[str, str]]) -> dict[str, Any]:
     return {**SPEC, "views": views, "queries": queries}
 
 
+def waited(ours: Ours) -> float:
+    """Seconds from the resource to its driver's pod."""
+    asked = datetime.fromisoformat(ours.get()["metadata"]["creationTimestamp"])
+    made: datetime = ours.pod(1).metadata.creation_timestamp
+    return (made - asked).total_seconds()
+
+
 def memory(pid: int) -> int:
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:  # noqa: PTH123
         return int(file.read().split()[1]) * 4096
@@ -57,11 +65,11 @@ def test_documents_that_are_dear_to_read_hold_nobody_up(bed: Bed) -> None:
     others = [Ours(bed, other, f"ticks-{number}") for number in range(20)]
     for name, ours in harmful.items():
         ours.create(costly(documents[name]))
-    started = time.monotonic()
     for ours in others:
         ours.create()
     until(lambda: len(bed.core.list_namespaced_pod(other).items) == len(others), why="not 20 drivers")
-    assert time.monotonic() - started < SERVED_SECONDS
+    # By the server's clock: how long the test takes to ask for 20 pipelines is none of the operator's business.
+    assert max(waited(ours) for ours in others) <= SERVED_SECONDS
     assert bed.operator.healthy()
     for name in ("doubling", "fan"):
         harmful[name].phase("Refused", "Failed", "Invalid")

@@ -35,7 +35,6 @@ def main() -> None:
     lanes = [socket.socket(fileno=int(number)) for number in sys.argv[1:]]
     with suppress(OSError):  # where memory runs out, the kernel ends a child before the operator
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    os.nice(5)
     gc.collect()
     gc.freeze()
     children = {_child(lane): lane for lane in lanes}
