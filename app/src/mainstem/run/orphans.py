@@ -62,7 +62,8 @@ class _Target:
 class OrphanCleaner:
     """Looks once after the start, again after each loss of an executor, and a last time at the end.
 
-    As a context manager it works in a thread of its own. Failures are logged and end nothing.
+    As a context manager it works in a thread of its own, where executors are processes of their own: a task of a driver's
+    own thread goes with its driver, or removes what it wrote. Failures are logged and end nothing.
 
     Args:
         session: the application's session.
@@ -79,7 +80,7 @@ class OrphanCleaner:
         self._log = logs.get("mainstem")
 
     def __enter__(self) -> Self:
-        if self._targets:
+        if self._targets and self._has_executors:
             self._thread.start()
         return self
 
@@ -89,7 +90,7 @@ class OrphanCleaner:
         self._done.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
-            if self._has_executors and not self._thread.is_alive():
+            if not self._thread.is_alive():
                 self.look()
 
     def look(self) -> None:
@@ -112,8 +113,6 @@ class OrphanCleaner:
     def _run(self) -> None:
         while not self._done.wait(PAUSE):
             self.look()
-            if not self._has_executors and not any(target.due or target.suspects for target in self._targets):
-                return
 
     def _note_losses(self) -> None:
         """Every folder is due once more where executors have gone since the last look."""
