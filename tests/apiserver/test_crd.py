@@ -144,6 +144,7 @@ def _operators() -> dict[str, Any]:
         "attempt": 4,
         "restarts": 3,
         "restartedAt": TIME,
+        "run": "generation-2",
         "checkpoint": "s3a://checkpoints/smallest",
         "driver": {"pod": "smallest-driver", "node": "node-1"},
         "lastTermination": {
