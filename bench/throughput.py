@@ -35,6 +35,7 @@ _OWN: Final = {
     "spark.scheduler.allocation.file",
     "spark.driver.extraJavaOptions",
     "spark.sql.streaming.checkpointFileManagerClass",
+    "spark.sql.extensions",
 }
 # Mainstem sets it per query, from the document's state.partitions.
 _PER_QUERY: Final = {"spark.sql.shuffle.partitions"}

@@ -11,7 +11,7 @@ from mainstem.run.listener import Progress
 @pytest.mark.parametrize("name", [None, "theirs"])
 def test_a_stream_of_the_users_own_is_none_of_ours(name: str | None) -> None:
     """Code of the user's may start one in a query's session."""
-    retention: Any = None
-    events = Events(retention, lambda _method, _event: None)
+    unasked: Any = None
+    events = Events(unasked, unasked, lambda _method, _event: None)
     events.put(Progress(json.dumps({"name": name, "timestamp": "2026-01-01T00:00:00.000Z"})))
     events.take([])

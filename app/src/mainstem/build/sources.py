@@ -32,7 +32,7 @@ class Reader:
         if source.kafka:
             return _kafka(session, source.kafka, occurrence, self._brokers[source.kafka.connection])
         if source.files:
-            return _files(session, source.files, occurrence)
+            return _files(session, source.files, occurrence, decoded=source.decode is not None)
         if source.delta:
             delta_reader = session.readStream.format("delta").options(**delta.source_options(source.delta))
             return delta_reader.name(occurrence).load(source.delta.path)
@@ -91,8 +91,10 @@ def _kafka(
     return session.readStream.format("kafka").options(**options).name(occurrence).load()
 
 
-def _files(session: SparkSession, source: FilesSource, occurrence: str) -> DataFrame:
-    reader = session.readStream.format(source.format).options(**streams.files(source))
+def _files(session: SparkSession, source: FilesSource, occurrence: str, *, decoded: bool) -> DataFrame:
+    reader = session.readStream.format(source.format).options(
+        **streams.files(source, occurrence, decoded=decoded)
+    )
     if source.format != "text":
         reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
     return reader.name(occurrence).load(source.path)

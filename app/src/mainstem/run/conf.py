@@ -17,6 +17,8 @@ from mainstem.spec.queries import STATE_STORES, Pool
 
 CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileManager"
 """The project's own class, in the jars' wheel: Spark's for object stores takes a failed write for a success."""
+FILE_BATCHES: Final = "dev.mainstem.files.Extension"
+"""The session extension of the project's own jar: it reads each file of a stream once, and none in silence."""
 PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
 UPKEEP_POOL: Final = "_upkeep"
 """The scheduler pool of upkeep; no query can be called so."""
@@ -102,7 +104,7 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.streaming.metricsEnabled": "true",
         "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
         "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.extensions": f"io.delta.sql.DeltaSparkSessionExtension,{FILE_BATCHES}",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta rebuilds its snapshot in every batch; 50 tasks for it cost four times as much as a few.
         "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from mainstem.run.expiredfiles import ExpiredFiles
 from mainstem.run.listener import Listener, Progress
 from mainstem.run.progress import Offsets, updated, waiting, went_back
 from mainstem.run.running import Run
@@ -22,11 +23,13 @@ class Events:
 
     Args:
         topics: knows what they had when a batch began.
+        files: knows which files were gone when a batch read them.
         told: takes every event besides, for others.
     """
 
-    def __init__(self, topics: Topics, told: Callable[[str, Any], None]) -> None:
+    def __init__(self, topics: Topics, files: ExpiredFiles, told: Callable[[str, Any], None]) -> None:
         self._topics = topics
+        self._files = files
         self._queue: queue.Queue[Progress] = queue.Queue()
         self.listener = Listener(self._queue, told)
 
@@ -47,7 +50,8 @@ class Events:
                 continue
             earliest = self._earliest(run, progress["timestamp"])
             run.resets |= went_back(progress, list(run.occurrences))
-            run.status = updated(run.status, progress, list(run.occurrences), earliest)
+            status = updated(run.status, progress, list(run.occurrences), earliest)
+            run.status = self._files.count(status, run.occurrences)
             if rows := progress.get("numInputRows"):
                 run.busy, run.resting = time.monotonic(), False
                 run.meter.add(run.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000)

@@ -46,6 +46,18 @@ SIGNS: Final = (
         permanent=True,
     ),
     _sign(
+        r"mainstem:FilesExpired:(?P<found>[^\n]*)",
+        "FilesExpired",
+        "files were gone before their batch read them:{found}; set failOnDataLoss: false to go on without them",
+        permanent=True,
+    ),
+    _sign(
+        r"Relative path in absolute URI: \.?(?P<found>[^\n]*?:[^\n]*?)(\.crc)?\s*(\n|$)",
+        "FileNameNotSupported",
+        "on a local file system Hadoop opens no file whose name holds a colon: {found}; rename it",
+        permanent=True,
+    ),
+    _sign(
         # Of the Java class Fence, with the owner record.
         r'MAINSTEM_CHECKPOINT_OWNER [^\n]*"description": "(?P<found>[^"]*)"',
         "CheckpointInUse",

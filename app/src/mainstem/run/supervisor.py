@@ -24,6 +24,7 @@ from mainstem.run.current import Current
 from mainstem.run.drain import Outcome
 from mainstem.run.draining import drained, stopped
 from mainstem.run.events import Events
+from mainstem.run.expiredfiles import ExpiredFiles
 from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
 from mainstem.run.listeners import Listeners
@@ -90,7 +91,7 @@ class Supervisor:
         self._renewals = Renewals(self._graph, self._topics)
         self._current = Current(self._outages, self._topics)
         self._listeners = Listeners(pipeline.spec.listeners)
-        self._events = Events(self._topics, self._listeners.tell)
+        self._events = Events(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
         conditional = pipeline.spec.checkpoints.require_conditional_writes
         ownership = Ownership(owner or pipeline.name, conditional=conditional)
         self._starter = Starter(self._graph, ownership, self._events.put, run)

@@ -49,5 +49,8 @@ class FilesSource(Model):
     """Only files whose name matches this glob."""
     clean_source: CleanSource | None = None
     """What becomes of files that have been read; one query alone may read the source then."""
+    fail_on_data_loss: bool = True
+    """A file that is gone before its batch reads it ends the query (`FilesExpired`). With false the query goes on without
+    it, and counts it."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's file source."""

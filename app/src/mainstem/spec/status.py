@@ -123,7 +123,7 @@ class SourceProgress(Model):
     bad: Count | None = None
     """Records that did not."""
     lost: Count | None = None
-    """Offsets that had expired before they were read, where `failOnDataLoss` is false; at least so many."""
+    """Offsets, or files, that had expired before they were read, where `failOnDataLoss` is false; at least so many."""
     end_offset: Short | None = None
     """Where the last batch ended, in Spark's words; absent where that is long: the driver's `/status` has all."""
 

@@ -22,6 +22,8 @@ METRIC: Final = "mainstem"
 BAD_RECORD: Final = "mainstem:BadRecord:"
 _RECORD: Final = "__mainstem_record"
 _GOOD: Final = "__mainstem_good"
+_DAMAGED: Final = "the file is truncated or damaged: what follows the last record cannot be read"
+"""Of the null that stands for the rest of a file; a line of text is never null."""
 _PLACE: Final = ("topic", "partition", "offset", "file")
 
 
@@ -69,9 +71,15 @@ class Decoded:
         return self._records.where(~F.col(_GOOD)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            self._format.why(F.col(_RECORD), F.col("value")).alias("error"),
+            self._why().alias("error"),
             F.current_timestamp().alias("time"),
         )
+
+    def _why(self) -> Column:
+        why = self._format.why(F.col(_RECORD), F.col("value"))
+        if "file" not in self._records.columns:
+            return why
+        return F.when(F.col("value").isNull(), _DAMAGED).otherwise(why)
 
 
 def _format(decode: Decode) -> Format:

@@ -42,6 +42,10 @@ _FILES: Final = {
     "maxfilespertrigger": "maxFilesPerTrigger",
     "latestfirst": "latestFirst",
     "pathglobfilter": "pathGlobFilter",
+    "ignoremissingfiles": "failOnDataLoss",
+    "mainstemsource": "",
+    "mainstemfailondataloss": "failOnDataLoss",
+    "mainstemmarkdamaged": "",
 }
 _DELTA_SOURCE: Final = {
     "path": "path",

@@ -1,0 +1,94 @@
+package dev.mainstem.files;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.immutable.ArraySeq;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The files of one batch: each of them once, and none that is gone without a word.
+ *
+ * <p>Spark 4.2 lists all files of a batch once more for each name that holds one of <code>*?[]{}\</code>
+ * (DataSource.checkAndGlobPathIfNecessary with globbing off), and passes over files that are gone since the batch was
+ * planned.
+ */
+final class BatchFiles implements FileIndex {
+    private final FileIndex listed;
+    private final String query;
+    private final String source;
+    private final boolean failOnLoss;
+
+    BatchFiles(FileIndex listed, String query, String source, boolean failOnLoss) {
+        this.listed = listed;
+        this.query = query;
+        this.source = source;
+        this.failOnLoss = failOnLoss;
+    }
+
+    @Override
+    public Seq<PartitionDirectory> listFiles(Seq<Expression> partitions, Seq<Expression> data) {
+        if (listed instanceof PartitioningAwareFileIndex) {
+            ExpiredFiles.check(query, source, missing(), failOnLoss);
+        }
+        List<PartitionDirectory> folders = new ArrayList<>();
+        for (PartitionDirectory folder : CollectionConverters.asJava(listed.listFiles(partitions, data))) {
+            folders.add(folder.copy(folder.values(), once(folder.files())));
+        }
+        return ArraySeq.unsafeWrapArray(folders.toArray());
+    }
+
+    /** The files that were planned and that the listing of the batch does not have. */
+    private Set<Path> missing() {
+        Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(listed.rootPaths()));
+        Set<Path> there = new HashSet<>();
+        PartitioningAwareFileIndex index = (PartitioningAwareFileIndex) listed;
+        CollectionConverters.asJava(index.allFiles()).forEach(file -> there.add(file.getPath()));
+        missing.removeAll(there);
+        return missing;
+    }
+
+    private static <T> Seq<T> once(Seq<T> values) {
+        return ArraySeq.unsafeWrapArray(new LinkedHashSet<>(CollectionConverters.asJava(values)).toArray());
+    }
+
+    @Override
+    public Seq<Path> rootPaths() {
+        return once(listed.rootPaths());
+    }
+
+    @Override
+    public String[] inputFiles() {
+        return new LinkedHashSet<>(List.of(listed.inputFiles())).toArray(new String[0]);
+    }
+
+    @Override
+    public void refresh() {
+        listed.refresh();
+    }
+
+    @Override
+    public long sizeInBytes() {
+        return listed.sizeInBytes();
+    }
+
+    @Override
+    public StructType partitionSchema() {
+        return listed.partitionSchema();
+    }
+
+    @Override
+    public Option<Object> metadataOpsTimeNs() {
+        return listed.metadataOpsTimeNs();
+    }
+}

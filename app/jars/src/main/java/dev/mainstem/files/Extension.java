@@ -1,0 +1,19 @@
+package dev.mainstem.files;
+
+import org.apache.spark.sql.SparkSessionExtensions;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/** What Mainstem adds to Spark's planning, by {@code spark.sql.extensions}. */
+public final class Extension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+    @Override
+    public BoxedUnit apply(SparkSessionExtensions extensions) {
+        extensions.injectOptimizerRule(new AbstractFunction1<>() {
+            @Override
+            public FileBatches apply(org.apache.spark.sql.SparkSession session) {
+                return new FileBatches();
+            }
+        });
+        return BoxedUnit.UNIT;
+    }
+}

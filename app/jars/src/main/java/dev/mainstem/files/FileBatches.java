@@ -1,0 +1,73 @@
+package dev.mainstem.files;
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
+import scala.Function1;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * Gives each batch of a file stream an exact list of files, and a reader that survives damaged ones.
+ *
+ * <p>It changes streams whose reader has the option {@link #SOURCE}, and nothing else.
+ */
+final class FileBatches extends Rule<LogicalPlan> {
+    /** Reader option: the name of the source's occurrence in its query. */
+    static final String SOURCE = "mainstemsource";
+
+    /** Reader option: whether a batch fails when one of its files is gone; true without it. */
+    static final String FAIL_ON_LOSS = "mainstemfailondataloss";
+
+    /** Reader option: whether a damaged file ends with a record that has no value. */
+    static final String MARK_DAMAGED = "mainstemmarkdamaged";
+
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+        return plan.transform(new AbstractPartialFunction<LogicalPlan, LogicalPlan>() {
+            @Override
+            public boolean isDefinedAt(LogicalPlan node) {
+                return files(node) != null;
+            }
+
+            @Override
+            public <A extends LogicalPlan, B> B applyOrElse(A node, Function1<A, B> otherwise) {
+                HadoopFsRelation files = files(node);
+                @SuppressWarnings("unchecked")
+                B result = files == null ? otherwise.apply(node) : (B) exact((LogicalRelation) node, files);
+                return result;
+            }
+        });
+    }
+
+    /** The files of a batch that this rule has not changed yet, else null. */
+    private static HadoopFsRelation files(LogicalPlan node) {
+        if (node instanceof LogicalRelation
+                && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
+            HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) node).relation();
+            boolean ours = option(files, SOURCE) != null && ((LogicalRelation) node).isStreaming();
+            return ours && !(files.location() instanceof BatchFiles) ? files : null;
+        }
+        return null;
+    }
+
+    private static LogicalPlan exact(LogicalRelation node, HadoopFsRelation files) {
+        boolean fail = !"false".equals(option(files, FAIL_ON_LOSS));
+        String query = files.sparkSession().sparkContext().getLocalProperty("sql.streaming.queryId");
+        FileIndex index = new BatchFiles(files.location(), query, option(files, SOURCE), fail);
+        boolean marked = "true".equals(option(files, MARK_DAMAGED)) && files.fileFormat() instanceof TextFileFormat;
+        FileFormat format = marked ? new MarkedTextFormat() : files.fileFormat();
+        HadoopFsRelation exact = files.copy(
+                index, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), format, files.options(),
+                files.sparkSession());
+        return node.copy(exact, node.output(), node.catalogTable(), node.isStreaming(), node.stream());
+    }
+
+    private static String option(HadoopFsRelation files, String name) {
+        return CollectionConverters.asJava(files.options()).get(name);
+    }
+}
