@@ -1413,6 +1413,19 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "bound of the future where nothing is decoded",
+        (
+            (
+                "    - name: parity\n      sql: SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "    - name: parity\n      sql: SELECT timestamp, value FROM ticks\n      watermark: {column: timestamp, delay: 1 day, maxFuture: 1 hour}",
+            ),
+        ),
+        (
+            "41:63: spec.views[2].watermark.maxFuture: only a source with decode has records to put aside; use an expectation of the view: expect: at <= current_timestamp() + INTERVAL 1 HOUR [FieldNotAllowed]",
+            "67:19: spec.queries[4].outputMode: complete mode writes the whole result of an aggregation, and 'parity' has none; use append [AggregationNeeded]",
+        ),
+    ),
+    Bad(
         "watermark on a static source",
         (("header: true}", "header: true}\n      watermark: {column: faa, delay: 1 day}"),),
         ("27:18: spec.sources[3].watermark: a static source has no watermark [WatermarkNotAllowed]",),

@@ -59,7 +59,7 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
         return reader.table(session, source)
     frame = _raw(reader, session, source, occurrence)
     if source.decode:
-        frame = decode.Decoded(frame, source.decode, occurrence).good()
+        frame = decode.Decoded(frame, source.decode, occurrence, source.watermark).good()
     return watermarked(frame, source.watermark)
 
 
@@ -74,7 +74,8 @@ def dead_letters(reader: Reader, session: SparkSession, source: Source, occurren
     """The records of a source that do not parse."""
     if source.decode is None:
         raise ValueError(f"{source.name} decodes nothing")
-    return decode.Decoded(_raw(reader, session, source, occurrence), source.decode, occurrence).bad()
+    raw = _raw(reader, session, source, occurrence)
+    return decode.Decoded(raw, source.decode, occurrence, source.watermark).bad()
 
 
 def _raw(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:

@@ -34,7 +34,7 @@ class ExpiredFiles:
         """
         if not self._sources & set(occurrences.values()) or status.id is None:
             return status
-        registry: Any = self._session._jvm.dev.mainstem.files.ExpiredFiles  # type: ignore[union-attr] # noqa: SLF001
+        registry: Any = self._session._jvm.dev.mainstem.files.ExpiredFiles  # noqa: SLF001
         counted = []
         for source in status.sources:
             if occurrences.get(source.name) not in self._sources:

@@ -8,14 +8,24 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from mainstem.run.querystatus import STALE, ExpectationStatus, QueryStatus, SourceStatus, State
+from mainstem.run.querystatus import (
+    STALE,
+    WATERMARK_AHEAD,
+    ExpectationStatus,
+    QueryStatus,
+    SourceStatus,
+    State,
+    moment,
+)
 from mainstem.spec import expectations
 
 
 METRIC = "mainstem."
+_AHEAD = timedelta(hours=1)
 Offsets = Mapping[str, Mapping[str, int]]
 """Topic -> partition -> offset."""
 
@@ -41,6 +51,13 @@ def updated(
     watermark = (progress.get("eventTime") or {}).get("watermark")
     if ran and status.reason != STALE:  # which a batch does not mend
         status = replace(status, reason=None, message=None)
+    told = watermark if watermark and not watermark.startswith("1970-01-01T00:00:00") else status.watermark
+    if is_ahead(told, progress.get("timestamp")):
+        message = (
+            f"the watermark, {told}, is more than an hour ahead of the clock: a record of the future moved it, and rows "
+            "of today are dropped; set watermark.maxFuture, and start a new generation of the checkpoint"
+        )
+        status = replace(status, reason=WATERMARK_AHEAD, message=message)
     return replace(
         status,
         state=State.RUNNING if status.state in (State.STARTING, State.RESTARTING) else status.state,
@@ -54,9 +71,7 @@ def updated(
         if rows
         else status.processed_rows_per_second,
         batch_duration_ms=int(progress.get("batchDuration") or 0) if ran else status.batch_duration_ms,
-        watermark=watermark
-        if watermark and not watermark.startswith("1970-01-01T00:00:00")
-        else status.watermark,
+        watermark=told,
         state_rows=sum(int(op.get("numRowsTotal") or 0) for op in operators)
         if operators
         else status.state_rows,
@@ -69,6 +84,14 @@ def updated(
         expectations=_expectations(status.expectations, progress.get("observedMetrics") or {}),
         last_progress_time=progress.get("timestamp"),
     )
+
+
+def is_ahead(watermark: str | None, now: str | None) -> bool:
+    """Whether a watermark is more than an hour ahead of a time, both as Spark writes them."""
+    if not watermark or not now:
+        return False
+    at = moment(watermark)
+    return at is None or at - datetime.fromisoformat(now) > _AHEAD
 
 
 def waiting(status: QueryStatus) -> QueryStatus:

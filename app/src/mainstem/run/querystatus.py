@@ -9,6 +9,9 @@ from typing import Any, Final
 STALE: Final = "SideInputsStale"
 """Reason of a query that runs, and whose side inputs could not be read anew when it was time."""
 
+WATERMARK_AHEAD: Final = "WatermarkAhead"
+"""Reason of a query that runs, and whose watermark is ahead of the clock: rows of today come too late."""
+
 
 class State(StrEnum):
     """What a query is doing."""

@@ -18,6 +18,9 @@ class Watermark(Model):
     """Event-time column, of type TIMESTAMP."""
     delay: Duration
     """Rows older than the newest event time less this delay may be dropped by stateful operators."""
+    max_future: Duration | None = None
+    """A record whose event time is further than this ahead of the clock does not parse: `onBadRecord` decides, and it moves
+    no watermark. Of a source with `decode`. Without it one record of the year 2099 has all later rows dropped."""
 
 
 class Source(Model):

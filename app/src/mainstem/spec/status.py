@@ -196,7 +196,7 @@ class QueryProgress(Model):
     restarts: Count | None = None
     """Restarts in a row."""
     reason: Reason | None = None
-    """Why it failed last; absent when it has been well since. Of one that runs also `SideInputsStale`."""
+    """Why it failed last; absent when it has been well since. Of one that runs also `SideInputsStale`, `WatermarkAhead`."""
     message: Message | None = None
     """The same in words."""
     sources: (

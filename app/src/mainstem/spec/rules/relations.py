@@ -1,6 +1,7 @@
 """Sources and what may be said of them: decoding, watermarks, dead letters, occurrences."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from mainstem.errors import Problem
 from mainstem.spec.avro import record_fields
@@ -9,6 +10,12 @@ from mainstem.spec.messages import nearest_of
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.rules.context import Context
 from mainstem.spec.yamltext import Path
+
+
+_NO_RECORDS: Final = (
+    "only a source with decode has records to put aside; use an expectation of the view: "
+    "expect: at <= current_timestamp() + INTERVAL 1 HOUR"
+)
 
 
 def decoding(context: Context) -> Iterator[Problem]:
@@ -69,6 +76,8 @@ def watermarks(context: Context) -> Iterator[Problem]:
         if source.static:
             yield context.problem(path, "a static source has no watermark", "WatermarkNotAllowed")
             continue
+        if source.watermark.max_future is not None and source.decode is None:
+            yield context.problem((*path, "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
         known = column_names(source)
         if known is not None and source.watermark.column.lower() not in {name.lower() for name in known}:
             name = source.watermark.column
@@ -78,6 +87,8 @@ def watermarks(context: Context) -> Iterator[Problem]:
         if view.watermark is not None and not context.graph.streams(view.name):
             message = "the view reads static sources only, which have no watermark"
             yield context.problem(("views", index, "watermark"), message, "WatermarkNotAllowed")
+        if view.watermark is not None and view.watermark.max_future is not None:
+            yield context.problem(("views", index, "watermark", "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
 
 
 def occurrences(context: Context) -> Iterator[Problem]:

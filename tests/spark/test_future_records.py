@@ -1,0 +1,87 @@
+"""A record of the future neither moves the watermark nor vanishes, where `maxFuture` is set; without it the status warns."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.turning import Stage, Turning
+from mainstem.run.querystatus import QueryStatus, State
+from pyspark.sql import SparkSession
+
+
+FUTURE = "2099-01-01T00:00:00Z"
+
+
+@pytest.fixture
+def stage(spark: SparkSession, tmp_path: Path) -> Stage:
+    return Stage(spark.newSession(), tmp_path)
+
+
+def spec(stage: Stage, way: str, **bound: str) -> dict[str, Any]:
+    """Distinct ids of records, kept for as long as the watermark lets them."""
+    decode = {"json": {"schema": "id INT, at TIMESTAMP"}, "onBadRecord": way}
+    watermark = {"column": "at", "delay": "10 minutes", **bound}
+    source = {
+        "name": "lines",
+        "files": {"path": str(stage.folder / "lines")},
+        "decode": decode,
+        "watermark": watermark,
+    }
+    views = [
+        {"name": "distinct_ids", "deduplicate": {"from": "lines", "columns": ["id"], "withinWatermark": True}}
+    ]
+    letters = [stage.query("lines_dead_letters", "letters")] if way == "deadLetter" else []
+    return {"sources": [source], "views": views, "queries": [stage.query("distinct_ids", "ids"), *letters]}
+
+
+def record(number: int, at: str) -> str:
+    return json.dumps({"id": number, "at": at})
+
+
+def fed(stage: Stage, running: Turning) -> QueryStatus:
+    """A record of the future, then ten of now, each lot a batch of its own."""
+    now = datetime.now(UTC).isoformat()
+    stage.put("lines", record(0, FUTURE), record(1, now))
+    running.until(lambda: running["to-ids"].input_rows == 2 and running["to-ids"].watermark is not None)
+    stage.put("lines", *(record(number, now) for number in range(2, 12)))
+    running.until(lambda: running["to-ids"].input_rows == 12 and running["to-ids"].idle)
+    return running["to-ids"]
+
+
+@pytest.mark.S14
+def test_with_max_future_no_row_is_lost(stage: Stage) -> None:
+    (stage.folder / "lines").mkdir()
+    with stage.running(**spec(stage, "deadLetter", maxFuture="1 hour")) as running:
+        status = fed(stage, running)
+        running.until(lambda: running["to-letters"].input_rows == 12)
+    assert sorted(row["id"] for row in stage.rows("ids")) == list(range(1, 12))
+    assert (status.reason, status.dropped_by_watermark) == (None, 0)
+    assert (status.sources[0].good, status.sources[0].bad) == (11, 1)
+    [letter] = stage.rows("letters")
+    assert letter["raw"] == record(0, FUTURE).encode()
+    assert letter["error"].endswith("watermark.maxFuture: 2099-01-01 00:00:00")
+    assert letter["file"].endswith(".txt")
+
+
+@pytest.mark.S14
+def test_without_it_the_status_warns(stage: Stage) -> None:
+    (stage.folder / "lines").mkdir()
+    with stage.running(**spec(stage, "drop")) as running:
+        status = fed(stage, running)
+    assert status.state is State.RUNNING
+    assert status.reason == "WatermarkAhead"
+    assert "2098-12-31" in (status.message or "")
+    assert status.dropped_by_watermark == 10
+
+
+@pytest.mark.S14
+def test_a_record_of_the_future_ends_a_query_that_is_to_fail(stage: Stage) -> None:
+    (stage.folder / "lines").mkdir()
+    stage.put("lines", record(0, FUTURE))
+    with stage.running(**spec(stage, "fail", maxFuture="1 hour")) as running:
+        running.until(lambda: running["to-ids"].state is State.FAILED)
+        status = running["to-ids"]
+    assert status.reason == "BadRecord"
+    assert "2099-01-01 00:00:00" in (status.message or "")
