@@ -38,8 +38,17 @@ def costly(views: list[dict[str, str]]) -> dict[str, Any]:
     return {**SPEC, "views": views, "queries": queries}
 
 
+def served(bed: Bed, namespace: str) -> float:
+    """Seconds that the slowest of 20 pipelines waits for its driver, which are created one after the other."""
+    pipelines = [Ours(bed, namespace, f"ticks-{number}") for number in range(20)]
+    for ours in pipelines:
+        ours.create()
+    until(lambda: len(bed.core.list_namespaced_pod(namespace).items) == len(pipelines), why="not 20 drivers")
+    return max(waited(ours) for ours in pipelines)
+
+
 def waited(ours: Ours) -> float:
-    """Seconds from the resource to its driver's pod."""
+    """Seconds from the resource to its driver's pod, by the server's clock: how long the test takes to ask is no matter."""
     asked = datetime.fromisoformat(ours.get()["metadata"]["creationTimestamp"])
     made: datetime = ours.pod(1).metadata.creation_timestamp
     return (made - asked).total_seconds()
@@ -53,7 +62,8 @@ def memory(pid: int) -> int:
 def test_documents_that_are_dear_to_read_hold_nobody_up(bed: Bed) -> None:
     """Views that double, a view of opened comments, joins that a parser tries in 2^40 ways, and beside them 20 others."""
     bed.operator.up()
-    tenant, other = bed.namespace(), bed.namespace()
+    calm = served(bed, bed.namespace())
+    tenant = bed.namespace()
     documents = {
         "doubling": doubling(26, 2),
         "comments": [{"name": "v", "sql": "/*" * 8000}],
@@ -62,14 +72,10 @@ def test_documents_that_are_dear_to_read_hold_nobody_up(bed: Bed) -> None:
         "fan": doubling(64, 6),
     }
     harmful = {name: Ours(bed, tenant, name) for name in documents}
-    others = [Ours(bed, other, f"ticks-{number}") for number in range(20)]
     for name, ours in harmful.items():
         ours.create(costly(documents[name]))
-    for ours in others:
-        ours.create()
-    until(lambda: len(bed.core.list_namespaced_pod(other).items) == len(others), why="not 20 drivers")
-    # By the server's clock: how long the test takes to ask for 20 pipelines is none of the operator's business.
-    assert max(waited(ours) for ours in others) <= SERVED_SECONDS
+    # Beside what the same takes on this machine where nobody does harm.
+    assert served(bed, bed.namespace()) <= calm + SERVED_SECONDS
     assert bed.operator.healthy()
     for name in ("doubling", "fan"):
         harmful[name].phase("Refused", "Failed", "Invalid")
