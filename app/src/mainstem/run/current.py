@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from mainstem.run.failures import Failure
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import lagging
 from mainstem.run.querystatus import QueryStatus, State
@@ -52,6 +53,13 @@ class Current:
         known = self._outages.query(run.query)
         sources = (self._topics.outage(source) for source in run.occurrences.values())
         return known or next(filter(None, sources), None)
+
+    def explained(self, run: Run, failure: Failure) -> Failure:
+        """The failure, or the outage behind it: clients have many words for a server that does not answer."""
+        outage = self.outage(run)
+        if outage is None or failure.permanent or failure.outage:
+            return failure
+        return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")
 
 
 def current(

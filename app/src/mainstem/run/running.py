@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from mainstem.build import query as build
 from mainstem.run.handles import Handle
 from mainstem.run.inputs import Absent
 from mainstem.run.progress import told, waiting
@@ -14,6 +15,8 @@ from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.rates import Meter
 from mainstem.run.restarts import Restarts
 from mainstem.run.runs import Runs
+from mainstem.spec.graph import Graph
+from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.queries import Query
 
 
@@ -94,3 +97,31 @@ class Run:
             reason=absent.reason,
             message=f"{absent.message}; waited for since {since}",
         )
+
+
+def new_runs(session: SparkSession, graph: Graph) -> list[Run]:
+    """The queries of a pipeline, each with a session of its own, before the first one starts."""
+    since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return [_new_run(session, graph, query, since) for query in graph.spec.queries]
+
+
+def _new_run(session: SparkSession, graph: Graph, query: Query, since: str) -> Run:
+    return Run(
+        query=query,
+        session=session.newSession(),
+        occurrences={name: _source(graph, read) for name, read in occurrence_names(graph, query.from_)},
+        restarts=Restarts(graph.spec.restart),
+        status=QueryStatus(
+            query.name,
+            state=State.SUSPENDED if query.suspend else State.STARTING,
+            pool=query.name,
+            checkpoint=build.checkpoint(graph, query),
+            counted_since=since,
+        ),
+    )
+
+
+def _source(graph: Graph, relation: str) -> str:
+    """The source whose records a relation has: its own, or those that do not parse."""
+    source = graph.dead_letters.get(relation)
+    return source.name if source else relation

@@ -17,7 +17,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.build import query as build
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.run.current import Current
@@ -33,16 +32,13 @@ from mainstem.run.ownership import Ownership
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.refreshing import Refresher, Refreshing
 from mainstem.run.renewals import Renewals
-from mainstem.run.restarts import Restarts
-from mainstem.run.running import Run
+from mainstem.run.running import Run, new_runs
 from mainstem.run.starting import Built, Starter
 from mainstem.run.topics import Topics
 from mainstem.run.waits import Waits
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.queries import Query
 
 
 TURN: Final = 0.2
@@ -99,8 +95,9 @@ class Supervisor:
         self._waits = Waits(session, self._graph)
         self._log = logs.get("mainstem")
         self._looked = 0.0
-        self._since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._runs = [self._new_run(session, query) for query in pipeline.spec.queries]
+        self._runs = new_runs(session, self._graph)
+        for new in self._runs:
+            self._events.listener.attach(new.session)
 
     @property
     def statuses(self) -> list[QueryStatus]:
@@ -195,30 +192,6 @@ class Supervisor:
         self._topics.close()
         self._listeners.close()
 
-    def _new_run(self, session: SparkSession, query: Query) -> Run:
-        own = session.newSession()
-        self._events.listener.attach(own)
-        return Run(
-            query=query,
-            session=own,
-            occurrences={
-                name: self._source(read) for name, read in occurrence_names(self._graph, query.from_)
-            },
-            restarts=Restarts(self._pipeline.spec.restart),
-            status=QueryStatus(
-                query.name,
-                state=State.SUSPENDED if query.suspend else State.STARTING,
-                pool=query.name,
-                checkpoint=build.checkpoint(self._graph, query),
-                counted_since=self._since,
-            ),
-        )
-
-    def _source(self, relation: str) -> str:
-        """The source whose records a relation has: its own, or those that do not parse."""
-        source = self._graph.dead_letters.get(relation)
-        return source.name if source else relation
-
     def _close(self) -> None:
         """All has come to its end: what is started from now on of the queries that run once is another run."""
         for run in self._runs:
@@ -249,7 +222,7 @@ class Supervisor:
     def _failed(self, run: Run, failure: Failure, now: float) -> None:
         if not self._stop.asked and self._waits.again(run, self._runs, failure):
             return
-        failure = self._explained(run, failure)
+        failure = self._current.explained(run, failure)
         wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
         state = State.FAILED if wait is None else State.RESTARTING
         run.due = None if wait is None else now + wait
@@ -266,13 +239,6 @@ class Supervisor:
             self._log.error("query failed", **told)
         else:
             self._log.warning("query restarts", **told, seconds=wait, attempt=run.restarts.in_a_row)
-
-    def _explained(self, run: Run, failure: Failure) -> Failure:
-        """The failure, or the outage behind it: clients have many words for a server that does not answer."""
-        outage = self._current.outage(run)
-        if outage is None or failure.permanent or failure.outage:
-            return failure
-        return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")
 
     def _restart(self, run: Run, refreshed: Built | None = None) -> None:
         """Start a query again, or what was built to take its place."""
