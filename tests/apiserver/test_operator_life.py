@@ -43,7 +43,7 @@ def test_from_apply_to_ready_to_gone(ours: Ours) -> None:
     until(lambda: ours.condition("Ready")["reason"] == "ImagePullBackOff")
     ours.runs()
     until(lambda: ours.condition("Ready")["reason"] == "NotYetReported")
-    ours.reports("Idle")
+    ours.reports("Idle", rowsPerSecond=0)
     ours.phase("Running")
     assert ours.condition("Ready")["status"] == "True"
     assert ours.condition("DataFlowing")["status"] == "Unknown"
