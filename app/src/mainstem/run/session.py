@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
 from mainstem.run import secrets
-from mainstem.run.conf import LOG4J, Machine, pools_xml, spark_conf
+from mainstem.run.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
 from mainstem.run.failures import classify
 from mainstem.run.jvm import launch
 from mainstem.run.place import Place
@@ -42,6 +42,7 @@ def opened(
         conf = spark_conf(pipeline, _machine(pipeline, scratch, place))
         jvm = launch(conf, output, scratch, address=place.address, verbose=verbose)
         try:
+            _check_own_jar(jvm.gateway)
             session = _session(jvm.gateway, conf)
             try:
                 yield session
@@ -81,6 +82,18 @@ def _session(gateway: Any, conf: dict[str, str]) -> SparkSession:
     except (PySparkException, Py4JError) as error:
         message = f"Spark did not start: {classify(error).message}"
         raise NotReady(message, reason="JvmNotStarted") from error
+
+
+def _check_own_jar(gateway: Any) -> None:
+    """Refuse jars of another version: Spark only warns of an extension that it does not find, and goes on without it."""
+    try:
+        gateway.jvm.java.lang.Class.forName(FILE_BATCHES)
+    except Py4JError:
+        raise NotReady(
+            f"the jars hold no {FILE_BATCHES}, without which files would be read twice or not at all",
+            reason="JarsNotFound",
+            remedy="install mainstem-jars of mainstem's own version, or `make jars` in a checkout",
+        ) from None
 
 
 def _machine(pipeline: StreamingPipeline, scratch: Path, place: Place) -> Machine:
