@@ -35,7 +35,7 @@ LIMIT = 400
 KEYS = 200
 WORK = 1.5
 """Seconds of a driver's work until it is killed, at most."""
-START = 240.0
+START = 600.0
 """Seconds for a start and a first batch, on a machine that does other things too."""
 
 
@@ -113,7 +113,7 @@ def archive_of_classes(folder: Path) -> Path:
     """An archive that drivers map in place of loading classes: it takes a third off each of their starts."""
     archive = folder / "classes.jsa"
     command = [sys.executable, "-m", "mainstem.run.archive", str(archive)]
-    subprocess.run(command, env=os.environ | SHORT_LIVED, check=True, timeout=600, capture_output=True)
+    subprocess.run(command, env=os.environ | SHORT_LIVED, check=True, timeout=1800, capture_output=True)
     return archive
 
 

@@ -19,10 +19,10 @@ WITH_EXECUTORS = (str(Path(__file__).parents[1] / "harness" / "with_executors.py
 ENV = SHORT_LIVED | {
     "SPARK_SCALA_VERSION": "2.13"
 }  # which Spark's worker would else look for in a source tree
-ROWS = 6_000
-SHOPS = 600
+ROWS = 2_500
+SHOPS = 250
 """Partitions of the folder: a file of each, one after the other, so that the task takes a while."""
-WITHIN = 240.0
+WITHIN = 400.0
 
 
 def document(folder: Path) -> Path:
@@ -62,11 +62,12 @@ def ids(folder: Path) -> list[int] | str:
 
 @pytest.mark.S26
 @pytest.mark.S36
+@pytest.mark.timeout(1500)
 def test_a_reader_of_the_bare_folder_counts_right_after_an_executor_was_killed(tmp_path: Path) -> None:
     give(tmp_path)
     out, commits = tmp_path / "out", tmp_path / "checkpoints" / "copy" / "1" / "commits"
     with Driver(document(tmp_path), tmp_path, env=ENV, program=WITH_EXECUTORS) as driver:
-        driver.until(lambda: len(data_files(out)) > 50, WITHIN, pause=0.002)
+        driver.until(lambda: len(data_files(out)) > 10, WITHIN, pause=0.002)
         for pid in driver.executors():
             os.kill(pid, signal.SIGKILL)
         left = data_files(out)
