@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from mainstem_operator import pods
+from mainstem_operator.actions import Plan
 from mainstem_operator.ages import Ages, Moment
 from mainstem_operator.conditions import parsed, timestamp
 from mainstem_operator.judge import Revision, judge
 from mainstem_operator.observe import Observed, Refusal
 from mainstem_operator.past import aged
-from mainstem_operator.plan import Plan, plan
+from mainstem_operator.plan import plan
 from mainstem_operator.settings import Settings
 
 

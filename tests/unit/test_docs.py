@@ -39,13 +39,16 @@ DECIDING = (
     "conditions",
     "driverpod",
     "health",
+    "idle",
     "judge",
+    "observer",
     "past",
     "ownership",
     "plan",
     "policies",
     "reconcile",
     "report",
+    "starts",
 )
 """Modules of the operator that say something of a pipeline."""
 CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
@@ -295,7 +298,8 @@ def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
         for name in ("kubernetes", "kopf")
     }
     assert of["kubernetes"] == {f"{path.relative_to(ROOT)}/cluster.py" for path in (APP / "run", OPERATOR)}
-    assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in ("handlers", "service")}
+    at_kopf = ("handlers", "kopf_settings", "service")
+    assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in at_kopf}
 
 
 def test_every_scenario_stands_in_its_table() -> None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from mainstem_operator.actions import Start
 from mainstem_operator.observe import StepFailure
-from mainstem_operator.plan import Start
 from mainstem_operator.retries import FailedStep, failed_step
 from unit.operating import body, condition, ended, next_step, revision, running, status
 

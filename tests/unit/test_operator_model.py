@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from mainstem.spec.status import MAX_BYTES, Phase, Status
 from mainstem_operator import driverpod, pods
+from mainstem_operator.actions import Plan
 from mainstem_operator.conditions import AT_REST, ENDED, parsed, timestamp
 from mainstem_operator.judge import Judgement, judge
 from mainstem_operator.observe import Observed, Refusal
-from mainstem_operator.plan import Plan, plan
+from mainstem_operator.plan import plan
 from mainstem_operator.report import DRIVERS_PART
 from unit.operating import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
 

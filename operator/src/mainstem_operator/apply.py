@@ -17,11 +17,11 @@ from mainstem.names import (
 )
 
 from mainstem_operator import objects, ownership, pods
+from mainstem_operator.actions import Plan, Start
 from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Kind, Object, Refused
 from mainstem_operator.judge import Revision
 from mainstem_operator.metrics import STARTS
 from mainstem_operator.observe import written_status
-from mainstem_operator.plan import Plan, Start
 from mainstem_operator.report import DRIVERS_PART
 from mainstem_operator.settings import Settings
 

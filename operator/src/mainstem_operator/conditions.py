@@ -107,6 +107,11 @@ def _rendered(
     }
 
 
+def find_condition(status: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """The condition of a type as a status has it; None where it has none."""
+    return next((each for each in status.get("conditions", ()) if each["type"] == name), None)
+
+
 def timestamp(when: datetime) -> str:
     """A time as Kubernetes writes it, to the second."""
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

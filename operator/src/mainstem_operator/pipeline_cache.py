@@ -1,0 +1,136 @@
+"""What the operator remembers of one pipeline between two looks, as events and answers of the API server have it."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from mainstem_operator import driverpod
+from mainstem_operator.actions import CHANGING_SECONDS
+from mainstem_operator.ages import Ages
+from mainstem_operator.cluster import Object
+from mainstem_operator.judge import Judgement, Revision
+from mainstem_operator.observe import Refusal, StepFailure, written_status
+from mainstem_operator.podwarnings import PodWarnings
+from mainstem_operator.retries import FailedStep
+
+
+ASK_AGAIN_SECONDS: Final = 60.0
+"""How long an answer of the API server that it refuses a driver holds, before it is asked again."""
+
+
+class Answer(NamedTuple):
+    """What the API server said of a revision's driver: why it refuses it, nothing where it takes it."""
+
+    revision: str
+    refusal: Refusal | None
+    heard: float
+    patience: float = ASK_AGAIN_SECONDS
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the API server is asked again."""
+        return max(0.0, self.heard + self.patience - time.monotonic())
+
+    def holds_for(self, revision: str) -> bool:
+        """True while there is no reason to ask again: a quota may be raised, a policy lifted, a name given up."""
+        return self.revision == revision and (not self.refusal or self.seconds_left > 0)
+
+
+@dataclass
+class Pipeline:
+    """What the operator remembers of one pipeline; all of it can be read anew.
+
+    Attributes:
+        body: the newest that was seen of the resource.
+        pod: the newest that was seen of its driver's pod.
+        gone: a pod's last words.
+        buried: the uid of the last pod that is known to be gone.
+        heard: when the pod was last read from the server itself, or heard of; None where it has to be read.
+        judged: the judgement, and the generation it is of.
+        current: what ran last, where the document is refused.
+        refused: what the API server said of a revision's driver, and when.
+        failed_step: the last start or stop, where the API server did not carry it out.
+        ages: since when its facts are as they are, by the operator's own clock.
+        created: when the resource was made, where the operator was there; by its own clock.
+        made: names of the objects that tries of the start under way have made so far.
+        warnings: what the events of pods that do not start say.
+    """
+
+    body: Object | None = None
+    pod: Object | None = None
+    gone: Object | None = None
+    buried: str = ""
+    heard: float | None = None
+    judged: tuple[int, Judgement] | None = None
+    current: Revision | None = None
+    refused: Answer | None = None
+    failed_step: FailedStep | None = None
+    made: set[str] = field(default_factory=set)
+    ages: Ages = field(default_factory=Ages)
+    created: datetime | None = None
+    warnings: PodWarnings = field(default_factory=PodWarnings)
+
+    @property
+    def pod_uid(self) -> str:
+        """The uid of the driver's pod, empty where there is none."""
+        return str(self.pod["metadata"]["uid"]) if self.pod else ""
+
+    @property
+    def failure(self) -> StepFailure | None:
+        """The failed step, as the next decision needs it."""
+        failed = self.failed_step
+        if failed is None or failed.pod_uid != self.pod_uid:
+            return None
+        return StepFailure(failed.message, failed.seconds_left(time.monotonic()))
+
+    @property
+    def new(self) -> bool:
+        """True where nothing was ever told of it, so that a start is most likely what is due."""
+        return self.body is not None and not written_status(self.body)
+
+    def saw(self, body: Mapping[str, Any]) -> None:
+        """Take the resource as an event or an answer has it, unless a newer one is known."""
+        if self.body is None or _version(body) >= _version(self.body):
+            self.body = _lean(body)
+
+    def saw_pod(self, pod: Mapping[str, Any], *, deleted: bool = False) -> None:
+        """The same for the driver's pod."""
+        if self.pod is not None and _version(pod) < _version(self.pod):
+            return
+        uid = pod["metadata"]["uid"]
+        if uid == self.buried and not deleted:
+            return  # an answer that the news of its end has overtaken
+        if self.heard is not None:
+            self.heard = time.monotonic()
+        if deleted:
+            self.gone, self.buried = _lean(pod), uid
+        if not deleted:
+            self.pod = _lean(pod)
+        elif self.pod is None or self.pod["metadata"]["uid"] == pod["metadata"]["uid"]:
+            self.pod = None
+
+    def read(self, pod: Object | None) -> None:
+        """Take the pod as the server has it now."""
+        self.pod, self.heard = pod, time.monotonic()
+
+    def stale(self, resync_seconds: float) -> bool:
+        """True where the pod has to be read: no driver is judged lost by a cache, nor alive by one that is old.
+
+        A watch that was broken off does not tell of what went meanwhile.
+        """
+        if self.pod is None or self.heard is None:
+            return True
+        patience = min(CHANGING_SECONDS, resync_seconds) if driverpod.changing(self.pod) else resync_seconds
+        return time.monotonic() - self.heard >= patience
+
+
+def _lean(thing: Mapping[str, Any]) -> Object:
+    """Without the list of who wrote what, which is the larger half."""
+    about = {key: value for key, value in thing["metadata"].items() if key != "managedFields"}
+    return {**thing, "metadata": about}
+
+
+def _version(thing: Mapping[str, Any]) -> int:
+    return int(thing["metadata"]["resourceVersion"])

@@ -1,0 +1,89 @@
+"""How a driver starts: the intent is written, then the pod made; and what the status says of a start that fails; pure."""
+
+from dataclasses import replace
+from typing import Final
+
+from mainstem.names import driver_name
+
+from mainstem_operator import driverpod, report
+from mainstem_operator.actions import Object, Plan, Start, with_failure
+from mainstem_operator.conditions import FALSE, Condition, find_condition
+from mainstem_operator.judge import Revision
+from mainstem_operator.observe import Observed, StepFailure, requested_restart
+from mainstem_operator.past import Past, run_of
+
+
+SOON_SECONDS: Final = 0.1
+"""When to look again after a pipeline's first start, of which its status does not tell yet."""
+START_AGAIN: Final = "the start is tried again, at least once a minute"
+
+
+def start(
+    seen: Observed,
+    before: Past,
+    revision: Revision,
+    *,
+    fresh: bool = False,
+    schedule: Object | None = None,
+) -> Plan:
+    """Write the intent, then start. The pod of the driver before has to go first; `fresh` forgets its failures.
+
+    The first start of all goes without: of a thousand pipelines applied at once all shall have their driver before the
+    first is told of its own, and the pod's name keeps it from being made twice.
+    """
+    run = run_of(seen, before, revision, schedule)
+    if not seen.status and seen.pod is None and schedule is None and seen.failure is None:
+        return Plan({}, start=Start(revision, 1, run), requeue=SOON_SECONDS)
+    starts = Condition("DriverRunning", FALSE, "DriverStarting", driverpod.STARTING)
+    part = report.driver_part(seen)
+    if seen.pod is not None:
+        # The phase is why it is a fresh start; it stays until the intent is written.
+        phase = seen.status.get("phase", "Starting") if fresh else "Starting"
+        starts = starts._replace(message=with_failure(seen, starts.message))
+        status = report.status(seen, before, phase, starts, revision=before.revision)
+        return Plan(status, driver_part=part, stop=not driverpod.leaving(seen.pod))
+    phases = ("Starting", "Failed", "BackingOff")
+    intended = seen.status.get("phase") in phases and before.ended is None and before.attempt > 0
+    attempt = before.attempt if intended else before.attempt + 1
+    known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts, run=run)
+    if failure := _start_failure(seen):
+        return _start_again(seen, known, Start(revision, attempt, run), failure, schedule)
+    status = report.status(seen, known, "Starting", starts, revision=revision.name, schedule=schedule)
+    name = driver_name(seen.body["metadata"]["name"])
+    status = {**status, "driver": {"pod": name}, **_restarted(seen)}
+    return Plan(status, driver_part=part, start=Start(revision, attempt, run))
+
+
+def _restarted(seen: Observed) -> dict[str, str]:
+    """What the start that is about to be made answers."""
+    requested = requested_restart(seen.body)
+    return {"restartedAt": requested} if requested else {}
+
+
+def _start_failure(seen: Observed) -> StepFailure | None:
+    """Why the start under way has failed: as the API server said, or, for an operator that is new, as the status says."""
+    if seen.failure or seen.status.get("phase") != "BackingOff":
+        return seen.failure
+    condition = find_condition(seen.status, "DriverRunning")
+    if condition is None or condition["reason"] != "StartFailed":
+        return None
+    if condition["observedGeneration"] != seen.generation:
+        return None
+    return StepFailure(condition["message"].partition(f"; {START_AGAIN}")[0], retry_in=0.0)
+
+
+def _start_again(
+    seen: Observed, before: Past, start: Start, failure: StepFailure, schedule: Object | None
+) -> Plan:
+    """A start that the API server has not carried out: the status says so, and stays as it is while it is tried again."""
+    phase, reason = ("Starting", "DriverStarting") if failure.is_pending else ("BackingOff", "StartFailed")
+    message = failure.message if failure.is_pending else f"{failure.message}; {START_AGAIN}"
+    waits = Condition("DriverRunning", FALSE, reason, message)
+    status = report.status(seen, before, phase, waits, revision=start.revision.name, schedule=schedule)
+    is_due = failure.retry_in <= 0
+    return Plan(
+        status,
+        driver_part=report.driver_part(seen),
+        start=start if is_due else None,
+        requeue=None if is_due else failure.retry_in,
+    )
