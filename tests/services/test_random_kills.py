@@ -8,8 +8,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ from harness.java import SHORT_LIVED
 from harness.kafka import Broker
 from harness.postgres import Postgres
 from harness.records import Record
-from mainstem.run.commandline import ARCHIVE
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "random_kills.yaml"
@@ -109,14 +106,6 @@ class Work:
         return bool(data_files(self.folder / "files") - logged_files(self.folder / "files"))
 
 
-def archive_of_classes(folder: Path) -> Path:
-    """An archive that drivers map in place of loading classes: it takes a third off each of their starts."""
-    archive = folder / "classes.jsa"
-    command = [sys.executable, "-m", "mainstem.run.archive", str(archive)]
-    subprocess.run(command, env=os.environ | SHORT_LIVED, check=True, timeout=1800, capture_output=True)
-    return archive
-
-
 @pytest.mark.full
 @pytest.mark.S26
 @pytest.mark.S28
@@ -133,11 +122,7 @@ def test_random_kills_lose_and_repeat_nothing(kafka: Broker, postgres: Postgres,
     postgres.run("CREATE TABLE changes_ledger (number BIGINT, key BIGINT)")
     postgres.secret(tmp_path / "secrets", "postgres")
     scratch, work = tmp_path / "scratch", Work(tmp_path / "lake")
-    env = SHORT_LIVED | {
-        "TMPDIR": str(scratch),
-        "MAINSTEM_SECRETS": str(tmp_path / "secrets"),
-        ARCHIVE: str(archive_of_classes(tmp_path)),
-    }
+    env = SHORT_LIVED | {"TMPDIR": str(scratch), "MAINSTEM_SECRETS": str(tmp_path / "secrets")}
     sets = {"brokers": kafka.bootstrap_servers, "database": postgres.url, "folder": str(work.folder)}
     moments = ["planned", "merged"] * (kills // 2) + ["planned"] * (kills % 2)
     chance.shuffle(moments)
