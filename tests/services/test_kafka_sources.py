@@ -126,7 +126,7 @@ def test_topics_a_pattern_and_partitions(bench: Bench, kafka: Broker) -> None:
             "topic": "s01-a",
             "partition": record.partition,
             "offset": at,
-            "timestamp": datetime.datetime(2026, 1, 1)  # noqa: DTZ001 - as INT96 is read
+            "timestamp": datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
             + datetime.timedelta(milliseconds=record.timestamp_ms - JANUARY),
             "timestampType": 0,
             "headers": [{"key": key, "value": value} for key, value in record.headers] or None,

@@ -112,6 +112,11 @@ async def _made(cluster: Cluster, body: Mapping[str, Any], manifest: Object, ask
             await _require(cluster, body, manifest)
         return
     ownership.require(manifest["kind"], existing, body)
+    if manifest["kind"] == BUDGET.kind:
+        # An older operator created it with maxUnavailable, which apply cannot remove: both at once are refused.
+        await cluster.delete(BUDGET, existing)
+        await cluster.create(manifest)
+        return
     only = {**manifest["metadata"], "uid": existing["metadata"]["uid"]}
     try:
         await cluster.apply({**manifest, "metadata": only}, OPERATOR)

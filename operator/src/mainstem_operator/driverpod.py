@@ -233,3 +233,9 @@ def _queries(told: Any) -> Iterator[tuple[str, int | None]]:
 
 def _time(text: str | None) -> datetime | None:
     return parsed(text) if text else None
+
+
+def grace_seconds(pod: Mapping[str, Any]) -> float:
+    """How long the pod may drain: as it was told to go, else as it was made; in seconds."""
+    told = pod["metadata"].get("deletionGracePeriodSeconds")
+    return float(pod["spec"].get("terminationGracePeriodSeconds", 0) if told is None else told)

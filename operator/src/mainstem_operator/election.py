@@ -99,7 +99,7 @@ class Election:
         try:
             async with asyncio.timeout(seconds):
                 done = await step()
-        except (ApiError, *NO_ANSWER) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, an election that ends serves nobody
             if str(error) != self.trouble:
                 self._log.error(
                     "waits", reason="LeaseUnavailable", namespace=self._namespace, error=str(error)

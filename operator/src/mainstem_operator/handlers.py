@@ -181,7 +181,8 @@ class Operator:
         self._log_failed_step(body, loop.pipeline)
         RECONCILES.labels(result="ok").inc()
         self._tell_phase(str(body.meta.uid), plan.status.get("phase"))
-        return plan.requeue or float(self._settings.resync_seconds), plan.finished
+        pause = float(self._settings.resync_seconds) if plan.requeue is None else plan.requeue
+        return pause, plan.finished
 
     def _complain(self, body: kopf.Body, error: Exception, failures: int) -> None:
         of = {"namespace": body.meta.namespace, "pipeline": body.meta.name}

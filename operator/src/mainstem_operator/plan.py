@@ -41,7 +41,9 @@ def _deleting(seen: Observed, before: Past) -> Plan:
     """The resource goes once its driver's pod has, so that the next one of its name finds none; a node that is silent
     holds nobody up for ever.
     """
-    left = grace_seconds(seen.revision) + CLEANUP_SECONDS - seen.deletion_age
+    # The pod may be of an earlier document, with a longer grace.
+    grace = max(grace_seconds(seen.revision), driverpod.grace_seconds(seen.pod) if seen.pod else 0)
+    left = grace + CLEANUP_SECONDS - seen.deletion_age
     if seen.pod is None or left <= 0:
         return Plan({}, finished=True)  # the garbage collector takes all that it owns
     message = with_failure(seen, "the driver ends its running batches")

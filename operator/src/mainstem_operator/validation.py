@@ -115,6 +115,8 @@ class Validators:
                     return await self._answer(message)
                 except _Died as died:
                     VALIDATORS_LOST.inc()
+                    if died.code == -signal.SIGKILL and attempt == 2:
+                        raise ValidatorLost("the kernel has killed the validating process twice") from None
                     if died.code == -signal.SIGXCPU or attempt == 2:
                         return None
         return None

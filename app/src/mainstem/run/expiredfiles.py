@@ -23,6 +23,7 @@ class ExpiredFiles:
         sources = graph.spec.sources
         self._sources = {s.name for s in sources if s.files and not s.files.fail_on_data_loss}
         self._session = session
+        self._named: dict[tuple[str, str], set[str]] = {}
         self._log = logs.get("mainstem")
 
     def count(self, status: QueryStatus, occurrences: Mapping[str, str]) -> QueryStatus:
@@ -40,8 +41,15 @@ class ExpiredFiles:
             if occurrences.get(source.name) not in self._sources:
                 counted.append(source)
                 continue
-            paths = list(registry.of(status.id, source.name))
-            for path in paths[source.lost :]:
-                self._log.warning("a file has expired", query=status.name, source=source.name, file=path)
-            counted.append(replace(source, lost=len(paths)))
+            expired = registry.of(status.id, source.name)
+            count = int(expired.size())
+            if count > source.lost:  # each path costs a call to the JVM
+                self._name(status.name, source.name, {str(path) for path in expired})
+            counted.append(replace(source, lost=count))
         return replace(status, sources=tuple(counted))
+
+    def _name(self, query: str, source: str, paths: set[str]) -> None:
+        named = self._named.setdefault((query, source), set())
+        for path in sorted(paths - named):
+            self._log.warning("a file has expired", query=query, source=source, file=path)
+        named |= paths

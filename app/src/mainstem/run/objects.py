@@ -97,6 +97,8 @@ class LocalFile:
             self._path.hardlink_to(made)
         except FileExistsError:
             return False
+        except OSError:  # a file system without hard links, such as SMB or one in user space
+            return self._create_without_link(text)
         finally:
             made.unlink()
         return True
@@ -115,6 +117,14 @@ class LocalFile:
     def delete(self) -> None:
         """Remove the file."""
         self._path.unlink(missing_ok=True)
+
+    def _create_without_link(self, text: str) -> bool:
+        try:
+            with self._path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            return False
+        return True
 
     def _beside(self, text: str) -> Path:
         self._path.parent.mkdir(parents=True, exist_ok=True)

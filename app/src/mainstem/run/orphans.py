@@ -129,9 +129,14 @@ class OrphanCleaner:
         folder, batches = Folder(self._session, target.path), self._batches(target)
         if batches is None or not folder.exists() or (folder / _SUCCESS).exists():
             return  # another job's mark of success: its files have names of the same kind
-        first = oldest(batches[0])
+        first, logged = oldest(batches[0]), oldest(folder / sweep.LOG)
         if first is None:
             return
+        if logged is None:
+            target.due = True  # without a log of its own the folder may hold anybody's files
+            return
+        # Files from before the log's first batch are not of this query: somebody has put them there.
+        first = max(first, min(logged, newest(batches[0]) or logged))
         since = (batches[0] / str(first)).modified() - sweep.SKEW_MS
         target.suspects = sweep.unlogged_files(self._session, folder, since, target.kind)
         target.planned = newest(batches[0]) or 0

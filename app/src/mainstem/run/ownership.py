@@ -74,16 +74,26 @@ class Ownership:
         record = _file(session, path)
         if record is None:
             return
+        try:
+            self._write(record, path, checkpoint)
+        except OSError as error:
+            raise NotReady(
+                f"the owner record of a checkpoint, {path}, cannot be read or written: {error}",
+                reason="CheckpointOwnerUnreadable",
+                remedy="the volume of checkpoints.location has to be writable, and to have room",
+            ) from error
+        session.conf.set(RECORD, path)
+        session.conf.set(TOKEN, self._owner.token)
+
+    def _write(self, record: SmallFile, path: str, checkpoint: str) -> None:
         if checkpoint in self._taken or not self._conditional or not record.create(self._owner.text()):
             self._succeed(record, path, checkpoint)
         self._taken.add(checkpoint)
-        session.conf.set(RECORD, path)
-        session.conf.set(TOKEN, self._owner.token)
 
     def _succeed(self, record: SmallFile, path: str, checkpoint: str) -> None:
         """Take the place of the owner in the record, unless it may still write."""
         text = record.read()
-        owner = parsed(text, path) if text is not None else None
+        owner = parsed(text, path) if text and text.strip() else None  # a crash may leave an empty file
         if owner is not None and owner.token == self._owner.token:
             return
         if owner is not None and owner.pipeline != self._owner.pipeline:

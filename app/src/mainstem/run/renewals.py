@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from mainstem import logs
 from mainstem.build import query as build
 from mainstem.run.brokers import TopicOffsets
-from mainstem.run.failures import Failure
+from mainstem.run.failures import Failure, classify
 from mainstem.run.progress import offset
 from mainstem.run.querystatus import SourceStatus
 from mainstem.run.recreated import NO_ID, Read, TopicIds, made_anew
@@ -68,18 +71,28 @@ class Renewals:
             if answer is None or run.handle is None:
                 continue
             ids = {topic: id_ for topic, id_ in answer.offsets.ids.items() if id_ != NO_ID}
-            anew = [topic for topic, id_ in ids.items() if known.get(topic, id_) != id_]
+            # A broker that gave no id and gives one now has been upgraded: the topic is the same.
+            anew = [topic for topic, id_ in ids.items() if known.get(topic, id_) not in (id_, NO_ID)]
             if anew and self._topics.strict(source):
                 return self._refusal(anew, "")
             for topic in anew:
                 lost = self._passed_over(run, occurrence, topic, answer.offsets)
                 self._count(run, occurrence, topic, lost, "it is read from where the old one was")
             if ids.keys() - known.keys() or anew:
-                run.topic_ids = {**run.topic_ids, occurrence: {**known, **ids}}
-                TopicIds(run.session, build.checkpoint(self._graph, run.query)).keep(run.topic_ids)
+                self._keep(run, {**run.topic_ids, occurrence: {**known, **ids}})
         run.resets -= (done := run.resets & run.awaited_resets)
         run.awaited_resets -= done
         return None
+
+    def _keep(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
+        """Write the ids to the checkpoint; where its store does not answer the next turn tries again."""
+        try:
+            TopicIds(run.session, build.checkpoint(self._graph, run.query)).keep(ids)
+        except (PySparkException, Py4JError) as error:
+            message = classify(error).message
+            self._log.warning("ids of topics not kept, tried again", query=run.query.name, error=message)
+        else:
+            run.topic_ids = ids
 
     def _refused(self, run: Run, occurrences: list[str], read: list[Read]) -> Failure | None:
         topics = [each.topic for each in read]

@@ -57,8 +57,11 @@ def prepare(
     if not target.exists():
         return []
     _refuse_foreign(target, folder, planned, kind)
-    if planned is None or newest(Folder(session, checkpoint) / logs[1]) == planned:
+    committed = newest(Folder(session, checkpoint) / logs[1])
+    if planned is None or committed == planned:
         return []
+    if committed is not None and newest(target / LOG) is None:
+        return []  # the folder is not the one of the batches before: what is there is not known to be left over
     since = (offsets / str(planned)).modified() - SKEW_MS
     leftovers = unlogged_files(session, target, since, kind)
     for path in leftovers:
