@@ -49,6 +49,19 @@ _PHASES = re.compile(r'^mainstem_operator_pipelines\{phase="(\w+)"\} ([0-9.e+]+)
 
 PATIENCE = 90.0
 """Seconds, for what takes less than one on a machine that does nothing else; only a test that fails waits so long."""
+BOUNDED: dict[str, Any] = {
+    "sources": [{"name": "lines", "files": {"path": "s3a://lake/in", "format": "text"}}],
+    "queries": [
+        {
+            "name": "show",
+            "from": "lines",
+            "to": [{"name": "t", "delta": {"path": "s3a://lake/t"}}],
+            "trigger": {"availableNow": True},
+        }
+    ],
+    "checkpoints": {"location": "s3a://checkpoints/lines"},
+}
+"""The spec of a pipeline that comes to its end."""
 
 
 def until(found: Callable[[], Any], seconds: float = PATIENCE, why: str = "what is expected") -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from apiserver.operatorbed import Ours, until
+from apiserver.operatorbed import BOUNDED, Ours, until
 from harness import gitops
 from harness.gotools import kubernetes
 
@@ -18,18 +18,6 @@ ARGO = ROOT / "k8s" / "gitops" / "argocd" / "mainstem.dev" / "StreamingPipeline"
 CONFIG_MAP = ROOT / "k8s" / "gitops" / "argocd" / "argocd-cm.yaml"
 KUSTOMIZATION = ROOT / "k8s" / "gitops" / "flux" / "kustomization.yaml"
 KEY = "mainstem.dev_StreamingPipeline"
-BOUNDED: dict[str, Any] = {
-    "sources": [{"name": "lines", "files": {"path": "s3a://lake/in", "format": "text"}}],
-    "queries": [
-        {
-            "name": "show",
-            "from": "lines",
-            "to": [{"name": "t", "delta": {"path": "s3a://lake/t"}}],
-            "trigger": {"availableNow": True},
-        }
-    ],
-    "checkpoints": {"location": "s3a://checkpoints/lines"},
-}
 
 
 def loaded(path: Path) -> Any:

@@ -4,22 +4,8 @@ import time
 from typing import Any
 
 import pytest
-from apiserver.operatorbed import Operator, Ours, until
+from apiserver.operatorbed import BOUNDED, Operator, Ours, until
 from kubernetes.client import ApiException, PolicyV1Api
-
-
-BOUNDED: dict[str, Any] = {
-    "sources": [{"name": "lines", "files": {"path": "s3a://lake/in", "format": "text"}}],
-    "queries": [
-        {
-            "name": "show",
-            "from": "lines",
-            "to": [{"name": "t", "delta": {"path": "s3a://lake/t"}}],
-            "trigger": {"availableNow": True},
-        }
-    ],
-    "checkpoints": {"location": "s3a://checkpoints/lines"},
-}
 
 
 # -- a run is not done twice ----------------------------------------------------------------------------------------

@@ -106,17 +106,15 @@ async def _made(cluster: Cluster, body: Mapping[str, Any], manifest: Object, ask
     """The object as it shall be. The first time it is hardly ever there, so a read before would be in vain."""
     if asked.attempt == 1 and await cluster.create(manifest) is not None:
         return
+    if manifest["kind"] == BUDGET.kind:
+        # An older operator created it with maxUnavailable, which apply cannot remove: both at once are refused.
+        await _remove_budget(cluster, body)
     existing = await _existing(cluster, manifest)
     if existing is None:
         if await cluster.create(manifest) is None:
             await _require(cluster, body, manifest)
         return
     ownership.require(manifest["kind"], existing, body)
-    if manifest["kind"] == BUDGET.kind:
-        # An older operator created it with maxUnavailable, which apply cannot remove: both at once are refused.
-        await cluster.delete(BUDGET, existing)
-        await cluster.create(manifest)
-        return
     only = {**manifest["metadata"], "uid": existing["metadata"]["uid"]}
     try:
         await cluster.apply({**manifest, "metadata": only}, OPERATOR)
