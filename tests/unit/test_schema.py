@@ -150,6 +150,23 @@ def test_editors_and_models_agree_on_the_shape(name: str, data: st.DataObject) -
     assert EDITORS.is_valid(mutated) == accepted
 
 
+@pytest.mark.parametrize("number", [1, 1.0])
+def test_a_number_is_not_true(number: float) -> None:
+    """A literal is compared by value, and `1 == True` in Python."""
+    fields, taken = set(), []
+    for name in sorted(VALID):
+        mutated = document(name)
+        mutated.pop("status", None)
+        for above, key in [(above, key) for above, key in _places(mutated) if above[key] is True]:
+            fields.add(key)
+            above[key] = number
+            shaped = shape_problems(Text(mutated), StreamingPipeline)[0] is not None
+            taken += [(name, key)] if shaped or EDITORS.is_valid(mutated) else []
+            above[key] = True
+    assert taken == []
+    assert fields >= {"availableNow", "once", "delete"}
+
+
 def _fields(model: str, value: dict[str, Any], found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Every (model, field) that a valid document gives."""
     for name, node in found[model]["properties"].items():

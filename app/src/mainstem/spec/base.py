@@ -2,7 +2,7 @@
 
 import re
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 
 MAX_ITEMS: Final = 64
@@ -133,6 +133,17 @@ def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
 
 UNIQUE: Final = AfterValidator(_unique)
 """Goes with `LIST_SET`: the API server refuses an entry that stands there twice."""
+
+
+def _true(value: Any) -> Any:
+    """A literal is compared by value, even in strict mode: 1 would pass for true, which the API server refuses."""
+    if value is not True:
+        raise PydanticKnownError("literal_error", {"expected": "True"})
+    return value
+
+
+TrueOnly = Annotated[Literal[True], BeforeValidator(_true)]
+"""A switch without an off position: a document leaves it out, or writes `true`."""
 
 
 NUMBER_OR_TEXT: Final = (

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from mainstem.spec.base import Ddl, Duration, Model, Options, PositiveInt, Text
+from mainstem.spec.base import Ddl, Duration, Model, Options, PositiveInt, Text, TrueOnly
 
 
 FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
@@ -20,7 +20,7 @@ class CleanSource(Model):
 
     archive: Text | None = None
     """Folder to which it is moved, below its own path; outside the folder that is read."""
-    delete: Literal[True] | None = None
+    delete: TrueOnly | None = None
     """It is removed."""
 
 

@@ -1,8 +1,8 @@
 """When a query's batches start, and how often its progress is written down."""
 
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
-from mainstem.spec.base import Duration, Model
+from mainstem.spec.base import Duration, Model, TrueOnly
 
 
 LEAST_CHECKPOINT_INTERVAL: Final = 5.0
@@ -16,9 +16,9 @@ class Trigger(Model):
 
     processing_time: Duration | None = None
     """A batch at each multiple of this interval."""
-    available_now: Literal[True] | None = None
+    available_now: TrueOnly | None = None
     """All that is there when the query starts, in as many batches as rate limits ask for; then the query ends."""
-    once: Literal[True] | None = None
+    once: TrueOnly | None = None
     """The same in one batch, whatever rate limits say. Deprecated by Spark: use `availableNow`."""
     continuous: Duration | None = None
     """Rows one by one, by tasks that never end; the interval is how often offsets are written down, at least once."""
