@@ -808,6 +808,18 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "SQL: the change feed of a table by its path",
+        (
+            (
+                "SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "SELECT id AS odd, 1 AS n FROM table_changes_by_path('s3a://lake/t', 0)",
+            ),
+        ),
+        (
+            "40:42: spec.views[2].sql: table_changes_by_path reads files by their path; name the table as a source, by delta with readChangeFeed [FileInSql]",
+        ),
+    ),
+    Bad(
         "owned conf: spark.sql.runSQLOnFiles",
         (("spark.locality.wait", "spark.sql.runSQLOnFiles"),),
         (

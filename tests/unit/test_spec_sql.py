@@ -267,10 +267,29 @@ def test_semicolons_at_the_end(sql: str, left: str) -> None:
         "SELECT 'reflect(1)' AS a, \"java_method(2)\" AS b /* reflect(3) */ FROM s -- reflect(4)",
         "SELECT identifier FROM s",
         "SELECT set, add, drop FROM s",
+        "SELECT table_changes_by_path FROM s",
+        "SELECT * FROM table_changes('lake.orders', 0)",
     ],
 )
 def test_not_refused(sql: str) -> None:
     assert read(sql).refusals == ()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM table_changes_by_path('/a', 0)",
+        "SELECT * FROM Table_Changes_By_Path('s3a://lake/a', 0) AS t",
+        "SELECT * FROM `table_changes_by_path` ('/a', 0)",
+        "SELECT * FROM system.builtin.table_changes_by_path('/a', 0)",
+        "SELECT * FROM departures, LATERAL table_changes_by_path('/a', 0)",
+        "SELECT * FROM departures WHERE id IN (FROM table_changes_by_path/**/('/a', 0))",
+        "SELECT * FROM STREAM table_changes_by_path('/a', 0)",
+        "FROM table_changes_by_path('/a', 0) |> SELECT id",
+    ],
+)
+def test_a_function_that_reads_files_is_refused(sql: str) -> None:
+    assert [refusal.reason for refusal in read(sql).refusals] == ["FileInSql"]
 
 
 def test_a_script_is_refused_and_a_join_is_not() -> None:

@@ -21,6 +21,8 @@ class Refusal:
 
 
 FORBIDDEN_FUNCTIONS: Final = frozenset({"java_method", "reflect", "try_reflect"})
+FILE_FUNCTIONS: Final = frozenset({"table_changes_by_path"})
+"""Table functions that read files by their path, whatever `spark.sql.runSQLOnFiles` says."""
 _OPENERS: Final = re.compile(r"""--|/\*(?!\+)|(?<!\w)[rR]['"]|['"`]""")
 """How a comment, a raw string, a string or a quoted name begins."""
 _CLOSERS: Final = {
@@ -126,12 +128,17 @@ def order_by(sql: str) -> int:
 
 
 def forbidden_calls(sql: str) -> Iterator[Refusal]:
-    """Functions that reach out of the query into the driver, and names that are only known once computed."""
+    """Functions that reach out of the query, into the driver or its files, and names that are only known once computed."""
     for match in _CALL.finditer(code(sql)):
         name = match[1].lower()
         if name in FORBIDDEN_FUNCTIONS:
             message = f"the function {name} is refused: it calls into the driver's JVM"
             yield Refusal(message, "ForbiddenFunction", match.start())
+        elif name in FILE_FUNCTIONS:
+            message = (
+                f"{name} reads files by their path; name the table as a source, by delta with readChangeFeed"
+            )
+            yield Refusal(message, "FileInSql", match.start())
         elif name == "identifier":
             message = (
                 "IDENTIFIER(...) is refused: it hides which relation or function is meant; write the name"
