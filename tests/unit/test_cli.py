@@ -40,6 +40,24 @@ def call(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+def without_spark(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command as where only `mainstem` is installed, without its extra."""
+    for name in ("pyspark", "py4j"):
+        (folder / "shadow" / name).mkdir(parents=True, exist_ok=True)
+        (folder / "shadow" / name / "__init__.py").write_text(
+            f"raise ModuleNotFoundError('it is not there', name={name!r})", encoding="utf-8"
+        )
+    path = os.pathsep.join([str(folder / "shadow"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "mainstem", *arguments],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 def test_a_good_document_is_ok(document: Path) -> None:
     result = call("validate", document)
     assert result.exit_code == Exit.OK
@@ -216,21 +234,7 @@ def test_validate_waits_for_no_library_of_another_command(document: Path) -> Non
 
 @pytest.mark.parametrize("command", [["run"], ["explain", "--plan"]], ids=" ".join)
 def test_without_spark_it_is_said_what_to_install(command: list[str], document: Path, tmp_path: Path) -> None:
-    """As where only `mainstem` is installed, without its extra."""
-    for name in ("pyspark", "py4j"):
-        (tmp_path / "shadow" / name).mkdir(parents=True)
-        (tmp_path / "shadow" / name / "__init__.py").write_text(
-            f"raise ModuleNotFoundError('it is not there', name={name!r})", encoding="utf-8"
-        )
-    path = os.pathsep.join([str(tmp_path / "shadow"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-m", "mainstem", *command, str(document)],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = without_spark(tmp_path, *command, str(document))
     assert done.returncode == Exit.NOT_READY
     assert re.fullmatch(
         r"error: py\w+ is missing: install mainstem with its extra spark, see Installing in the README \[SparkNotInstalled\]",
@@ -257,3 +261,14 @@ def test_a_query_that_is_not_there_is_wrong_usage(command: str, document: Path) 
     result = call(command, document, "--query", "nothing")
     assert result.exit_code == Exit.USAGE
     assert "no query is called 'nothing'; there are" in result.stderr
+
+
+def test_a_run_of_chosen_queries_warns_of_these_alone(tmp_path: Path) -> None:
+    document = yaml.safe_load(VALID["smallest"])
+    document["spec"]["sources"].append({"name": "lines", "files": {"path": str(tmp_path)}})
+    [query] = document["spec"]["queries"]
+    document["spec"]["queries"].append(query | {"name": "copy", "from": "lines"})
+    file = tmp_path / "two.yaml"
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    assert "[NotFaultTolerant]" in without_spark(tmp_path, "run", str(file)).stderr
+    assert "[NotFaultTolerant]" not in without_spark(tmp_path, "run", str(file), "--query", "copy").stderr

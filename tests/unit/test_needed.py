@@ -8,7 +8,7 @@ import pytest
 from mainstem.errors import NotReady
 from mainstem.run import preflight
 from mainstem.run.inputs import demanded, makers
-from mainstem.run.needed import needed, stores_used, used
+from mainstem.run.needed import needed, stores_used, used, warnings_of
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
 
@@ -84,3 +84,58 @@ def test_a_suspended_query_makes_nothing(tmp_path: Path) -> None:
         [reader] = [query for query in found.spec.queries if query.name == "reader"]
         assert makers(found, reader) == expected
         assert ("source 'made'" in [what for what, _ in demanded(found)]) == suspended
+
+
+WARNED = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {name: warned}
+spec:
+  connections:
+    - name: orders_broker
+      kafka: {bootstrapServers: "k:9092", security: {sasl: {mechanism: PLAIN, secretRef: {name: k}}}}
+    - name: clicks_broker
+      kafka: {bootstrapServers: "k:9092", security: {sasl: {mechanism: PLAIN, secretRef: {name: k}}}}
+  sources:
+    - name: orders
+      kafka: {connection: orders_broker, subscribe: [orders]}
+      decode: {json: {schema: "id INT"}, onBadRecord: deadLetter}
+    - {name: clicks, kafka: {connection: clicks_broker, subscribe: [clicks]}}
+    - {name: ticks, rate: {}}
+    - {name: unread, rate: {}}
+  views:
+    - {name: orders_once, deduplicate: {from: orders}}
+    - {name: clicks_once, deduplicate: {from: clicks}}
+  queries:
+    - {name: orders, from: orders_once, to: [{name: out, memory: {}}]}
+    - {name: dead, from: orders_dead_letters, to: [{name: out, console: {}}]}
+    - {name: clicks, from: clicks_once, to: [{name: out, console: {}}], trigger: {once: true}}
+    - {name: ticks, from: ticks, to: [{name: out, kafka: {connection: clicks_broker, topic: t}}]}
+  checkpoints: {location: /checkpoints}
+"""
+
+
+@pytest.mark.parametrize(
+    ("queries", "places"),
+    [
+        (["orders"], ["connections[0].kafka.security.sasl", "views[0].deduplicate", "queries[0].to[0].memory"]),
+        (["dead"], ["connections[0].kafka.security.sasl"]),
+        (["clicks"], ["connections[1].kafka.security.sasl", "views[1].deduplicate", "queries[2].trigger.once"]),
+        (["ticks"], ["connections[1].kafka.security.sasl", "sources[2].rate"]),
+    ],
+    ids=lambda value: value[0],
+)  # fmt: skip
+def test_warnings_of_chosen_queries_leave_out_those_of_the_others(
+    queries: list[str], places: list[str]
+) -> None:
+    [document] = read_text(WARNED)
+    chosen = [problem.path.removeprefix("spec.") for problem in warnings_of(document, queries)]
+    assert chosen == places
+
+
+def test_every_warning_concerns_a_query_or_is_about_what_no_query_reads() -> None:
+    [document] = read_text(WARNED)
+    names = [query.name for query in document.pipeline.spec.queries]
+    concerned = {problem for name in names for problem in warnings_of(document, [name])}
+    rest = [problem for problem in document.warnings if problem not in concerned]
+    assert {problem.path for problem in rest} == {"spec.sources[3].name", "spec.sources[3].rate"}

@@ -99,10 +99,10 @@ def run(
         from mainstem.spec.document import read
 
         document = read(file, overrides)
+        if queries:
+            document = _chosen(document, queries)
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
-        if queries:
-            document = replace(document, pipeline=_chosen(document.pipeline, queries))
         from mainstem.run import runner
 
         options = runner.on_this_machine(
@@ -251,10 +251,13 @@ def crd() -> None:
     click.echo(crd_yaml(), nl=False)
 
 
-def _chosen(pipeline: Any, names: Sequence[str]) -> Any:
-    """The pipeline with the named queries alone."""
-    _known(pipeline, names)
-    return pipeline.running_only(names)
+def _chosen(document: Any, names: Sequence[str]) -> Any:
+    """The document with the named queries alone, and the warnings that concern them."""
+    from mainstem.run.needed import warnings_of
+
+    _known(document.pipeline, names)
+    warnings = tuple(warnings_of(document, names))
+    return replace(document, pipeline=document.pipeline.running_only(names), warnings=warnings)
 
 
 def _known(pipeline: Any, names: Sequence[str]) -> None:

@@ -1,11 +1,14 @@
 """What of a document a run needs: nothing that only suspended queries would use; pure."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+from mainstem.errors import Problem
+from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import Query
 from mainstem.spec.sources import Source
+from mainstem.spec.yamltext import parse_path
 
 
 def needed(graph: Graph) -> list[str]:
@@ -39,6 +42,26 @@ def stores_used(graph: Graph, query: Query) -> set[str]:
     """Names of the S3 connections of the buckets that the query's checkpoint, sources and sinks lie in."""
     buckets = {match[1] for path in _paths(graph, query) if (match := re.match(r"s3a://([^/]+)", path))}
     return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
+
+
+def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
+    """The document's warnings without those about other queries, or about what only other queries use."""
+    graph = Graph(document.pipeline)
+    queries = [query for query in graph.spec.queries if query.name in names]
+    relevant = {
+        "connections": used(graph, queries),
+        "sources": {source.name for query in queries for source in graph.sources_of(query.from_)},
+        "views": {relation for query in queries for relation in graph.closure(query.from_)},
+        "queries": {query.name for query in queries},
+    }
+
+    def is_relevant(warning: Problem) -> bool:
+        _, kind, index, *_ = (*parse_path(warning.path), None, None)
+        if kind not in relevant or not isinstance(index, int):
+            return True
+        return getattr(graph.spec, kind)[index].name in relevant[kind]
+
+    return [warning for warning in document.warnings if is_relevant(warning)]
 
 
 def path_of(source: Source) -> str | None:
