@@ -16,6 +16,7 @@ from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "tests"}}
 DOCUMENT = """
 apiVersion: mainstem.dev/v1alpha1
@@ -33,7 +34,8 @@ spec:
 def opened(folder: Path) -> Iterator[SparkSession]:
     """A session with the properties and jars of a run."""
     logs.configure("console", verbose=False)
-    usercode.look_in(Path(__file__).parents[1] / "usercode")
+    usercode.look_in(ROOT / "tests" / "usercode")
+    usercode.look_in(ROOT / "k8s" / "samples" / "recipes")
     [document] = read_text(DOCUMENT.format(folder=folder))
     with session.opened(
         document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False

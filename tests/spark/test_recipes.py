@@ -1,0 +1,58 @@
+"""The recipes of docs/recipes.md: the tests that lie beside each, and a run where a test cannot stand in."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from harness import sparks
+from mainstem.testing import steps
+from mainstem.testing.files import suite
+from mainstem.testing.report import Outcome, lines
+from pyspark.sql import SparkSession
+
+
+RECIPES = Path(__file__).resolve().parents[2] / "k8s" / "samples" / "recipes"
+TESTS = sorted(RECIPES.glob("*.test.yaml"))
+
+
+@pytest.mark.parametrize("file", TESTS, ids=lambda file: file.name.partition(".")[0])
+def test_the_cases_beside_a_recipe_pass(spark: SparkSession, file: Path) -> None:
+    reports: list[Outcome] = []
+    outcomes = steps.run(suite(file, {}), spark.newSession(), reports.append)
+    assert outcomes == reports
+    assert all(outcome.passed for outcome in outcomes), "\n".join(map(lines, outcomes))
+
+
+@pytest.mark.parametrize(
+    ("order_of_files", "hours"),
+    [
+        pytest.param(["10", "11", "12"], ["10:00 5", "11:00 1"], id="in-the-order-of-their-rows"),
+        pytest.param(["11", "12", "10"], ["11:00 1"], id="oldest-rows-last"),
+    ],
+)
+def test_files_are_read_in_the_order_of_their_modification(
+    spark: SparkSession, tmp_path: Path, order_of_files: list[str], hours: list[str]
+) -> None:
+    """The rows of 10 o'clock are late where their file is the newest; names play no part."""
+    spec = yaml.safe_load((RECIPES / "files-in-order.yaml").read_text(encoding="utf-8"))["spec"]
+    spec["sources"][0]["files"]["path"] = str(tmp_path / "orders")
+    spec["queries"][0]["to"][0]["parquet"]["path"] = str(tmp_path / "hourly")
+    spec["queries"][0]["state"] = {"partitions": 1}
+    spec["checkpoints"]["location"] = str(tmp_path / "checkpoints")
+    for minute, hour in enumerate(order_of_files):
+        _write(tmp_path / "orders", hour, pieces={"10": 5, "11": 1, "12": 1}[hour], minute=minute)
+    sparks.run(spark, spec)
+    rows = spark.read.parquet(str(tmp_path / "hourly")).orderBy("hour").collect()
+    assert [f"{row.hour:%H:%M} {row.sold}" for row in rows] == hours
+
+
+def _write(folder: Path, hour: str, *, pieces: int, minute: int) -> None:
+    """A file with one order at half past the hour, last modified in the given minute."""
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{99 - int(hour)}.json"
+    row = {"at": f"2026-01-01T{hour}:30:00Z", "product": "figs", "pieces": pieces}
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    modified = 1_767_225_600 + 60 * minute
+    os.utime(file, (modified, modified))
