@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.errors import HarnessError
 
 
-_VERSIONS = ("17", "21")
+VERSIONS = ("17", "21")
 SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
 """Environment of a JVM that lives for seconds: compiling twice takes more of two cores than it ever gives back."""
 
@@ -26,7 +26,7 @@ def find_java() -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    for version in _VERSIONS:
+    for version in VERSIONS:
         yield from sorted(Path("/usr/lib/jvm").glob(f"*{version}*/bin/java"))
     home, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
     if home:
@@ -37,4 +37,4 @@ def _candidates() -> Iterator[Path]:
 
 def _is_wanted(java: Path) -> bool:
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    return any(f'version "{version}.' in answer.stderr for version in _VERSIONS)
+    return any(f'version "{version}.' in answer.stderr for version in VERSIONS)

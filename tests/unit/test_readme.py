@@ -1,0 +1,102 @@
+"""What the README says of versions, commands and columns, held against the code."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+from harness import java
+from mainstem.cli import main
+from mainstem.schema.crd import crd
+
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def project(folder: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def pin(package: str) -> str:
+    """The exact version of a Python package of the app."""
+    extras = [name for names in project("app")["optional-dependencies"].values() for name in names]
+    [version] = [each.partition("==")[2] for each in extras if each.partition("==")[0] == package]
+    return version
+
+
+def jar(artifact: str) -> str:
+    """The version of a jar that the app brings along."""
+    pom = (ROOT / "app" / "jars" / "pom.xml").read_text(encoding="utf-8")
+    [version] = re.findall(rf"<artifactId>{re.escape(artifact)}</artifactId><version>(.*?)</version>", pom)
+    return version
+
+
+def found(pattern: str, *path: str) -> str:
+    """The version that a file of the test harness pins."""
+    [version] = re.findall(pattern, (ROOT / "tests" / "harness").joinpath(*path).read_text(encoding="utf-8"))
+    return version
+
+
+def row(part: str) -> str:
+    """What the README says of a part."""
+    table = README.partition("\n## Versions\n")[2].partition("\n## ")[0]
+    [text] = re.findall(rf"^\| {part} \| (.*) \|$", table, re.MULTILINE)
+    return text
+
+
+def test_spark_and_delta_are_the_pinned_ones() -> None:
+    assert row("Apache Spark") == pin("pyspark") == jar("spark-sql-kafka-0-10_2.13")
+    assert row("Delta Lake") == pin("delta-spark") == jar("delta-spark_4.2_2.13")
+
+
+def test_kafka_and_kubernetes_are_those_of_the_tests() -> None:
+    broker = found(r"<kafka.version>(.*?)</kafka.version>", "kafka", "pom.xml")
+    assert row("Apache Kafka") == f"brokers {broker}, clients {jar('kafka-clients')}"
+    kubernetes = found(r"k8s\.io/kubernetes v(\S+)", "go", "kubernetes", "go.mod")
+    assert row("Kubernetes") == kubernetes
+
+
+def test_python_and_java_of_the_images_are_those_of_their_debian() -> None:
+    assert "ARG BASE=debian:bookworm-slim" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert row("Python").endswith("the images have 3.11")
+    assert row("Java").endswith("the images have 17")
+
+
+def test_python_and_java_are_those_that_the_packages_and_tests_take() -> None:
+    for folder in ("app", "operator"):
+        assert project(folder)["requires-python"] == ">=3.11"
+    assert row("Python").startswith("3.11 or newer")
+    assert row("Java").startswith(" or ".join(java.VERSIONS))
+
+
+def test_the_driver_of_postgresql_is_the_pinned_one() -> None:
+    assert row("PostgreSQL").endswith(f"JDBC driver {jar('postgresql')}")
+
+
+def test_every_command_and_every_option_of_run_is_explained() -> None:
+    visible = [name for name, command in main.commands.items() if not command.hidden]
+    assert [name for name in visible if f"`mainstem {name}" not in README] == []
+    chapter = README.partition("\n## Commands\n")[2].partition("\n## ")[0]
+    table = re.findall(r"^\| (`-.*?) \|", chapter, re.MULTILINE)
+    explained = {flag for cell in table for flag in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", cell)}
+    options = {
+        flag
+        for option in main.commands["run"].params
+        if isinstance(option, click.Option)
+        for flag in option.opts
+    }
+    assert explained == options
+
+
+def test_the_columns_of_kubectl_get_are_those_of_the_definition() -> None:
+    columns = crd()["spec"]["versions"][0]["additionalPrinterColumns"]
+    shown = [column["name"].upper() for column in columns if not column.get("priority")]
+    header = next(line for line in README.splitlines() if line.startswith("NAME "))
+    assert header.split() == ["NAME", *shown]
+    [wide] = re.findall(r"`-o wide` adds (.*?)\.", README)
+    assert [
+        column["name"] for column in columns if column.get("priority") and column["name"].lower() not in wide
+    ] == []
+    assert "reason" not in wide
