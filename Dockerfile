@@ -80,7 +80,7 @@ FROM python AS java
 RUN apt-get -qq update \
     && mkdir -p /usr/share/man/man1 \
     && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends openjdk-17-jre-headless >/dev/null \
-    && rm -f /usr/lib/jvm/*/lib/ct.sym && install -d -o 10001 -g 10001 /opt/mainstem/cds \
+    && rm -f /usr/lib/jvm/*/lib/ct.sym && install -d -o 10001 -g 10001 /opt/mainstem/cds /opt/mainstem/packages \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/* /tmp/* /usr/share/doc/* /usr/share/man/*
 
 FROM java AS app
@@ -92,6 +92,7 @@ COPY --from=app-jars /wheels/ /
 COPY --from=app-wheels /wheels/ /
 USER 10001:10001
 ENTRYPOINT ["/usr/bin/tini", "--", "mainstem"]
-ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa
+# Jars that an image made from this one adds: behind all others on the class path of driver and executors.
+ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa MAINSTEM_PACKAGES=/opt/mainstem/packages
 # Last, after all that it depends on: Java holds the archive against path, size and time of every jar.
 RUN python -m mainstem.run.archive $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete

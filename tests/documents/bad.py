@@ -844,7 +844,7 @@ BAD: Final = [
         "owned conf: spark.jars.repositories",
         (("spark.locality.wait", "spark.jars.repositories"),),
         (
-            "73:12: spec.spark.conf[spark.jars.repositories]: spark.jars.repositories is set by Mainstem and cannot be changed [OwnedConf]",
+            "73:12: spec.spark.conf[spark.jars.repositories]: spark.jars.repositories is set by Mainstem; use spec.packages [OwnedConf]",
         ),
     ),
     Bad(
@@ -858,7 +858,7 @@ BAD: Final = [
         "owned conf: spark.executor.extraClassPath",
         (("spark.locality.wait", "spark.executor.extraClassPath"),),
         (
-            "73:12: spec.spark.conf[spark.executor.extraClassPath]: spark.executor.extraClassPath is set by Mainstem and cannot be changed [OwnedConf]",
+            "73:12: spec.spark.conf[spark.executor.extraClassPath]: spark.executor.extraClassPath is set by Mainstem; use spec.packages [OwnedConf]",
         ),
     ),
     Bad(
@@ -1175,14 +1175,14 @@ BAD: Final = [
         "owned conf without a way",
         (("spark.locality.wait", "spark.jars.packages"),),
         (
-            "73:12: spec.spark.conf[spark.jars.packages]: spark.jars.packages is set by Mainstem and cannot be changed [OwnedConf]",
+            "73:12: spec.spark.conf[spark.jars.packages]: spark.jars.packages is set by Mainstem; use spec.packages [OwnedConf]",
         ),
     ),
     Bad(
         "owned conf by its beginning",
         (("spark.locality.wait", "spark.driver.extraClassPath"),),
         (
-            "73:12: spec.spark.conf[spark.driver.extraClassPath]: spark.driver.extraClassPath is set by Mainstem and cannot be changed [OwnedConf]",
+            "73:12: spec.spark.conf[spark.driver.extraClassPath]: spark.driver.extraClassPath is set by Mainstem; use spec.packages [OwnedConf]",
         ),
     ),
     Bad(

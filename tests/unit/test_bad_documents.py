@@ -8,6 +8,7 @@ import mainstem.spec
 import pytest
 from documents.bad import BAD, BASE, Bad
 from documents.bad_cluster import BAD_CLUSTER, CLUSTER
+from documents.bad_connectors import BAD_CONNECTORS, CONNECTORS
 from documents.bad_delta import BAD_DELTA, DELTA
 from documents.bad_expectations import BAD_EXPECTATIONS, EXPECTING
 from documents.bad_sinks import BAD_SINKS, SINKS
@@ -28,7 +29,7 @@ NO_REASONS = {
     "CSafeLoader",
     "IfNotPresent",
 }
-ALL = BAD + BAD_CLUSTER + BAD_DELTA + BAD_EXPECTATIONS + BAD_SINKS + BAD_TRIGGERS + BAD_STEPS
+ALL = BAD + BAD_CLUSTER + BAD_CONNECTORS + BAD_DELTA + BAD_EXPECTATIONS + BAD_SINKS + BAD_TRIGGERS + BAD_STEPS
 
 
 def refused(text: str, overrides: dict[str, str] | None = None) -> list[str]:
@@ -48,7 +49,7 @@ def test_base_is_sound() -> None:
         "f:23:7: warning: spec.sources[2].rate: not fault-tolerant, for demos and tests only: rate makes rows up by the clock, and keeps none [NotFaultTolerant]"
     ]
     assert document.pipeline.name == "flights"
-    for base in (CLUSTER, DELTA, EXPECTING, SINKS, STEPS):
+    for base in (CLUSTER, CONNECTORS, DELTA, EXPECTING, SINKS, STEPS):
         (document,) = read_text(base)
         assert without_ticks(document.warnings) == []
 

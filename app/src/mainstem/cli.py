@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from mainstem import __version__
+from mainstem.cli_packages import packages
 from mainstem.errors import Exit, MainstemError, SpecInvalid
 
 
@@ -249,6 +250,9 @@ def crd() -> None:
     from mainstem.schema import crd_yaml
 
     click.echo(crd_yaml(), nl=False)
+
+
+main.add_command(packages)
 
 
 def _chosen(document: Any, names: Sequence[str]) -> Any:

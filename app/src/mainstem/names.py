@@ -3,7 +3,7 @@
 from typing import Final
 
 
-CRD_REVISION: Final = 3
+CRD_REVISION: Final = 4
 """Counts up with every change of the resource's schema; an operator refuses a definition that is older than its own."""
 SCHEMA: Final = "mainstem.dev/schema"
 """Annotation of the definition that carries it."""
@@ -72,6 +72,8 @@ ENV_PULL_POLICY: Final = "MAINSTEM_IMAGE_PULL_POLICY"
 """The operator's `imagePullPolicy`, for executors of a document that names none; may be absent."""
 ENV_TERMINATION_LOG: Final = "MAINSTEM_TERMINATION_LOG"
 """Where the driver leaves its last words, in place of `TERMINATION_LOG`; may be absent."""
+ENV_PACKAGES: Final = "MAINSTEM_PACKAGES"
+"""The folder of the image whose jars are on the class path of driver and executors; the image sets it."""
 ENV_SECRETS: Final = "MAINSTEM_SECRETS"
 """The folder that holds one folder for each Secret, with a file for each of its keys."""
 

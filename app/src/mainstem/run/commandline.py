@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from mainstem import names
+
 
 ARCHIVE: Final = "MAINSTEM_CDS_ARCHIVE"
 """Names the archive of classes that a JVM maps in place of loading them; Java ignores one that does not fit."""
@@ -55,12 +57,24 @@ def spark_home() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def class_path(own: Iterable[str | Path], home: Path) -> str:
-    """`own`, then Spark's jars by name, slf4j first as Spark's launcher has it."""
+def image_jars(environment: Mapping[str, str]) -> list[Path]:
+    """Every jar of the image's folder of packages, by name; none where the environment names no folder.
+
+    The image alone decides what a pod has besides Mainstem's and Spark's jars, so that driver and executors agree.
+    """
+    folder = environment.get(names.ENV_PACKAGES)
+    return sorted(Path(folder).glob("*.jar")) if folder else []
+
+
+def class_path(own: Iterable[str | Path], home: Path, packages: Iterable[str | Path] = ()) -> str:
+    """`own`, then Spark's jars by name, slf4j first as Spark's launcher has it, then packages.
+
+    Packages stand last: an archive of classes fits every class path that begins with the one that it was made with.
+    """
     jars = sorted(
         (home / "jars").glob("*.jar"), key=lambda jar: (not jar.name.startswith("slf4j-api-"), jar.name)
     )
-    return ":".join(map(str, [*own, *jars]))
+    return ":".join(map(str, [*own, *jars, *packages]))
 
 
 def sharing(environment: Mapping[str, str]) -> list[str]:
@@ -85,6 +99,7 @@ def driver(
     conf: Mapping[str, str],
     arguments: Iterable[str],
     environment: Mapping[str, str],
+    packages: Iterable[str | Path] = (),
 ) -> list[str]:
     """What Spark's launcher would have made of `spark-submit ARGUMENTS`, with the class path written out.
 
@@ -94,12 +109,13 @@ def driver(
         conf: the Spark properties; memory, class path and Java options are the command line's, not Spark's.
         arguments: those of `spark-submit`.
         environment: may name an archive of classes.
+        packages: jars behind Spark's own.
     """
     own = conf["spark.driver.extraClassPath"]
     return [
         f"{java_home}/bin/java",
         "-cp",
-        class_path(own.split(":") if own else (), home),
+        class_path(own.split(":") if own else (), home, packages),
         f"-Xmx{conf['spark.driver.memory']}",
         *sharing(environment),
         *shlex.split(conf["spark.driver.extraJavaOptions"]),

@@ -5,7 +5,7 @@ The pip distribution of Spark has no entrypoint for containers. Nothing slow is 
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -39,7 +39,7 @@ def main() -> NoReturn:
     try:
         environment = os.environ
         home = commandline.spark_home()
-        argv = command(environment, java.home(), home, _jars())
+        argv = command(environment, java.home(), home, _jars(), commandline.image_jars(environment))
         write_credentials()
     except MainstemError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -47,7 +47,13 @@ def main() -> NoReturn:
     os.execve(argv[0], argv, {**environment, "SPARK_HOME": str(home)})  # noqa: S606 - nothing here for a shell to read
 
 
-def command(environment: Mapping[str, str], java_home: str, home: Path, jars: list[Path]) -> list[str]:
+def command(
+    environment: Mapping[str, str],
+    java_home: str,
+    home: Path,
+    jars: list[Path],
+    image: Sequence[Path] = (),
+) -> list[str]:
     """The executor's command line, from what Spark wrote into the pod.
 
     Args:
@@ -55,6 +61,7 @@ def command(environment: Mapping[str, str], java_home: str, home: Path, jars: li
         java_home: of the Java to run.
         home: Spark's.
         jars: Mainstem's own, in the driver's order.
+        image: packages of the image.
 
     Raises:
         NotReady: `NotAnExecutor`, naming every variable that is missing.
@@ -66,7 +73,7 @@ def command(environment: Mapping[str, str], java_home: str, home: Path, jars: li
             reason="NotAnExecutor",
             remedy="`mainstem executor` is started by Spark, in the pods that a driver makes",
         )
-    class_path = commandline.class_path(jars, home)
+    class_path = commandline.class_path(jars, home, image)
     if extra := environment.get(
         "SPARK_CLASSPATH"
     ):  # spark.executor.extraClassPath; last, for the archive's sake

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -39,7 +39,13 @@ class Jvm(NamedTuple):
 
 
 def launch(
-    conf: dict[str, str], output: Callable[[str], None], scratch: Path, *, address: str | None, verbose: bool
+    conf: dict[str, str],
+    output: Callable[[str], None],
+    scratch: Path,
+    *,
+    address: str | None,
+    verbose: bool,
+    packages: Sequence[Path] = (),
 ) -> Jvm:
     """Start the JVM.
 
@@ -52,6 +58,7 @@ def launch(
         scratch: a folder without Spark settings, in which Java keeps its temporary files.
         address: where Spark's UI listens; None is every address.
         verbose: let Spark's INFO lines through.
+        packages: jars behind Spark's own on the class path.
 
     Raises:
         NotReady: `JvmNotStarted`, with the last lines that the JVM said.
@@ -68,7 +75,7 @@ def launch(
 
     def command(arguments: list[str]) -> list[str]:
         home = Path(os.environ["SPARK_HOME"])
-        return commandline.driver(os.environ["JAVA_HOME"], home, conf, arguments, os.environ)
+        return commandline.driver(os.environ["JAVA_HOME"], home, conf, arguments, os.environ, packages)
 
     try:
         with _popen_hook(command, pump.start):

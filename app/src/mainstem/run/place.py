@@ -20,7 +20,8 @@ class Place:
         address: where Spark's UI listens; None is every address.
         namespace: of the pipeline, on a cluster.
         run: the name of the run of the pipeline that this start continues; empty where each start is a run of its own.
-        code: folder in which Python modules are looked for too.
+        code: the document's folder, in which Python modules are looked for too, and jars by relative paths; None in a
+            pod, whose image has them.
     """
 
     cores: int

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path as File
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     graph = Graph(document.pipeline)
     first = Starter(graph, Ownership(document.pipeline.name)).first
     queries = [query for query in graph.spec.queries if query.name in names]
-    place = this_machine(cores=1, heap="1g")
+    place = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
     # Standard output is the explanation's, which may be JSON.
     aside = partial(print, file=sys.stderr)
     with session.opened(document.pipeline, place, output=aside, verbose=False) as spark:

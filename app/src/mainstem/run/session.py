@@ -16,7 +16,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
-from mainstem.run import secrets
+from mainstem.run import packages, secrets
 from mainstem.run.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
 from mainstem.run.failures import classify
 from mainstem.run.jvm import launch
@@ -31,7 +31,7 @@ def opened(
     """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
 
     Raises:
-        NotReady: Java, the jars or a secret are missing, or the JVM does not start; `JvmLost` when it ends before
+        NotReady: Java, jars, packages or a secret are missing, or the JVM does not start; `JvmLost` when it ends before
             its time.
     """
     # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
@@ -40,7 +40,8 @@ def opened(
     scratch = Path(tempfile.mkdtemp(prefix="mainstem-"))
     try:
         conf = spark_conf(pipeline, _machine(pipeline, scratch, place))
-        jvm = launch(conf, output, scratch, address=place.address, verbose=verbose)
+        jars = packages.class_path(pipeline.spec.packages, place.code)
+        jvm = launch(conf, output, scratch, address=place.address, verbose=verbose, packages=jars)
         try:
             _check_own_jar(jvm.gateway)
             session = _session(jvm.gateway, conf)

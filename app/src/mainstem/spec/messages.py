@@ -27,6 +27,7 @@ from mainstem.spec.connections import Bucket
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.spec.fields import field_at, keys_of, model_at
 from mainstem.spec.functions import JavaClass
+from mainstem.spec.packages import Coordinate
 from mainstem.spec.pipeline import PipelineName
 from mainstem.spec.yamltext import Path, Text, render_path
 
@@ -66,6 +67,7 @@ PATTERNS: Final = {
     pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
     pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
     pattern(ByteSize): ("a size in Spark's words such as 512m or 10g", "InvalidQuantity"),
+    pattern(Coordinate): ("an artifact with one version: group:artifact:version", "InvalidValue"),
     pattern(Version): ("a version of a Delta table: a number, or latest", "InvalidValue"),
     pattern(ObjectName): (
         "a name of Kubernetes: lower case letters, digits, hyphens and dots, a letter or digit at both ends",

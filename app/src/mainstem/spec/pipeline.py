@@ -21,6 +21,7 @@ from mainstem.spec.base import (
 from mainstem.spec.connections import Connection
 from mainstem.spec.deployment import Driver, Executors, PullSecrets, Schedule
 from mainstem.spec.functions import Function
+from mainstem.spec.packages import Packages
 from mainstem.spec.queries import Query
 from mainstem.spec.sources import Source
 from mainstem.spec.views import View
@@ -93,6 +94,8 @@ class PipelineSpec(Model):
         tuple[Connection, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ] = ()
     """Kafka clusters, S3 stores and databases."""
+    packages: Packages = Field(default_factory=Packages)
+    """Jars besides Mainstem's own: connectors, drivers of databases, functions."""
     functions: Annotated[tuple[Function, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
     """Functions that SQL calls besides Spark's own."""
     sources: Annotated[

@@ -36,8 +36,9 @@ def run(
     outcomes: list[report.Outcome] = []
     try:
         for suite in suites:
-            usercode.look_in(Path(suite.document.file).absolute().parent)
-            with lab.opened(suite.document.pipeline, verbose=verbose) as spark:
+            folder = Path(suite.document.file).absolute().parent
+            usercode.look_in(folder)
+            with lab.opened(suite.document.pipeline, code=folder, verbose=verbose) as spark:
                 outcomes += steps.run(suite, spark, lambda outcome: tell(report.lines(outcome)))
     finally:
         if junit is not None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -17,15 +18,21 @@ _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1"
 
 
 @contextmanager
-def opened(pipeline: StreamingPipeline, *, verbose: bool) -> Iterator[SparkSession]:
+def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterator[SparkSession]:
     """A session with the document's own properties, but for stores, secrets and the UI.
+
+    Args:
+        pipeline: the document's.
+        code: the document's folder.
+        verbose: Spark's INFO lines.
 
     Raises:
         NotReady: as `session.opened` does.
     """
     options = os.environ.get("JDK_JAVA_OPTIONS", "")
     os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_SHORT_LIVED}".strip()
-    place = Place(cores=min(4, os.cpu_count() or 1), heap="1g", owned={"spark.ui.enabled": "false"})
+    cores = min(4, os.cpu_count() or 1)
+    place = Place(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
     with session.opened(_alone(pipeline), place, output=lambda _line: None, verbose=verbose) as spark:
         yield spark
 

@@ -50,11 +50,11 @@ OWNED_CONF: Final = _DURABLE | {
     "spark.driver.port": "",
     "spark.driver.blockManager.port": "",
     "spark.blockManager.port": "",
-    "spark.driver.extraClassPath": "",
+    "spark.driver.extraClassPath": "spec.packages",
     "spark.driver.extraJavaOptions": "",
     "spark.driver.defaultJavaOptions": "JAVA_TOOL_OPTIONS in the environment",
     "spark.driver.extraLibraryPath": "",
-    "spark.executor.extraClassPath": "",
+    "spark.executor.extraClassPath": "spec.packages",
     "spark.executor.extraLibraryPath": "",
     "spark.executor.instances": "executors.instances",
     "spark.executor.cores": "executors.cores",
@@ -107,7 +107,7 @@ OWNED_CONF: Final = _DURABLE | {
     "spark.sql.streaming.stopActiveRunOnRestart": "",
 }
 OWNED_PREFIXES: Final = {
-    "spark.jars": "",
+    "spark.jars": "spec.packages",
     "spark.plugins.": "",
     "spark.kubernetes.": "spec.driver and spec.executors",
     "spark.submit.": "",

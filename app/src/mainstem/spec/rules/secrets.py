@@ -45,6 +45,8 @@ def _is_credential(key: str, value: str) -> bool:
 
 def _urls(context: Context) -> Iterator[tuple[Path, str]]:
     yield from paths(context.spec)
+    for index, repository in enumerate(context.spec.packages.repositories):
+        yield ("packages", "repositories", index), repository
     for index, connection in enumerate(context.spec.connections):
         if connection.s3 and connection.s3.endpoint:
             yield ("connections", index, "s3", "endpoint"), connection.s3.endpoint

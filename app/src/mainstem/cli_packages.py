@@ -1,0 +1,59 @@
+"""`mainstem packages`: jars for an image; the command of a Dockerfile."""
+
+import os
+from pathlib import Path
+
+import click
+
+from mainstem import names
+from mainstem.errors import MainstemError
+
+
+@click.group()
+def packages() -> None:
+    """Jars besides Mainstem's own, for an image."""
+
+
+@packages.command()
+@click.argument("wanted", nargs=-1, required=True, metavar="WHAT...")
+@click.option(
+    "--repository", "repositories", multiple=True, metavar="URL", help="A Maven repository; may be repeated."
+)
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=f"Folder. Default: ${names.ENV_PACKAGES}, which images set.",
+)
+def install(wanted: tuple[str, ...], repositories: tuple[str, ...], into: Path | None) -> None:
+    """Put jars into the image's folder, which is on the class path of driver and executors.
+
+    WHAT is a Maven coordinate, group:artifact:version; a jar; or a document, whose spec.packages is meant.
+    """
+    from mainstem.logs import redact
+
+    try:
+        for name in _install(wanted, repositories, into):
+            click.echo(name)
+    except MainstemError as error:
+        click.echo(redact(f"error: {error}"), err=True)
+        raise SystemExit(error.exit_code) from None
+
+
+def _install(wanted: tuple[str, ...], repositories: tuple[str, ...], into: Path | None) -> list[str]:
+    from mainstem.run.packages import install
+    from mainstem.spec.document import read
+    from mainstem.spec.packages import Packages, is_coordinate
+
+    folder = os.environ.get(names.ENV_PACKAGES)
+    target = into or (Path(folder) if folder else None)
+    if target is None:
+        raise click.UsageError(f"no folder is named: use --into, or set {names.ENV_PACKAGES}")
+    maven = [each for each in wanted if is_coordinate(each)]
+    jars = [each for each in wanted if each.endswith(".jar") and each not in maven]
+    parts = [(Packages(maven=tuple(maven), jars=tuple(jars), repositories=repositories), Path())]
+    for each in wanted:
+        if each not in maven and each not in jars:
+            found = read(each).pipeline.spec.packages
+            found = found.model_copy(update={"repositories": (*found.repositories, *repositories)})
+            parts.append((found, Path(each).parent))
+    return sorted({name for part, place in parts for name in install(part, place, target)})
