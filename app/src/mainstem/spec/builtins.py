@@ -70,3 +70,5 @@ _NAMES: Final = """
 """
 BUILTINS: Final = frozenset(_NAMES.split())
 """Those of Spark 4.2, as `SHOW SYSTEM FUNCTIONS` gives them; a test holds them against it."""
+GRAMMAR: Final = frozenset(["timediff", "timestampadd", "timestampdiff", "try_cast"])
+"""Those that Spark's grammar knows, and no list of its functions."""

@@ -5,13 +5,15 @@ parses the rest once more, so a text of 130 characters can take seconds, and one
 counts these repetitions on the tokens, before the parser runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
+
+from mainstem.spec.builtins import BUILTINS, GRAMMAR
 
 
 MAX_PARSED_TOKENS: Final = 50_000
@@ -39,6 +41,16 @@ _CLAUSES: Final = frozenset(
     | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.PIPE_GT, TokenType.SEMICOLON}
 )
 """What ends a FROM clause, and with it a row of joins."""
+
+
+def _spark_only(functions: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: build for name, build in functions.items() if name.lower() in BUILTINS | GRAMMAR}
+
+
+# To Spark a name that only other dialects know is nobody's, or the document's own: never what it is elsewhere. sqlglot is
+# compiled, and lets nobody derive a parser of their own.
+Spark.Parser.FUNCTIONS = _spark_only(Spark.Parser.FUNCTIONS)
+Spark.Parser.FUNCTION_PARSERS = _spark_only(Spark.Parser.FUNCTION_PARSERS)
 
 
 class TooMuchWork(ValueError):

@@ -1,0 +1,73 @@
+"""A function of the document means what the document says, whatever other dialects of SQL call so."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+from mainstem.spec.builtins import BUILTINS, GRAMMAR
+from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.rules import check
+from mainstem.spec.yamltext import Text
+from sqlglot.dialects.spark import Spark
+
+
+ELSEWHERE = sorted(
+    name
+    for name in {known.lower() for known in (*Spark.Parser.FUNCTIONS, *Spark.Parser.FUNCTION_PARSERS)}
+    if name not in BUILTINS | GRAMMAR
+)
+"""What sqlglot knows of other dialects."""
+KINDS: dict[str, dict[str, Any]] = {
+    "scalar in Python": {"python": {"function": "shop:f", "returns": "DOUBLE"}},
+    "vectorized in Python": {"python": {"function": "shop:f", "returns": "DOUBLE", "vectorized": True}},
+    "aggregate in Python": {"python": {"function": "shop:f", "returns": "DOUBLE", "aggregate": True}},
+    "scalar in Java": {"java": {"class": "com.example.F", "returns": "DOUBLE"}},
+    "aggregate in Java": {"java": {"class": "com.example.F", "aggregate": True}},
+}
+
+
+def refusals(names: Iterable[str], kind: str, sql: str, mode: str = "append") -> list[str]:
+    """Reasons for which a view that calls the functions over a stream is refused."""
+    data: dict[str, Any] = {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {"name": "functions"},
+        "spec": {
+            "functions": [{"name": name, **KINDS[kind]} for name in names],
+            "sources": [{"name": "ticks", "rate": {}}],
+            "views": [{"name": "v", "sql": sql}],
+            "queries": [{"name": "q", "from": "v", "outputMode": mode, "to": [{"name": "out", "noop": {}}]}],
+            "checkpoints": {"location": "/c"},
+        },
+    }
+    pipeline = StreamingPipeline.model_validate(data)
+    return [problem.reason for problem in check(pipeline, Text(data), {}) if not problem.warning]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("spelling", [str, str.upper, "`{}`".format], ids=["plain", "upper", "quoted"])
+def test_a_name_of_another_dialect_is_that_of_the_document(kind: str, spelling: Callable[[str], str]) -> None:
+    for names in batched(ELSEWHERE, 60):
+        calls = ", ".join(f"{spelling(name)}(value)" for name in names)
+        expected = ["AggregateNotAllowed"] * len(names) if kind == "aggregate in Python" else []
+        assert refusals(names, kind, f"SELECT {calls} FROM ticks") == expected
+
+
+def batched(names: list[str], size: int) -> Iterator[list[str]]:
+    return (names[start : start + size] for start in range(0, len(names), size))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["sum", "count", "quantile", "arg_max", "upper"])
+def test_whether_the_function_aggregates_is_the_document_s_to_say(kind: str, name: str) -> None:
+    found = refusals([name], kind, f"SELECT {name}(value) AS x FROM ticks")
+    if name in BUILTINS:
+        assert found == ["FunctionNameTaken"]
+    else:
+        assert found == (["AggregateNotAllowed"] if kind == "aggregate in Python" else [])
+
+
+@pytest.mark.parametrize("name", ["quantile", "dayofweek_iso"])
+def test_an_aggregate_of_the_document_s_is_not_taken_for_a_plain_function(name: str) -> None:
+    """Spark takes the Java aggregate in complete mode, so we do."""
+    assert refusals([name], "aggregate in Java", f"SELECT {name}(value) AS x FROM ticks", "complete") == []
