@@ -659,6 +659,9 @@ BAD: Final = [
         (
             "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; the relation would have two [DuplicateColumn]",
             "19:27: spec.sources[0].watermark.column: the source has no column 'ofset'; did you mean 'offset'? [UnknownColumn]",
+            "33:35: spec.views[0].sql: 'd' has no column 'dest'; there are Offset, offset [UnknownColumn]",
+            "36:23: spec.views[1].sql: 'enriched' has no column 'time_hour'; there are Offset, offset, airport [UnknownColumn]",
+            "36:51: spec.views[1].sql: 'enriched' has no column 'carrier'; there are Offset, offset, airport [UnknownColumn]",
         ),
     ),
     Bad(
@@ -1709,6 +1712,43 @@ BAD: Final = [
             "58:18: spec.queries[2].to[0].kafka.connection: the field 'connection' is required [MissingField]",
             "58:19: spec.queries[2].to[0].kafka.connections: unknown field 'connections'; did you mean 'connection'? [UnknownField]",
             "71:13: spec.timeZone: 'Mars' is no such time zone, use a name like UTC or Europe/Zurich [UnknownTimeZone]",
+        ),
+    ),
+    Bad(
+        "a column of both sides of a join",
+        (("LEFT JOIN airports a ON d.dest = a.faa", "LEFT JOIN departures a ON d.dest = dest"),),
+        (
+            "24:13: warning: spec.sources[3].name: no query reads 'airports' [Unread]",
+            "31:23: spec.views[0].sql: 'a' has no column 'name'; there are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
+            "33:19: spec.views[0].sql: a left outer join of two streams must know when a partner can no longer come: give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
+            "33:44: spec.views[0].sql: d and a have a column 'dest' each; write d.dest or a.dest [AmbiguousColumn]",
+            "50:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which is written in append mode, not update [OutputModeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "columns that what is read has not, in texts of every style",
+        (
+            ("SELECT d.*, a.name AS airport", "SELECT d.*, d.carier, a.name AS airport, nofn(a.lat) AS lat"),
+            (
+                "SELECT window(time_hour, '1 day') AS day, carrier,",
+                "SELECT window(time_hours, '1 day') AS day, carrier,",
+            ),
+            (
+                "sql: SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1",
+                "sql: 'SELECT vaule % 2 AS odd, concat(''it'', \"s\", nothing) AS n FROM ticks'\n    - name: late\n      sql: \"SELECT '${lake}' AS lake, \\\"${lake}\\\" AS l,\\n\\tt.valu \\\n        FROM ticks t\"\n    - name: plain\n      sql: SELECT '${lake}' AS lake,\n        vals\n        FROM ticks",
+            ),
+        ),
+        (
+            "31:23: spec.views[0].sql: 'd' has no column 'carier'; did you mean 'carrier'? [UnknownColumn]",
+            "31:50: spec.views[0].sql: neither Spark nor the document has a function 'nofn'; functions of your own stand in spec.functions [UnknownFunction]",
+            "36:23: spec.views[1].sql: 'enriched' has no column 'time_hours'; did you mean 'time_hour'? [UnknownColumn]",
+            "40:20: spec.views[2].sql: 'ticks' has no column 'vaule'; did you mean 'value'? [UnknownColumn]",
+            "40:58: spec.views[2].sql: 'ticks' has no column 'nothing'; there are timestamp, value [UnknownColumn]",
+            "41:13: warning: spec.views[3].name: no query reads 'late' [Unread]",
+            "42:62: spec.views[3].sql: 't' has no column 'valu'; did you mean 'value'? [UnknownColumn]",
+            "44:13: warning: spec.views[4].name: no query reads 'plain' [Unread]",
+            "46:9: spec.views[4].sql: 'ticks' has no column 'vals'; did you mean 'value'? [UnknownColumn]",
+            "73:19: spec.queries[4].outputMode: complete mode writes the whole result of an aggregation, and 'parity' has none; use append [AggregationNeeded]",
         ),
     ),
     Bad(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from documents.column_texts import TAKEN, WRONG, wrong_names
 from documents.sql_texts import AGGREGATES, FORBIDDEN, JOINS, LONG, PIPES, QUERIES, REFUSED, STATEMENTS
 from harness.waiting import within
 from mainstem.spec import logical, sqlplan
@@ -234,6 +235,15 @@ def test_nothing_is_refused_that_spark_runs(
     assert wrong == [], "\n".join(map(str, wrong))
     assert len(unknown) <= len(texts) * 0.1, unknown
     assert tally["both accept"] > 250
+
+
+def test_names_are_wrong_where_spark_says_so(judge: Judge) -> None:
+    """No false alarm over any text, and each wrong name is one that Spark stumbles over."""
+    texts = [*TAKEN, *QUERIES, *REFUSED, *STATEMENTS, *FORBIDDEN]
+    taken = {sql for sql in texts if judge.judge(sql).analysed is not None}
+    assert {sql: wrong for sql in texts if (wrong := wrong_names(sql)) and sql in taken} == {}
+    assert [sql for sql, _ in WRONG if judge.judge(sql).analysed is not None] == []
+    assert [sql for sql in TAKEN if sql not in taken] == []
 
 
 def test_no_statement_gets_through(judge: Judge) -> None:

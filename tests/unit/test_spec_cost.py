@@ -247,3 +247,16 @@ def test_parameters_do_not_multiply_the_document() -> None:
     [problem] = problems(document(views, parameters=[{"name": "p", "value": "x" * 4096}]))
     assert (problem.path, problem.reason) == ("spec.parameters", "DocumentTooComplex")
     assert str(MAX_FILLED_SIZE) in problem.message
+
+
+def test_names_of_long_texts_over_wide_relations_are_looked_up_at_once() -> None:
+    wide = ", ".join(f"column_{number} INT" for number in range(800))
+    joins = " ".join(f"JOIN ticks t{number} ON t{number}.value = t0.value" for number in range(1, 24))
+    wrong = ", ".join(f"t{number % 24}.colum_{number}" for number in range(700))
+    data = document([{"name": "v", "sql": f"SELECT {wrong} FROM ticks t0 {joins}"[:MAX_SQL]}])
+    data["spec"]["connections"] = [{"name": "k", "kafka": {"bootstrapServers": "k:9092"}}]
+    kafka = {"connection": "k", "subscribe": ["a"]}
+    data["spec"]["sources"] = [
+        {"name": "ticks", "kafka": kafka, "decode": {"json": {"schema": wide[:16000]}}}
+    ]
+    assert len([problem for problem in problems(data) if problem.reason == "UnknownColumn"]) > 50

@@ -5,13 +5,15 @@ what is not certain is `None`, and left to Spark's own analysis at start.
 """
 
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from sqlglot import exp
 
+from mainstem.spec.builtins import GRAMMAR
 from mainstem.spec.sqlparse import parse
 from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement, unended
 
@@ -99,6 +101,22 @@ def streamed_calls(facts: Facts, names: set[str], streaming: dict[str, bool]) ->
         name = str(call.name).lower()
         if name in names and isinstance(select, exp.Select) and _reads_stream_directly(select, streaming):
             yield name, call.meta.get("start", 0)
+
+
+def unknown_calls(facts: Facts, known: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Calls of functions that are not known: the name, and where in the text; the first call of each.
+
+    What stands for a relation is not looked into, nor a name with its catalog or schema.
+    """
+    said: set[str] = set()
+    for call in facts.tree.find_all(exp.Anonymous, bfs=False) if facts.tree is not None else ():
+        name, start = str(call.name).lower(), call.meta.get("start")
+        elsewhere = isinstance(call.parent, (exp.Dot, exp.Table, exp.Lateral, exp.Hint))
+        if name in known or name in said or name in GRAMMAR or elsewhere or start is None:
+            continue
+        if re.fullmatch(r"[^\W\d]\w*", name):
+            said.add(name)
+            yield name, start
 
 
 def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bool:

@@ -6,6 +6,7 @@ from mainstem.errors import Problem
 from mainstem.spec.graph import Graph
 from mainstem.spec.parameters import written_offset
 from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.relationcolumns import RelationColumns
 from mainstem.spec.yamltext import Path, Text, render_path
 
 
@@ -16,6 +17,7 @@ class Context:
         self.pipeline = pipeline
         self.spec = pipeline.spec
         self.graph = Graph(pipeline)
+        self.columns = RelationColumns(self.graph)
         self._part = part
         self._values = values
 

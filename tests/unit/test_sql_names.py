@@ -1,0 +1,28 @@
+"""Names in SQL that are certainly wrong are found without Spark, each at its place; what is not certain is left alone."""
+
+import pytest
+from documents.column_texts import TAKEN, WRONG, wrong_names
+from documents.sql_texts import QUERIES
+from mainstem.spec.sqlscope import UNKNOWN
+
+
+@pytest.mark.parametrize("sql", TAKEN)
+def test_what_spark_takes_is_taken(sql: str) -> None:
+    assert wrong_names(sql) == []
+
+
+def test_the_large_corpus_has_few_wrong_names() -> None:
+    assert {sql: wrong for sql in QUERIES if (wrong := wrong_names(sql))} == {
+        "SELECT product(distance) FROM departures": ["product()"],
+        "SELECT carrier -- first line \\": ["carrier"],
+    }
+
+
+@pytest.mark.parametrize(("sql", "names"), WRONG, ids=[sql for sql, _ in WRONG])
+def test_a_wrong_name_is_found_where_it_stands(sql: str, names: str) -> None:
+    assert wrong_names(sql) == names.split()
+
+
+@pytest.mark.parametrize("sql", [*TAKEN, *(sql for sql, _ in WRONG)])
+def test_no_column_is_missed_in_relations_whose_columns_nobody_knows(sql: str) -> None:
+    assert [name for name in wrong_names(sql, lambda _: UNKNOWN) if name.startswith("?")] == []
