@@ -243,7 +243,8 @@ def test_names_are_wrong_where_spark_says_so(judge: Judge) -> None:
     taken = {sql for sql in texts if judge.judge(sql).analysed is not None}
     assert {sql: wrong for sql in texts if (wrong := wrong_names(sql)) and sql in taken} == {}
     assert [sql for sql, _ in WRONG if judge.judge(sql).analysed is not None] == []
-    assert [sql for sql in TAKEN if sql not in taken] == []
+    refused = "\n".join(sql for sql in TAKEN if sql not in taken)
+    assert refused == ""
 
 
 def test_no_statement_gets_through(judge: Judge) -> None:

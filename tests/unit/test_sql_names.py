@@ -3,6 +3,8 @@
 import pytest
 from documents.column_texts import TAKEN, WRONG, wrong_names
 from documents.sql_texts import QUERIES
+from mainstem.errors import SpecInvalid
+from mainstem.spec.document import read_object
 from mainstem.spec.sqlscope import UNKNOWN
 
 
@@ -26,3 +28,25 @@ def test_a_wrong_name_is_found_where_it_stands(sql: str, names: str) -> None:
 @pytest.mark.parametrize("sql", [*TAKEN, *(sql for sql, _ in WRONG)])
 def test_no_column_is_missed_in_relations_whose_columns_nobody_knows(sql: str) -> None:
     assert [name for name in wrong_names(sql, lambda _: UNKNOWN) if name.startswith("?")] == []
+
+
+def test_without_a_file_the_place_within_the_text_is_named() -> None:
+    with pytest.raises(SpecInvalid) as refused:
+        read_object(
+            {
+                "apiVersion": "mainstem.dev/v1alpha1",
+                "kind": "StreamingPipeline",
+                "metadata": {"name": "names"},
+                "spec": {
+                    "sources": [{"name": "ticks", "rate": {}}],
+                    "views": [{"name": "v", "sql": "SELECT value,\n       valu + 1 AS more\nFROM ticks"}],
+                    "queries": [{"name": "q", "from": "v", "to": [{"name": "out", "noop": {}}]}],
+                    "checkpoints": {"location": "/c"},
+                },
+            }
+        )
+    [problem] = [problem for problem in refused.value.problems if not problem.warning]
+    assert (
+        problem.named()
+        == "spec.views[0].sql, line 2, column 8: 'ticks' has no column 'valu'; did you mean 'value'? [UnknownColumn]"
+    )

@@ -15,9 +15,13 @@ from mainstem.spec.yamltext import Text
 pytestmark = [pytest.mark.S19, pytest.mark.S20, pytest.mark.S21]
 
 
+FUNCTIONS = ("mine", "my_count")
+
+
 def said(row: Row, mode: str) -> list[tuple[str, bool]]:
     """Every reason, and whether it is a lint."""
     data = row.document(mode)
+    data["spec"]["functions"] = [{"name": name, "java": {"class": "com.example.F"}} for name in FUNCTIONS]
     problems = check(StreamingPipeline.model_validate(data), Text(data), {})
     return [(problem.reason, problem.warning) for problem in problems if problem.reason != "Unread"]
 

@@ -10,7 +10,7 @@ Reasons are CamelCase and stable: they go to exit messages, logs and, on a clust
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 
@@ -38,6 +38,7 @@ class Problem:
         message: what is wrong, with the value, and what would be right.
         reason: stable name of the broken rule.
         warning: True for a lint, which refuses nothing.
+        spot: 1-based line and column within the text at the path, where it is a text that has lines of its own.
     """
 
     line: int
@@ -46,15 +47,20 @@ class Problem:
     message: str
     reason: str
     warning: bool = False
+    spot: tuple[int, int] | None = field(default=None, compare=False)
 
     def render(self, file: str) -> str:
         """The one line that a user sees: `file:line:column: path: message [Reason]`."""
-        return f"{file}:{self.line}:{self.column}: {self.named()}"
+        return f"{file}:{self.line}:{self.column}: {self._words(self.path)}"
 
     def named(self) -> str:
-        """The same where the reader has a resource and not a file: `path: message [Reason]`."""
+        """The same where the reader has a resource and not a file: `path, line 2, column 9: message [Reason]`."""
+        spot = f", line {self.spot[0]}, column {self.spot[1]}" if self.spot else ""
+        return self._words(self.path + spot)
+
+    def _words(self, where: str) -> str:
         level = "warning: " if self.warning else ""
-        words = " ".join(f"{self.path}: {self.message}".split())  # a key may hold a line break
+        words = " ".join(f"{where}: {self.message}".split())  # a key may hold a line break
         return f"{level}{words} [{self.reason}]"
 
 

@@ -9,24 +9,39 @@ from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.spec.messages import did_you_mean, shape_problems, show
 from mainstem.spec.parameters import substitute, values_of
 from mainstem.spec.pipeline import API_VERSION, KIND, StreamingPipeline
+from mainstem.spec.problems import problem_at
 from mainstem.spec.rules import check
 from mainstem.spec.yamltext import Path, Text, parse, parse_path, render_path
 
 
 @dataclass(frozen=True)
 class Document:
-    """A checked document: the pipeline as written, the same with its parameters filled in, and what to warn of."""
+    """A checked document: the pipeline as written, the same with its parameters filled in, and what to warn of.
+
+    Attributes:
+        values: what the parameters were filled with.
+    """
 
     written: StreamingPipeline
     pipeline: StreamingPipeline
     warnings: tuple[Problem, ...]
     file: str
     text: Text
+    values: Mapping[str, str]
 
     def located(self, refused: SpecInvalid) -> SpecInvalid:
         """The same refusal with the lines of this document, for problems that were found without its text."""
-        places = [(problem, self.text.where(parse_path(problem.path))) for problem in refused.problems]
-        return SpecInvalid([replace(problem, line=at[0], column=at[1]) for problem, at in places], self.file)
+        return SpecInvalid([self._located(problem) for problem in refused.problems], self.file)
+
+    def problem(self, path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
+        """A problem at its place in this document."""
+        return problem_at(self.text, self.values, path, message, reason, offset=offset)
+
+    def _located(self, problem: Problem) -> Problem:
+        if problem.line:
+            return problem
+        line, column = self.text.where(parse_path(problem.path))
+        return replace(problem, line=line, column=column)
 
 
 def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Document:
@@ -112,5 +127,6 @@ def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Doc
     pipeline, problems = substitute(written, part, overrides)
     if pipeline is None:
         return None, problems
-    problems = check(pipeline, part, values_of(written, overrides))
-    return Document(written, pipeline, tuple(p for p in problems if p.warning), file, part), problems
+    values = values_of(written, overrides)
+    problems = check(pipeline, part, values)
+    return Document(written, pipeline, tuple(p for p in problems if p.warning), file, part, values), problems

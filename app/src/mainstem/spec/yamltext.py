@@ -55,6 +55,13 @@ class Text:
     spans: dict[Path, tuple[int, int]] = field(default_factory=dict)
     source: str = ""
 
+    def at(self, path: Path) -> Any:
+        """The value at a path that is there."""
+        value = self.data
+        for piece in path:
+            value = value[piece]
+        return value
+
     def where(self, path: Path, *, key: bool = False) -> tuple[int, int]:
         """Line and column of the value (or key) at `path`, or of the nearest thing around it."""
         if key and path in self.keys:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from mainstem.errors import Problem
 from mainstem.spec.graph import Graph
-from mainstem.spec.parameters import written_offset
 from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.problems import problem_at
 from mainstem.spec.relationcolumns import RelationColumns
-from mainstem.spec.yamltext import Path, Text, render_path
+from mainstem.spec.yamltext import Path, Text
 
 
 class Context:
@@ -33,20 +33,11 @@ class Context:
     ) -> Problem:
         """A problem at a path below `spec`; `offset` counts characters into a text that stands there."""
         full: Path = ("spec", *path)
-        line, column = self._part.where(full, key=key)
-        if offset is not None:
-            written = str(self._at(full))
-            offset = written_offset(written, self._values, offset)
-            line, column = self._part.where_in(full, written, offset)
-        return Problem(line, column, render_path(full), message, reason, warning)
+        return problem_at(
+            self._part, self._values, full, message, reason, key=key, warning=warning, offset=offset
+        )
 
     def readers(self, relation: str, *, certain: bool = False) -> list[str]:
         """The queries that read a relation, directly or not."""
         queries = self.spec.queries
         return [q.name for q in queries if relation in self.graph.closure(q.from_, certain=certain)]
-
-    def _at(self, path: Path) -> object:
-        value: object = self._part.data
-        for piece in path:
-            value = value[piece]  # type: ignore[index]
-        return value
