@@ -1,11 +1,26 @@
 r"""SQL texts of many kinds over two relations, for our reader and Spark's to be compared on.
 
-`departures` is a stream: carrier, origin, dest STRING, time_hour TIMESTAMP, dep_delay INT, distance DOUBLE,
-tags ARRAY<STRING>, legs ARRAY<STRUCT<faa STRING, miles INT>>, props MAP<STRING, STRING>, raw BINARY.
-`airports` is a table: faa, name STRING, lat, lon DOUBLE, tz STRING, seats INT.
+`departures` is a stream of `COLUMNS`, `airports` a table of `AIRPORTS`.
 """
 
 from typing import Final
+
+
+COLUMNS: Final = {
+    "carrier": "STRING",
+    "origin": "STRING",
+    "dest": "STRING",
+    "time_hour": "TIMESTAMP",
+    "dep_delay": "INT",
+    "distance": "DOUBLE",
+    "tags": "ARRAY<STRING>",
+    "legs": "ARRAY<STRUCT<faa: STRING, miles: INT>>",
+    "props": "MAP<STRING, STRING>",
+    "raw": "BINARY",
+}
+"""Of `departures`: name -> type."""
+AIRPORTS: Final = "faa STRING, name STRING, lat DOUBLE, lon DOUBLE, tz STRING, seats INT"
+"""Columns of `airports`."""
 
 
 def _texts(block: str) -> list[str]:
@@ -611,3 +626,34 @@ FROM departures |> SELECT reflect('java.lang.Math', 'abs', dep_delay)
 
 QUERIES: Final = PLAIN + JOINS + AGGREGATES + PIPES + LONG
 """Meant to be good SQL; a few are not, or not over a stream, which is for Spark to say."""
+
+SHAPES: Final = [
+    line
+    for line in r"""
+SELECT carrier FROM departures
+WITH x AS (SELECT carrier, dest FROM departures) SELECT carrier FROM x
+WITH x AS (SELECT carrier FROM departures) SELECT * FROM x UNION ALL SELECT * FROM x
+WITH x AS (SELECT carrier, time_hour FROM departures) SELECT a.carrier FROM x a JOIN x b ON a.carrier = b.carrier
+WITH x AS (SELECT * FROM departures), y AS (SELECT * FROM x WHERE dep_delay > 1) SELECT carrier FROM y UNION ALL SELECT dest FROM x
+WITH x AS (SELECT * FROM departures) SELECT * FROM (WITH y AS (SELECT carrier FROM x) SELECT * FROM y)
+SELECT d.carrier FROM departures d JOIN (WITH x AS (SELECT * FROM departures) SELECT * FROM x) e ON d.carrier = e.carrier
+WITH x AS (SELECT * FROM departures), y AS (SELECT * FROM airports) SELECT x.carrier FROM x JOIN y ON x.dest = y.faa WHERE x.dest IN (SELECT faa FROM y)
+WITH x AS (SELECT * FROM airports) SELECT carrier FROM departures WHERE dest IN (SELECT faa FROM x)
+WITH unused AS (SELECT * FROM departures) SELECT carrier FROM departures
+WITH x AS (SELECT * FROM departures) SELECT carrier, count(*) AS n FROM x GROUP BY carrier
+SELECT carrier FROM departures d WHERE NOT EXISTS (SELECT 1 FROM airports a WHERE a.faa = d.dest)
+SELECT carrier, (SELECT max(seats) FROM airports) AS m FROM departures
+SELECT d.carrier, x.u FROM departures d, LATERAL (SELECT upper(d.carrier) AS u) x
+SELECT d.carrier, e.t FROM departures d, LATERAL explode(d.tags) AS e(t)
+SELECT carrier, t FROM departures LATERAL VIEW explode(tags) x AS t
+SELECT carrier FROM departures UNION ALL SELECT dest FROM departures
+SELECT carrier, n FROM departures JOIN VALUES ('AA', 1), ('b', 2) AS v(k, n) ON carrier = k
+SELECT carrier FROM departures JOIN range(3) AS r ON dep_delay = r.id
+SELECT d.carrier FROM departures d JOIN (SELECT * FROM (SELECT faa, tz FROM airports) PIVOT (count(tz) FOR tz IN ('UTC'))) p ON p.faa = d.dest
+SELECT * FROM departures UNPIVOT (place FOR k IN (origin, dest))
+SELECT /*+ REPARTITION(3) */ carrier FROM departures
+FROM departures |> WHERE dep_delay > 1 |> AGGREGATE count(*) AS n GROUP BY carrier
+""".strip().splitlines()
+    if line
+]  # fmt: skip
+"""One text for each shape of Spark's analysed plan that streams can have."""

@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 from documents.column_texts import TAKEN, WRONG, wrong_names
-from documents.sql_texts import AGGREGATES, FORBIDDEN, JOINS, LONG, PIPES, QUERIES, REFUSED, STATEMENTS
+from documents.sql_texts import (
+    AGGREGATES,
+    AIRPORTS,
+    COLUMNS,
+    FORBIDDEN,
+    JOINS,
+    LONG,
+    PIPES,
+    QUERIES,
+    REFUSED,
+    SHAPES,
+    STATEMENTS,
+)
 from harness.waiting import within
 from mainstem.spec import logical, sqlplan
 from mainstem.spec.graph import Graph
@@ -24,20 +36,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 
-COLUMNS = {
-    "carrier": "STRING",
-    "origin": "STRING",
-    "dest": "STRING",
-    "time_hour": "TIMESTAMP",
-    "dep_delay": "INT",
-    "distance": "DOUBLE",
-    "tags": "ARRAY<STRING>",
-    "legs": "ARRAY<STRUCT<faa: STRING, miles: INT>>",
-    "props": "MAP<STRING, STRING>",
-    "raw": "BINARY",
-}
 SCHEMA = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-AIRPORTS = "faa STRING, name STRING, lat DOUBLE, lon DOUBLE, tz STRING, seats INT"
 RELATIONS = ("departures", "airports")
 MODES = ("append", "update", "complete")
 
@@ -190,7 +189,7 @@ def test_nothing_is_refused_that_spark_runs(
 ) -> None:
     """No false refusal, and the same references, for every text and output mode."""
     judge = judges[watermark]
-    texts = JOINS + AGGREGATES + PIPES + LONG if watermark else QUERIES + REFUSED
+    texts = JOINS + AGGREGATES + PIPES + LONG + SHAPES if watermark else QUERIES + REFUSED
     wrong: list[str] = []
     unknown: list[str] = []
     tally: Counter[str] = Counter()

@@ -1,6 +1,6 @@
 """One query of the document, built and started."""
 
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -15,6 +15,10 @@ from mainstem.build.views import Builder
 from mainstem.errors import SpecInvalid
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import STATE_STORES, Query
+
+
+_STREAMING_SOURCES: Final = ("StreamingRelation", "StreamingRelationV2")
+"""Leaves of an analysed plan that Spark's micro-batches make sources of."""
 
 
 def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter | Batch:
@@ -44,11 +48,15 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
 
 
 def occurrences(writer: DataStreamWriter) -> list[str]:
-    """The names of the streams that a built query reads, in the order of its plan, which is that of Spark's progress."""
+    """The names of the streams that a built query reads, in the order of its plan, which is that of Spark's progress.
+
+    Other leaves of a plan stream too, and are no sources: each use of a WITH clause refers to the one relation that the
+    clause defines, elsewhere in the plan.
+    """
     plan: Any = writer._df._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001
     leaves = [plan.apply(index) for index in range(plan.length())]
-    names = [str(leaf.sourceIdentifyingName().name()) for leaf in leaves if leaf.isStreaming()]
-    return list(dict.fromkeys(names))
+    sources = [leaf for leaf in leaves if leaf.getClass().getSimpleName() in _STREAMING_SOURCES]
+    return list(dict.fromkeys(str(source.sourceIdentifyingName().name()) for source in sources))
 
 
 def start(session: SparkSession, writer: DataStreamWriter, query: Query) -> StreamingQuery:

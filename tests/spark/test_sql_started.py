@@ -1,0 +1,168 @@
+"""SQL texts that pass the checks, all the way: built, started, and their rows counted against those of a batch query."""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from documents.sql_texts import AGGREGATES, AIRPORTS, COLUMNS, JOINS, LONG, PIPES, PLAIN, SHAPES
+from mainstem.build import query as build
+from mainstem.build.batchquery import Batch
+from mainstem.errors import SpecInvalid
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+from mainstem.spec.occurrences import occurrence_names
+from mainstem.spec.sqltext import unended
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+
+SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+MODES: Final = ("complete", "update", "append")
+"""In this order a text is tried: in the first that it runs in, one batch writes what a batch query gives."""
+DEPARTURES: Final = [
+    {"carrier": carrier, "origin": origin, "dest": dest, "time_hour": f"2013-01-01T{hour:02}:00:00Z"}
+    | {"dep_delay": delay, "distance": delay * 1.5, "tags": ["a", "b"], "props": {"a": "1"}}
+    | {"legs": [{"faa": dest, "miles": 5}], "raw": "YQ=="}
+    for hour, (carrier, origin, dest, delay) in enumerate(
+        [("AA", "JFK", "ZRH", 1), ("AA", "JFK", "SIN", 20), ("BB", "SIN", "ZRH", 3), ("a", "ZRH", "x", 0)]
+    )
+]
+PLACES: Final = [
+    {"faa": faa, "name": name, "lat": lat, "lon": 1.0, "tz": "UTC", "seats": seats}
+    for faa, name, lat, seats in (
+        ("ZRH", "Zurich", 47.0, 1),
+        ("SIN", "Singapore", 1.0, 2),
+        ("JFK", "JFK", 40.0, 3),
+    )
+]
+
+UNLIKE: Final[tuple[str, ...]] = ()
+"""Texts whose rows are not those of a batch, for a reason of Spark's that is none of ours."""
+
+
+class Runner:
+    """Runs a text over one file of departures and a table of airports, as a stream and as a batch.
+
+    Args:
+        spark: the tier's session.
+        folder: an empty folder.
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark, self._folder = spark, folder
+        for name, rows in (("departures", DEPARTURES), ("airports", PLACES)):
+            (folder / name).mkdir()
+            (folder / name / "1.json").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        self._batch = spark.newSession()
+        for name, schema in (("departures", SCHEMA), ("airports", AIRPORTS)):
+            frame = self._batch.read.schema(schema).json(str(folder / name))
+            frame.createOrReplaceTempView(name)
+
+    def graph(self, sql: str, mode: str) -> Graph | None:
+        """The document's relations; None where the checks refuse it."""
+        departures = {"path": str(self._folder / "departures"), "format": "json", "schema": SCHEMA}
+        source = {
+            "name": "departures",
+            "files": departures,
+            "watermark": {"column": "time_hour", "delay": "1 hour"},
+        }
+        table = {"json": {"path": str(self._folder / "airports"), "schema": AIRPORTS}}
+        query = {"name": "q", "from": "v", "outputMode": mode, "to": [{"name": "out", "noop": {}}]}
+        spec = {
+            "sources": [source, {"name": "airports", "static": table}],
+            "views": [{"name": "v", "sql": sql}],
+            "queries": [query | {"trigger": {"availableNow": True}, "state": {"partitions": 1}}],
+            "checkpoints": {"location": str(self._folder / "checkpoints")},
+        }
+        head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+        try:
+            [document] = read_text(json.dumps(head | {"spec": spec}))
+        except SpecInvalid:
+            return None
+        return Graph(document.pipeline)
+
+    def rows(self, sql: str) -> int | None:
+        """How many rows a batch query of the text gives; None where it fails."""
+        try:
+            return self._batch.sql(unended(sql)).count()
+        except (PySparkException, Py4JJavaError):
+            return None
+
+    def streamed(self, graph: Graph) -> int | None:
+        """How many rows the query writes; None where Spark's analysis refuses it, or nothing streams."""
+        [query] = graph.spec.queries
+        own = self._spark.newSession()
+        try:
+            writer: Any = build.build(own, graph, query)
+        except (PySparkException, Py4JJavaError):
+            return None
+        if isinstance(writer, Batch):
+            return None
+        read = build.occurrences(writer)
+        assert set(read) <= {name for name, _ in occurrence_names(graph, query.from_)}, read
+        assert read
+        shutil.rmtree(self._folder / "checkpoints", ignore_errors=True)
+        handle = build.start(own, writer.format("memory"), query)
+        try:
+            assert handle.awaitTermination(180)
+        finally:
+            handle.stop()
+        [progress, *_] = [json.loads(one.json) for one in handle.recentProgress]
+        assert len(progress["sources"]) == len(read)
+        return own.table("q").count()
+
+    def run(self, sql: str) -> tuple[str, str]:
+        """What became of a text, and why, where that is wrong."""
+        failed = ""
+        for mode in MODES:
+            graph = self.graph(sql, mode)
+            if graph is None:
+                continue
+            try:
+                streamed = self.streamed(graph)
+            except (PySparkException, Py4JJavaError) as error:
+                failed = failed or f"{mode}: {sql}: {_first_line(error)}"
+                continue
+            if streamed is None:
+                continue
+            rows = self.rows(sql)
+            wrong = "" if rows == streamed else f"{mode}: {sql}: {streamed} rows, as a batch {rows}"
+            return ("OTHER ROWS" if wrong else "same rows"), wrong
+        if failed and self.rows(sql) is not None:
+            return "FAILS", failed
+        return ("fails as a batch too" if failed else "refused"), ""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:300]
+
+
+@pytest.fixture(scope="module")
+def runner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    spark.sparkContext.setLogLevel("OFF")
+    yield Runner(spark, tmp_path_factory.mktemp("started"))
+    spark.sparkContext.setLogLevel("WARN")
+
+
+@pytest.mark.parametrize("sql", SHAPES)
+def test_each_shape_of_plan_starts_and_gives_the_rows_of_a_batch(runner: Runner, sql: str) -> None:
+    assert runner.run(sql) == ("same rows", "")
+
+
+@pytest.mark.full
+def test_whatever_passes_the_checks_starts_and_gives_the_rows_of_a_batch(
+    runner: Runner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = PLAIN + JOINS + AGGREGATES + PIPES + LONG
+    results = [(sql, *runner.run(sql)) for sql in texts]
+    tally = Counter(result for _, result, _ in results)
+    with capsys.disabled():
+        print(f"\n{len(texts)} texts, started: {dict(sorted(tally.items()))}")
+    wrong = [why for sql, _, why in results if why and sql not in UNLIKE]
+    assert wrong == [], "\n".join(wrong)
+    assert tally["same rows"] > 200
