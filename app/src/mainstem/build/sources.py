@@ -1,6 +1,7 @@
 """Sources of the document as DataFrames."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -11,6 +12,10 @@ from mainstem.spec.connections import JdbcConnection, KafkaConnection
 from mainstem.spec.filesource import FilesSource
 from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.sources import Source, Watermark
+
+
+OBSERVED: Final = "mainstem-watermark."
+"""How Spark's metrics of rows that move a watermark are called, before the relation's name; nobody reads them."""
 
 
 class Reader:
@@ -60,14 +65,28 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
     frame = _raw(reader, session, source, occurrence)
     if source.decode:
         frame = decode.Decoded(frame, source.decode, occurrence, source.watermark).good()
-    return watermarked(frame, source.watermark)
+    return watermarked(frame, source.watermark, occurrence)
 
 
-def watermarked(frame: DataFrame, watermark: Watermark | None) -> DataFrame:
-    """The frame with its event time, where one is declared."""
+def watermarked(frame: DataFrame, watermark: Watermark | None, occurrence: str) -> DataFrame:
+    """The frame with its event time, where one is declared; each of its rows moves the watermark.
+
+    Spark moves a filter from above to below a watermark, and with it decides which rows move the watermark. No filter
+    passes what observes all rows, so one is put in between.
+
+    Args:
+        frame: of a source or a view.
+        watermark: what the document says.
+        occurrence: the relation's name, and where a query reads it several times a number.
+    """
     if watermark is None:
         return frame
-    return frame.withWatermark(watermark.column, interval(watermark.delay))
+    frame = frame.withWatermark(watermark.column, interval(watermark.delay))
+    return (
+        frame.observe(f"{OBSERVED}{occurrence}", F.count(F.lit(1)).alias("rows"))
+        if frame.isStreaming
+        else frame
+    )
 
 
 def dead_letters(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:

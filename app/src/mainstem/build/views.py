@@ -37,6 +37,7 @@ class Builder:
         self._output_mode = output_mode
         self._graph = graph
         self._counts: Counter[str] = Counter()
+        self._watermarks: Counter[str] = Counter()
         self._counted: set[str] = set()
         self._reader = reader or Reader(
             kafka.connections(graph, session), {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
@@ -52,7 +53,8 @@ class Builder:
             rows = self._view(name)
             if view.expectations:
                 rows = expectations.kept(self._judged(rows, view), view)
-            return sources.watermarked(rows, view.watermark)
+            self._watermarks[name] += 1
+            return sources.watermarked(rows, view.watermark, f"{name}/{self._watermarks[name]}")
         if view := self._graph.quarantines.get(name):
             return expectations.aside(self._judged(self._view(view.name), view), view)
         if source := self._graph.dead_letters.get(name):
