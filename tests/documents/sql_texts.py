@@ -214,6 +214,9 @@ SELECT departures.carrier FROM departures JOIN airports ON departures.dest = air
 SELECT airports.* FROM airports JOIN departures ON dest = faa
 SELECT * FROM departures d JOIN LATERAL (SELECT name FROM airports a WHERE a.faa = d.dest) x
 SELECT * FROM departures d LEFT JOIN LATERAL (SELECT name FROM airports a WHERE a.faa = d.dest) x ON true
+SELECT d.carrier, x.m FROM departures d, LATERAL (SELECT max(seats) AS m FROM airports a WHERE a.faa = d.dest) x
+SELECT d.carrier, x.m FROM departures d, LATERAL (SELECT d.dep_delay + a.seats AS m FROM airports a) x
+SELECT d.carrier FROM departures d WHERE dep_delay > (SELECT max(seats) FROM airports a WHERE a.seats < d.dep_delay)
 SELECT * FROM departures JOIN VALUES ('a', 1), ('b', 2) AS v(k, n) ON carrier = k
 SELECT * FROM departures JOIN range(3) AS r ON dep_delay = r.id
 SELECT * FROM VALUES (1), (2) AS v(n), departures
