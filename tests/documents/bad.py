@@ -1480,7 +1480,7 @@ BAD: Final = [
             ("from: weather", "from: ticks_2"),
         ),
         (
-            "40:67: warning: spec.views[2].sql: an inner join of two streams without watermarks and a time range keeps every row of both for ever; give both a watermark, and the condition a time range [StateUnbounded]",
+            "40:67: warning: spec.views[2].sql: this join of two streams keeps every row of both sides for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
             "65:13: spec.queries[4].from: the query reads 'ticks' more than once, so one occurrence is called 'ticks_2', but a relation of the document has that name; rename it [OccurrenceName]",
             "66:19: spec.queries[4].outputMode: 'parity' has an inner join of two streams, which is written in append or update mode, not complete [OutputModeNotAllowed]",
         ),
@@ -1850,7 +1850,7 @@ BAD: Final = [
             ),
         ),
         (
-            "34:14: warning: spec.views[0].sql: an inner join of two streams without watermarks and a time range keeps every row of both for ever; give both a watermark, and the condition a time range [StateUnbounded]",
+            "34:14: warning: spec.views[0].sql: this join of two streams keeps every row of both sides for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
             "35:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
         ),
     ),
@@ -1865,6 +1865,41 @@ BAD: Final = [
         (
             "34:19: spec.views[0].sql: a left outer join of two streams must know when a partner can no longer come: give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
             "51:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which is written in append mode, not update [OutputModeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "a group by the start of a window",
+        (
+            (
+                "SELECT window(time_hour, '1 day') AS day, carrier, count(*)",
+                "SELECT w.start AS day, carrier, count(*)",
+            ),
+            (
+                "FROM enriched\n        GROUP BY 1, 2",
+                "FROM (SELECT *, window(time_hour, '1 day') AS w FROM enriched)\n        GROUP BY carrier, w.start",
+            ),
+            ("outputMode: update\n      to:\n        - name: table", "to:\n        - name: table"),
+        ),
+        (
+            "38:27: spec.views[1].sql: the start or end of a window is not event time for Spark, only the window itself is, so no group would ever be final; group by the window, and take its start in a query above: SELECT w.start, n FROM (SELECT w, count(*) AS n FROM ... GROUP BY w) [WindowKeyNeeded]",
+        ),
+    ),
+    Bad(
+        "a join that is bounded by no event time",
+        (
+            (
+                'temp DOUBLE"}',
+                'temp DOUBLE, ts TIMESTAMP, until TIMESTAMP"}\n      watermark: {column: ts, delay: 1 hour}',
+            ),
+            (
+                "LEFT JOIN airports a ON d.dest = a.faa",
+                "JOIN airports a ON d.dest = a.faa\n        JOIN weather w ON w.origin = d.dest AND d.time_hour <= w.until\n        ORDER BY carrier",
+            ),
+        ),
+        (
+            "35:14: warning: spec.views[0].sql: the condition compares w.until, and Spark drops rows of that side by their event time 'ts': a row whose w.until is later than its 'ts' loses partners that come in between; declare the watermark of that side on the column of w.until, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY [JoinRowsLost]",
+            "35:14: warning: spec.views[0].sql: this join of two streams keeps every row of its left side for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
+            "36:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
         ),
     ),
     Bad(

@@ -85,6 +85,8 @@ def _outer(reason: str = "") -> dict[str, str]:
 _HOURS: Final = "SELECT window(ts, '1 hour') AS w, k, count(*) AS n FROM a GROUP BY 1, 2"
 _NO_KEY: Final = {"append": "WatermarkNeeded", "complete": ""}
 _RUNS: Final = {"complete": ""}
+_END: Final = {"append": "WindowKeyNeeded", "complete": ""}
+_WINDOWS: Final = "SELECT *, window(ts, '1 hour') AS w FROM a"
 _CHAIN: Final = {"update": "OutputModeNotAllowed", "complete": "OutputModeNotAllowed"}
 
 _STATE: Final = {"from": "a", "keys": ["k"], "schema": "k STRING, ts TIMESTAMP, n BIGINT"}
@@ -153,6 +155,19 @@ ROWS: Final = [
     Row("SELECT window(ts, '1 hour', '10 minutes') AS w, count(*) AS n FROM a GROUP BY w", **_RUNS),
     Row("SELECT w, count(*) AS n FROM (SELECT window(ts, '1 hour') AS w FROM a) GROUP BY w", **_RUNS),
     Row("SELECT window(ts, '1 hour') AS w, k, count(*) AS n FROM a GROUP BY ROLLUP(window(ts, '1 hour'), k)", **_RUNS),
+    Row("SELECT w.start, count(*) AS n FROM (SELECT window(ts, '1 hour') AS w FROM a) GROUP BY w.start", **_END),
+    Row("SELECT w.`end` AS e, k, count(*) AS n FROM (SELECT window(ts, '1 hour') AS w, k FROM a) GROUP BY e, k", **_END),
+    Row("SELECT x.w.start AS s, count(*) AS n FROM w AS x GROUP BY 1", below=_WINDOWS, **_END),
+    Row("SELECT s, count(*) AS n FROM w GROUP BY s", below="SELECT window(ts, '1 hour').start AS s FROM a", **_END),
+    Row("SELECT window(ts, '1 hour').start AS s, count(*) AS n FROM a GROUP BY 1", **_END),
+    Row("SELECT w['start'] AS s, count(*) AS n FROM w GROUP BY ALL", below=_WINDOWS, **_END),
+    Row("SELECT DISTINCT w.start FROM w", below=_WINDOWS, **_END),
+    Row("SELECT DISTINCT w.start AS s, w FROM w", below=_WINDOWS, **_RUNS),
+    Row("SELECT w.start AS s, n FROM w", below=_HOURS, **_RUNS),
+    Row("SELECT start, count(*) AS n FROM w GROUP BY start", below="SELECT ts AS start FROM a", **_RUNS),
+    Row("SELECT w.start, count(*) AS n FROM w GROUP BY w.start", below="SELECT ts AS start FROM a", **_RUNS),
+    Row("SELECT window(ts + INTERVAL 1 HOUR, '1 hour') AS w, count(*) AS n FROM a GROUP BY 1", **_NO_KEY),
+    Row("SELECT window(w.start, '1 day') AS d, count(*) AS n FROM w GROUP BY 1", below=_WINDOWS, **_NO_KEY),
     Row("SELECT session_window(ts, '5 minutes') AS s, k, count(*) AS n FROM a GROUP BY 1, k", update="OutputModeNotAllowed", complete=""),
     Row("SELECT k, count(DISTINCT v) AS n FROM a GROUP BY k", "WatermarkNeeded", "DistinctNotAllowed", "DistinctNotAllowed"),
     Row("SELECT ts, sum(DISTINCT v) AS n FROM a GROUP BY ts", **_all("DistinctNotAllowed")),
@@ -234,6 +249,7 @@ ROWS: Final = [
 ]  # fmt: skip
 
 LATE: Final = [
+    Row("SELECT x.w, y.n FROM w x JOIN (SELECT k, count(*) AS n FROM b GROUP BY k) y ON x.k = y.k", "WatermarkNeeded", **_CHAIN, below=_HOURS),
     Row(_twice("SELECT k, ts FROM a"), **_both("WatermarkTwice")),
     Row(_twice("SELECT a.k, a.ts FROM a JOIN t ON a.k = t.k"), **_both("WatermarkTwice")),
     Row(_twice("SELECT k, ts FROM a UNION ALL SELECT k, ts FROM c"), **_both("WatermarkTwice")),

@@ -33,6 +33,7 @@ WORDS: Final = {
     "StateNotAllowed": "(?i)applyInPandasWithState.* not supported|FlatMapGroupsInPandasWithState|correctness",
     "WatermarkTwice": "Redefining watermark is disallowed",
     "EqualityNeeded": "without equality predicate",
+    "WindowKeyNeeded": "(?i)without(_| a |.)?watermark",
     "KeyNeeded": "Global aggregation with session window|session window streaming aggregations",
     "OutputModeNotAllowed": "not supported in|not supported for session window|Detected pattern of possible",
 }

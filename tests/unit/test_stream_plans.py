@@ -50,6 +50,12 @@ def test_an_inner_join_that_keeps_all_is_told(sql: str, warned: bool) -> None:
     assert (("StateUnbounded", True) in said(Row(sql), "append")) is warned
 
 
+def test_groups_by_the_start_of_a_window_that_are_kept_for_ever_are_told() -> None:
+    sql = "SELECT w.start, count(*) AS n FROM (SELECT window(ts, '1 hour') AS w FROM a) GROUP BY w.start"
+    assert said(Row(sql), "update") == [("StateUnbounded", True)]
+    assert said(Row(sql), "complete") == []
+
+
 @pytest.mark.parametrize(
     "sql",
     [

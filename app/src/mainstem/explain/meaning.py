@@ -7,7 +7,7 @@ from mainstem.explain.promises import promise
 from mainstem.spec.base import Model
 from mainstem.spec.eligibility import eligibility, named
 from mainstem.spec.graph import Graph
-from mainstem.spec.logical import Kind, Node
+from mainstem.spec.logical import growing
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.queries import Query
@@ -125,9 +125,9 @@ def _state(graph: Graph, query: Query, found: list[Step]) -> Meaning | None:
     if query.output_mode == "complete":
         warnings = ["complete mode keeps the whole result, for ever"]
     else:
-        growing = [node.view for node in graph.plan(query.from_).all() if _grows(node)]
+        kept = [node.view for node, _ in growing(graph.plan(query.from_))]
         warnings = [
-            f"{view} keeps its state for ever: no event time bounds it" for view in dict.fromkeys(growing)
+            f"{view} keeps its state for ever: no event time bounds it" for view in dict.fromkeys(kept)
         ]
     return {
         "operators": operators,
@@ -136,15 +136,6 @@ def _state(graph: Graph, query: Query, found: list[Step]) -> Meaning | None:
         "watermarks": _watermarks(graph, query),
         "warnings": warnings,
     }
-
-
-def _grows(node: Node) -> bool:
-    """Whether a step certainly keeps what it has seen, whatever the watermark."""
-    if not node.streams:
-        return False
-    if node.join is not None:
-        return all(node.sides) and not node.join.timed
-    return node.kind in (Kind.AGGREGATE, Kind.DEDUPLICATE) and not (node.timed or node.within)
 
 
 def _watermarks(graph: Graph, query: Query) -> list[str]:

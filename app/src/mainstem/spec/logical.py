@@ -7,6 +7,7 @@ doubt, the plan says so, and no rule refuses.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final, NamedTuple
 
 from mainstem.spec.views import Deduplicate, Stateful
 
@@ -38,6 +39,38 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
+class EarlyDrop(NamedTuple):
+    """Rows of a join that Spark drops by their event time, though another column says how long they may find partners.
+
+    Attributes:
+        column: of the condition, as it is written.
+        event: the event time of the same side.
+    """
+
+    column: str
+    event: str
+
+
+class Bounds(NamedTuple):
+    """Up to when a join of streams keeps rows; every answer is yes, no, or unknown. Pairs are of the left and the right side.
+
+    Attributes:
+        keyed: whether event time is among the equal columns, which bounds both sides.
+        derived: whether another comparison of the condition bounds the side.
+        dropped: whether rows of the side are dropped at last, behind the watermark.
+        early: rows that are dropped too early.
+    """
+
+    keyed: bool | None
+    derived: tuple[bool | None, bool | None]
+    dropped: tuple[bool | None, bool | None]
+    early: tuple[EarlyDrop, ...] = ()
+
+
+DOUBTFUL: Final = Bounds(None, (None, None), (None, None))
+"""Of a condition that only Spark can read."""
+
+
 @dataclass(frozen=True)
 class Joined:
     """What is certain of a join's condition.
@@ -45,14 +78,12 @@ class Joined:
     Attributes:
         type: `inner`, `left`, `right`, `full`, `semi` or `anti`.
         equal: whether a column of one side may be asked to equal one of the other; Spark finds some that are not written so.
-        timed: whether event time may bound the state: it may be among the equal columns, or in another comparison.
-        ranged: whether it may be in another comparison, for rows of the left and of the right side.
+        bounds: up to when rows are kept, where both sides stream.
     """
 
     type: str
     equal: bool
-    timed: bool
-    ranged: tuple[bool, bool]
+    bounds: Bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +94,18 @@ class Node:
         kind: what it does.
         streams: whether its rows are a stream: yes, no, or unknown.
         events: columns that may carry event time.
+        ends: columns that certainly are the start or the end of a window over event time.
         inputs: what it reads.
         view: the view in which it stands; empty for a source.
         offset: where in the view's SQL.
         timed: an aggregation, deduplication or EXCEPT: whether event time may be among its keys.
         session: an aggregation: whether a session window is among its keys.
         lone: an aggregation: whether a session window is certainly all that its groups are told apart by.
+        end_key: an aggregation: where in the view's SQL a key is the start or end of a window, in place of the window.
         implied: an aggregation: whether it stands for DISTINCT, or for that of UNION.
         distinct: an aggregation: whether it certainly aggregates distinct values; EXCEPT: whether it gives each row once.
         equates: a SELECT: whether it may ask columns to be equal, in its filter or for one of its own.
+        orders: a SELECT: whether its filter may ask a column to be less than another, of relations that it does not join.
         within: a deduplication: whether it is within the watermark.
         join: of a join its condition.
         step: of state what keeps it.
@@ -96,6 +130,9 @@ class Node:
     implied: bool = False
     distinct: bool = False
     equates: bool = False
+    orders: bool = False
+    ends: frozenset[str] = frozenset()
+    end_key: int | None = None
     within: bool = False
     join: Joined | None = None
     step: Stateful | None = None
@@ -163,7 +200,7 @@ def source(streams: bool, watermark: str | None) -> Node:
 def watermarked(below: Node, column: str, view: str = "") -> Node:
     """A relation with event time in one more column."""
     events = None if below.events is None else below.events | {column.lower()}
-    return Node(Kind.WATERMARK, below.streams, events, (below,), view)
+    return Node(Kind.WATERMARK, below.streams, events, (below,), view, ends=below.ends)
 
 
 def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
@@ -177,6 +214,7 @@ def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
         (below,),
         view,
         timed=timed,
+        ends=below.ends,
         within=step.within_watermark,
     )
 
@@ -191,6 +229,24 @@ def stateful(below: Node, step: Stateful, view: str) -> Node:
 def unknown(*inputs: Node, streams: bool | None = None, events: Events = None) -> Node:
     """A step of which nothing else is certain."""
     return Node(Kind.UNKNOWN, streams, events, inputs)
+
+
+def growing(root: Node) -> list[tuple[Node, tuple[bool, ...]]]:
+    """Steps that certainly keep what they have seen for ever, whatever the watermark, and of a join which of its sides.
+
+    Without complete mode, which keeps the whole result.
+    """
+    nodes = list(root.all())
+    moved = any(node.kind is Kind.UNKNOWN or node.orders for node in nodes)
+    found = []
+    for node in nodes:
+        if join := node.stream_join:
+            sides = tuple(dropped is False for dropped in join.bounds.dropped)
+            if any(sides) and not (moved and join.type == "inner"):  # Spark may move the filter to the join
+                found.append((node, sides))
+        elif node.kind in (Kind.AGGREGATE, Kind.DEDUPLICATE) and not (node.timed or node.within):
+            found += [(node, ())] if node.streams else []
+    return found
 
 
 def unequal(root: Node) -> list[Node]:

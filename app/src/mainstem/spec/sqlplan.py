@@ -6,21 +6,19 @@ from typing import Final
 
 from sqlglot import exp
 
-from mainstem.spec.logical import Events, Joined, Kind, Node, all_events, either, unknown
+from mainstem.spec import sqljoins
+from mainstem.spec.eventtime import WINDOWS, called, carries, is_window_end
+from mainstem.spec.joinbounds import Side
+from mainstem.spec.logical import Events, Kind, Node, all_events, either, unknown
+from mainstem.spec.sqljoins import may_equate
 
 
 Relations = Callable[[str], Node | None]
 """The plan of a source or view; None where the document has no such relation."""
 
-_WINDOWS: Final = frozenset({"window", "session_window", "window_time"})
 _ROW_IDS: Final = "monotonically_increasing_id"
-_PLAIN: Final = _WINDOWS | {_ROW_IDS, "uuid"}
+_PLAIN: Final = WINDOWS | {_ROW_IDS, "uuid"}
 """Functions that sqlglot has no class for, and that certainly aggregate nothing."""
-_ORDERINGS: Final = (
-    *(exp.And, exp.Not, exp.Paren, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Is, exp.Null),
-    *(exp.Column, exp.Identifier, exp.Literal, exp.Interval, exp.Var, exp.Add, exp.Sub, exp.Cast, exp.DataType),
-)  # fmt: skip
-"""What conditions are made of that order columns, and certainly do not equate them."""
 _EQUALITIES: Final = (
     *(
         exp.EQ,
@@ -45,7 +43,7 @@ class _Scope:
 
     def node(self, kind: Kind, below: Node, at: exp.Expr) -> Node:
         """A step over one input."""
-        return Node(kind, below.streams, below.events, (below,), self.view, _offset(at))
+        return Node(kind, below.streams, below.events, (below,), self.view, _offset(at), ends=below.ends)
 
 
 def plan(tree: exp.Expr, view: str, relations: Relations) -> Node:
@@ -91,7 +89,8 @@ def _with(clause: exp.With, scope: _Scope) -> _Scope:
 def _renamed(tree: exp.Expr, node: Node) -> Node:
     """A relation whose alias may rename its columns."""
     alias = tree.args.get("alias")
-    return replace(node, events=None) if isinstance(alias, exp.TableAlias) and alias.columns else node
+    renamed = isinstance(alias, exp.TableAlias) and alias.columns
+    return replace(node, events=None, ends=frozenset()) if renamed else node
 
 
 def _pivoted(tree: exp.Expr, node: Node) -> Node:
@@ -135,7 +134,13 @@ def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
 
 def _once(node: Node, at: exp.Expr, scope: _Scope) -> Node:
     """Each row once, which for Spark is a group of all columns."""
-    return replace(scope.node(Kind.AGGREGATE, node, at), timed=_any(node.events), implied=True)
+    key = next((p for p in at.expressions if p.alias_or_name.lower() in node.ends), None)
+    return replace(
+        scope.node(Kind.AGGREGATE, node, at),
+        timed=_any(node.events),
+        implied=True,
+        end_key=None if key is None else _start(key),
+    )
 
 
 def _select(select: exp.Select, scope: _Scope) -> Node:
@@ -147,10 +152,18 @@ def _select(select: exp.Select, scope: _Scope) -> Node:
     node = _grouped(select, node, scope)
     if over := next(_own(select, exp.Window), None):
         node = scope.node(Kind.OVER, node, over)
-    if any(_called(call) == _ROW_IDS for call in _own(select, exp.Func)):
+    if any(called(call) == _ROW_IDS for call in _own(select, exp.Func)):
         node = scope.node(Kind.ROW_IDS, node, select)
-    events = _projected(select, node.events)
-    node = Node(Kind.SELECT, node.streams, events, (node,), scope.view, equates=_equates(select))
+    node = Node(
+        Kind.SELECT,
+        node.streams,
+        _projected(select, node.events),
+        (node,),
+        scope.view,
+        ends=_projected_ends(select, node),
+        equates=_equates(select),
+        orders=not select.args.get("joins") and _orders(select),
+    )
     return _once(node, select, scope) if select.args.get("distinct") else node
 
 
@@ -165,21 +178,23 @@ def _grouped(select: exp.Select, below: Node, scope: _Scope) -> Node:
     group = select.args.get("group")
     calls = [call for call in _own(select, exp.Func) if call.find_ancestor(exp.Window) is None]
     if group is None and not any(isinstance(call, exp.AggFunc) for call in calls):
-        doubtful = any(isinstance(call, exp.Anonymous) and _called(call) not in _PLAIN for call in calls)
+        doubtful = any(isinstance(call, exp.Anonymous) and called(call) not in _PLAIN for call in calls)
         doubtful = doubtful or select.args.get("having") is not None or any(_own(select, exp.Any))
         return unknown(below, streams=below.streams, events=below.events) if doubtful else below
     keys = [] if group is None else list(_keys(select, group))
+    end = next((key for key in keys if is_window_end(key, below.events, below.ends)), None)
     return replace(
         scope.node(Kind.AGGREGATE, below, group or select),
-        timed=any(_carries(key, below.events) for key in keys),
-        session=any(_called(call) == "session_window" for key in keys for call in key.find_all(exp.Func)),
+        timed=any(carries(key, below.events) for key in keys),
+        end_key=None if end is None else _start(end),
+        session=any(called(call) == "session_window" for key in keys for call in key.find_all(exp.Func)),
         lone=any(map(_is_session, keys)) and all(_is_session(k) or isinstance(k, exp.Literal) for k in keys),
         distinct=any(True for call in calls for _ in _distinct_values(call)),
     )
 
 
 def _is_session(key: exp.Expr) -> bool:
-    return _called(key.unalias()) == "session_window"
+    return called(key.unalias()) == "session_window"
 
 
 def _distinct_values(call: exp.Expr) -> Iterator[exp.Expr]:
@@ -216,82 +231,58 @@ def _projected(select: exp.Select, below: Events) -> Events:
             found |= below
         elif isinstance(projection, exp.Aliases):
             return None
-        elif _carries(projection, below):
-            found |= {projection.alias_or_name.lower(), _called(projection)} - {""}
+        elif carries(projection, below):
+            found |= {projection.alias_or_name.lower(), called(projection)} - {""}
     return frozenset(found)
 
 
-def _carries(expression: exp.Expr, events: Events) -> bool:
-    """Whether the expression may be event time in Spark's eyes: a column that is, by itself, or a window over one."""
-    while isinstance(expression, (exp.Alias, exp.Paren)):
-        expression = expression.this
-    if isinstance(expression, exp.Func) and _called(expression) not in _WINDOWS:
-        return False
-    if isinstance(expression, (exp.Binary, exp.Unary, exp.Literal)) and not isinstance(expression, exp.Dot):
-        return False
-    return _mentions(expression, events)
+def _projected_ends(select: exp.Select, below: Node) -> frozenset[str]:
+    ends = {
+        projection.alias_or_name.lower()
+        for projection in select.expressions
+        if is_window_end(projection, below.events, below.ends)
+    }
+    return below.ends.union(ends) if any(p.is_star for p in select.expressions) else frozenset(ends)
 
 
 def _any(events: Events) -> bool:
     return events is None or bool(events)
 
 
-def _mentions(expression: exp.Expr, events: Events) -> bool:
-    names = {identifier.name.lower() for identifier in expression.find_all(exp.Identifier)}
-    return events is None or bool(names & events) or expression.find(exp.Star) is not None
-
-
-def _called(expression: exp.Expr) -> str:
-    """The name of a function, in lower case; empty for anything else."""
-    if isinstance(expression, exp.Anonymous):
-        return str(expression.name).lower()
-    return expression.sql_name().lower() if isinstance(expression, exp.Func) else ""
-
-
 def _joins(tree: exp.Expr, left: Node, scope: _Scope) -> Node:
-    for join in tree.args.get("joins") or ():
+    clause = tree.args.get("from_") or tree.args.get("from")
+    names = sqljoins.names(clause.this) if clause else frozenset({tree.alias_or_name.lower()})
+    joins = tree.args.get("joins") or ()
+    for place, join in enumerate(joins):
         right = unknown() if isinstance(join.this, exp.Lateral) else _query(join.this, scope)
-        facts = _joined(join, left, right)
-        events = left.events if facts.type in ("semi", "anti") else all_events(left, right)
-        node = Node(
-            Kind.JOIN, either(left, right), events, (left, right), scope.view, _offset(join), join=facts
+        sides = Side(names, left.events), Side(sqljoins.names(join.this), right.events)
+        facts = sqljoins.joined(join, *sides, sqljoins.moved(tree, joins[place + 1 :]))
+        kept = facts.type in ("semi", "anti")
+        left = Node(
+            Kind.JOIN,
+            either(left, right),
+            left.events if kept else all_events(left, right),
+            (left, right),
+            scope.view,
+            _offset(join),
+            join=facts,
+            ends=left.ends if kept else left.ends | right.ends,
         )
-        left = node
+        names |= sides[1].names
     return left
-
-
-def _joined(join: exp.Join, left: Node, right: Node) -> Joined:
-    kind, side = (join.args.get("kind") or "").lower(), (join.args.get("side") or "").lower()
-    type_ = kind if kind in ("semi", "anti") else side or "inner"
-    if join.args.get("method"):  # NATURAL: which columns are equal, only Spark knows
-        return Joined(type_, equal=True, timed=True, ranged=(True, True))
-    both = all_events(left, right)
-    using = [name.name.lower() for name in join.args.get("using") or ()]
-    parts = (
-        list(join.args["on"].flatten()) if isinstance(join.args.get("on"), exp.And) else [join.args.get("on")]
-    )
-    equal = [part for part in parts if isinstance(part, (exp.EQ, exp.NullSafeEQ))]
-    other = [part for part in parts if part is not None and part not in equal]
-    return Joined(
-        type_,
-        equal=bool(using) or any(map(_may_equate, other + equal)),
-        timed=both is None or bool(both & set(using)) or any(_mentions(part, both) for part in equal),
-        ranged=(
-            any(_mentions(part, left.events) for part in other),
-            any(_mentions(part, right.events) for part in other),
-        ),
-    )
-
-
-def _may_equate(condition: exp.Expr) -> bool:
-    """Whether Spark may make an equality of a condition: `IN (x)` is one, so is NOT (a <> b), or what a function hides."""
-    return any(not isinstance(node, _ORDERINGS) for node in condition.walk())
 
 
 def _equates(select: exp.Select) -> bool:
     """Whether its filter may, or a column of it that a filter above may ask for."""
     filters = [select.args[key].this for key in ("where", "having") if select.args.get(key)]
-    return any(map(_may_equate, filters)) or any(p.find(*_EQUALITIES) for p in select.expressions)
+    return any(map(may_equate, filters)) or any(p.find(*_EQUALITIES) for p in select.expressions)
+
+
+def _orders(select: exp.Select) -> bool:
+    """Whether its filter may ask one column to be less than another."""
+    where = select.args.get("where")
+    parts = where.this.flatten() if where and isinstance(where.this, exp.And) else [where] if where else []
+    return any(len(list(part.find_all(exp.Column))) > 1 for part in parts)
 
 
 def _own(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
@@ -322,3 +313,10 @@ def _offset(tree: exp.Expr) -> int:
     """Where the first name below stands in the text."""
     names = tree.find_all(exp.Identifier, bfs=False)
     return next((name.meta["start"] for name in names if "start" in name.meta), 0)
+
+
+def _start(tree: exp.Expr) -> int:
+    """Where an expression begins in the text."""
+    return min(
+        (name.meta["start"] for name in tree.find_all(exp.Identifier) if "start" in name.meta), default=0
+    )

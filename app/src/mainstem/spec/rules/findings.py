@@ -64,4 +64,6 @@ def place(context: Context, node: Node) -> Path:
 
 def _offset(context: Context, node: Node) -> int:
     sql = context.graph.views[node.view].sql or ""
+    if node.end_key is not None:
+        return node.end_key
     return order_by(sql) if node.kind is Kind.SORT else node.offset

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.spec.logical import Node, unequal
+from mainstem.spec.logical import Node, growing, unequal
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.findings import Finding, findings
 
@@ -20,8 +20,22 @@ def equalities(context: Context) -> Iterator[Problem]:
 
 
 def unbounded(context: Context) -> Iterator[Problem]:
-    """A lint: an inner join of two streams that has no watermark keeps every row for ever."""
-    yield from findings(context, _inner_join, among=_equal, warning=True)
+    """A lint: a join of two streams keeps every row of a side for ever, where nothing says how old a partner may be."""
+    for_ever: dict[int, tuple[bool, ...]] = {}
+
+    def kept(root: Node) -> Iterator[Node]:
+        refused = {id(node) for node in unequal(root)}
+        for node, sides in growing(root):
+            if sides and id(node) not in refused and _outer_join(node, "") is None:
+                for_ever[id(node)] = sides
+                yield node
+
+    yield from findings(context, lambda node, _: _unbounded(for_ever[id(node)]), among=kept, warning=True)
+
+
+def early(context: Context) -> Iterator[Problem]:
+    """A lint: a join of two streams is bounded by a column that is not event time, and Spark drops rows too early."""
+    yield from findings(context, _early, warning=True)
 
 
 def _static_join(node: Node, _: str) -> Finding | None:
@@ -53,12 +67,6 @@ _NAMES: Final = {
 }
 
 
-def _equal(root: Node) -> Iterator[Node]:
-    """What is not refused for want of an equality."""
-    refused = {id(node) for node in unequal(root)}
-    return (node for node in root.all() if id(node) not in refused)
-
-
 def _unequal_join(node: Node, _: str) -> Finding | None:
     if node.stream_join is None:
         return None
@@ -87,10 +95,10 @@ def _stream_join(node: Node, mode: str) -> Finding | None:
 def _outer_join(node: Node, _: str) -> Finding | None:
     """Rows without a partner are written once none can come any more, which only event time can tell."""
     join = node.stream_join
-    if join is None or join.timed:
+    if join is None or join.bounds.keyed is not False:
         return None
-    left, right = join.ranged
-    bounded = {"left": right, "semi": right, "right": left, "full": left or right}
+    left, right = (derived is not False for derived in join.bounds.derived)
+    bounded = {"left": left, "semi": left, "right": right, "full": left or right}
     if bounded.get(join.type, True):
         return None
     side = {
@@ -106,12 +114,24 @@ def _outer_join(node: Node, _: str) -> Finding | None:
     return Finding("WatermarkNeeded", message)
 
 
-def _inner_join(node: Node, _: str) -> Finding | None:
-    join = node.stream_join
-    if join is None or join.type != "inner" or join.timed or all(join.ranged):
-        return None
+def _unbounded(kept: tuple[bool, ...]) -> Finding:
+    sides = "both sides" if all(kept) else "its left side" if kept[0] else "its right side"
     message = (
-        "an inner join of two streams without watermarks and a time range keeps every row of both for ever; "
-        "give both a watermark, and the condition a time range"
+        f"this join of two streams keeps every row of {sides} for ever: give both streams a watermark, and the condition "
+        "a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower "
+        "end bounds b, and the upper end bounds a"
     )
     return Finding("StateUnbounded", message)
+
+
+def _early(node: Node, _: str) -> Finding | None:
+    join = node.stream_join
+    if join is None or not join.bounds.early:
+        return None
+    drop = join.bounds.early[0]
+    message = (
+        f"the condition compares {drop.column}, and Spark drops rows of that side by their event time {drop.event!r}: a row "
+        f"whose {drop.column} is later than its {drop.event!r} loses partners that come in between; declare the watermark of "
+        f"that side on the column of {drop.column}, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY"
+    )
+    return Finding("JoinRowsLost", message)

@@ -5,6 +5,7 @@ from typing import Final
 
 from mainstem.errors import Problem
 from mainstem.spec.logical import Kind, Node
+from mainstem.spec.queries import Query
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.findings import Finding, findings
 
@@ -25,20 +26,60 @@ def states(context: Context) -> Iterator[Problem]:
 
 
 def keys(context: Context) -> Iterator[Problem]:
-    """Append writes a group when the watermark passes it: event time must be among the keys."""
+    """Append writes a group when the watermark passes it: event time must be among the keys, as a column or a window."""
+    yield from findings(context, _window_end)
     for index, query in enumerate(context.spec.queries):
-        found = context.graph.plan(query.from_).aggregation
-        if (
-            query.output_mode == "append"
-            and found
-            and not found.timed
-            and context.graph.watermarked(query.from_)
-        ):
+        for found in _timeless(context, query):
             message = (
                 f"no key of the aggregation in {found.view!r} is event time itself or a window over it, so no group "
                 "would ever be final; group by window(<event time>, '1 hour') or the like, or use update or complete"
             )
             yield context.problem(("queries", index, "outputMode"), message, "WatermarkNeeded")
+            break
+
+
+def window_ends(context: Context) -> Iterator[Problem]:
+    """A lint: groups by the start or end of a window are kept for ever; those by the window go behind the watermark."""
+    yield from findings(context, _kept_window_end, warning=True)
+
+
+def _timeless(context: Context, query: Query) -> Iterator[Node]:
+    """Aggregations that certainly group by no event time, though append asks for it."""
+    if query.output_mode == "append" and context.graph.watermarked(query.from_):
+        for node in context.graph.plan(query.from_).all():
+            if node.kind is Kind.AGGREGATE and node.streams and not node.timed and node.end_key is None:
+                yield node
+
+
+def _window_end(node: Node, mode: str) -> Finding | None:
+    if mode != "append" or not _groups_by_window_end(node):
+        return None
+    message = (
+        "the start or end of a window is not event time for Spark, only the window itself is, so no group would ever be "
+        f"final; {_BY_WINDOW}"
+    )
+    return Finding("WindowKeyNeeded", message)
+
+
+def _kept_window_end(node: Node, mode: str) -> Finding | None:
+    if mode != "update" or not _groups_by_window_end(node):
+        return None
+    message = (
+        "the start or end of a window is not event time for Spark, only the window itself is, so every group is kept for "
+        f"ever; {_BY_WINDOW}"
+    )
+    return Finding("StateUnbounded", message)
+
+
+def _groups_by_window_end(node: Node) -> bool:
+    aggregates = node.kind is Kind.AGGREGATE and node.streams is True
+    return aggregates and not node.timed and node.end_key is not None
+
+
+_BY_WINDOW: Final = (
+    "group by the window, and take its start in a query above: "
+    "SELECT w.start, n FROM (SELECT w, count(*) AS n FROM ... GROUP BY w)"
+)
 
 
 _REFUSED: Final = {

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from mainstem.errors import Problem
 from mainstem.spec.ddl import column_names
+from mainstem.spec.logical import Kind, growing
 from mainstem.spec.messages import nearest_of, show
 from mainstem.spec.rules.context import Context
 from mainstem.spec.views import Deduplicate
@@ -53,22 +54,12 @@ def deduplication(context: Context) -> Iterator[Problem]:
 def growth(context: Context) -> Iterator[Problem]:
     """A lint: deduplication whose state is never dropped, for want of a watermark or of its column among `columns`."""
     for index, view in enumerate(context.spec.views):
-        step = view.deduplicate
-        if step and not step.within_watermark and _grows(context, step):
+        plan = context.graph.plan(view.name)
+        own = (node for node, _ in growing(plan) if node.kind is Kind.DEDUPLICATE and node.view == view.name)
+        if view.deduplicate and any(own):
             message = (
                 "all rows that were ever seen are kept as state; give the source a watermark, and either name its "
                 "column in columns or set withinWatermark: true"
             )
             path: Path = ("views", index, "deduplicate")
             yield context.problem(path, message, "StateUnbounded", warning=True)
-
-
-def _grows(context: Context, step: Deduplicate) -> bool:
-    if not context.graph.streams(step.from_, certain=True):
-        return False
-    if not context.graph.watermarked(step.from_):
-        return True
-    source = context.graph.sources.get(step.from_)  # what a view calls the column is not known
-    if source is None or source.watermark is None or step.columns is None:
-        return False
-    return source.watermark.column.lower() not in {name.lower() for name in step.columns}

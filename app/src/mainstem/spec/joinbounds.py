@@ -1,0 +1,246 @@
+"""Up to when a join of two streams keeps the rows of each side, as Spark derives it from the join's condition.
+
+After StreamingSymmetricHashJoinHelper and StreamingJoinHelper of Spark 4.2. A key of the equalities that is event time
+bounds both sides. Otherwise a side is bounded by a comparison that says how old its row may be at most: one column of
+the side is greater than the event time of the other, plus or minus constants. Spark takes any column of the side for
+that, but then drops rows by the side's event time. Where the text leaves doubt, the answer is None.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from sqlglot import exp
+
+from mainstem.spec.eventtime import WINDOWS, bare, called, mentions
+from mainstem.spec.logical import Bounds, EarlyDrop, Events
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a join: the names of its relations in the text, and the columns that may be event time."""
+
+    names: frozenset[str]
+    events: Events
+
+
+class _Found(NamedTuple):
+    """A column of a condition.
+
+    Attributes:
+        side: 0 for the left, 1 for the right one.
+        event: whether it is event time by itself; a field of a column is not.
+        whole: False for a field of a column.
+        path: its name and that of the field, in lower case.
+        text: as it is written.
+    """
+
+    side: int
+    event: bool
+    whole: bool
+    path: tuple[str, ...]
+    text: str
+
+
+class _Range(NamedTuple):
+    """What a comparison says of a side: whether Spark derives a bound of it, and by which column."""
+
+    answer: bool | None
+    column: _Found | None = None
+
+
+_UNKNOWN: Final = _Range(answer=None)
+_NO: Final = _Range(answer=False)
+_SMALLER: Final = (exp.LT, exp.LTE)
+_GREATER: Final = (exp.GT, exp.GTE)
+_EQUAL: Final = (exp.EQ, exp.NullSafeEQ)
+_SPANS: Final = ("WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+"""Units of intervals that are a fixed time; months are not, and Spark derives nothing of them."""
+
+
+def bounds(
+    conditions: Iterable[exp.Expr], using: Iterable[str], left: Side, right: Side, *, inner: bool
+) -> Bounds:
+    """What Spark derives for both sides.
+
+    Args:
+        conditions: of the join; of an inner one also the filters that Spark moves there.
+        using: columns of USING, in lower case.
+        left: the left side.
+        right: the right side.
+        inner: whether it is an inner join, of which Spark moves conditions of one side below.
+    """
+    sides = (left, right)
+    parts = [part for condition in conditions for part in _parts(condition)]
+    keys = [_is_event_key(part, sides) for part in parts if isinstance(part, _EQUAL)]
+    keys += [None if side.events is None else name in side.events for name in using for side in sides]
+    keyed = _any(keys)
+    pairs = [pair for part in parts for pair in _comparisons(part)]
+    doubt = any(_doubtful(part, sides) for part in parts)
+    ranges = [[_range(*pair, own, sides, inner=inner) for pair in pairs] for own in (0, 1)]
+    derived = [_any([*(found.answer for found in side), None if doubt else False]) for side in ranges]
+    kept = tuple(_kept(keyed, derived[own], ranges[own], sides[own]) for own in (0, 1))
+    early = tuple(
+        drop for own in (0, 1) if keyed is False and (drop := _early(ranges[own], sides[own])) is not None
+    )
+    return Bounds(keyed, (derived[0], derived[1]), (kept[0], kept[1]), early)
+
+
+def _kept(keyed: bool | None, derived: bool | None, ranges: Sequence[_Range], side: Side) -> bool | None:
+    """Whether the rows of a side are dropped at last."""
+    if keyed is not False:
+        return keyed
+    if side.events == frozenset():
+        return False
+    if any(found.answer and found.column and found.column.event for found in ranges):
+        return True
+    # By another column Spark bounds the side only where the event time is read above the join too.
+    return None if derived else derived
+
+
+def _early(ranges: Sequence[_Range], side: Side) -> EarlyDrop | None:
+    """Rows that Spark drops by the event time, though they may find partners for as long as another column says."""
+    columns = [found.column for found in ranges if found.answer and found.column]
+    if not side.events or not columns or any(column.event for column in columns):
+        return None
+    return EarlyDrop(columns[0].text, min(side.events))
+
+
+def _parts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    condition = bare(condition)
+    if isinstance(condition, exp.And):
+        yield from _parts(condition.left)
+        yield from _parts(condition.right)
+    else:
+        yield condition
+
+
+def _comparisons(part: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """The smaller and the greater side of each comparison."""
+    if isinstance(part, _SMALLER):
+        yield part.left, part.right
+    elif isinstance(part, _GREATER):
+        yield part.right, part.left
+    elif isinstance(part, exp.Between) and not part.args.get("symmetric"):
+        yield part.args["low"], part.this
+        yield part.this, part.args["high"]
+
+
+def _doubtful(part: exp.Expr, sides: tuple[Side, Side]) -> bool:
+    """Whether Spark may make a comparison or an equality of event time of a condition that is none as written."""
+    if isinstance(part, (*_EQUAL, *_SMALLER, *_GREATER)):
+        return False
+    if isinstance(part, exp.Between) and not part.args.get("symmetric"):
+        return False
+    return any(mentions(part, side.events) for side in sides)
+
+
+def _is_event_key(part: exp.Expr, sides: tuple[Side, Side]) -> bool | None:
+    return _any(_is_event(operand, sides) for operand in (part.this, part.expression))
+
+
+def _is_event(operand: exp.Expr, sides: tuple[Side, Side]) -> bool | None:
+    operand = bare(operand)
+    if isinstance(operand, (exp.Column, exp.Dot)):
+        found = _found(operand, sides)
+        if found is not None:
+            return found.event
+        return None if any(mentions(operand.parts[-1], side.events) for side in sides) else False
+    return None if called(operand) in WINDOWS or any(side.events is None for side in sides) else False
+
+
+def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *, inner: bool) -> _Range:
+    """What `low < high` says of the rows of a side."""
+    terms = [*_terms(low, negative=False), *_terms(high, negative=True)]
+    if any(side.events is None for side in sides):
+        return _UNKNOWN
+    columns = [column for term, _ in terms for column in _columns(term)]
+    if not any(mentions(column.parts[-1], sides[1 - own].events) for column in columns):
+        mixed = len({column.sql().lower() for column in columns}) > 1
+        return _NO if mixed or inner else _UNKNOWN
+    found = [_found(column, sides) for column in columns]
+    if None in found:
+        return _UNKNOWN
+    if any(len({column.path for column in found if column and column.side == side}) != 1 for side in (0, 1)):
+        return _NO
+    return _solved(terms, own, sides)
+
+
+def _solved(terms: list[tuple[exp.Expr, bool]], own: int, sides: tuple[Side, Side]) -> _Range:
+    """Of terms over one column of each side: the side's own one is bounded from below by the other's event time."""
+    answer: bool | None = True
+    bounded: _Found | None = None
+    for term, negative in terms:
+        columns = [_found(column, sides) for column in _columns(term)]
+        own_term = any(column is not None and column.side == own for column in columns)
+        if not columns:
+            answer = answer if _is_constant(term) else None
+        elif own_term and not negative:
+            return _UNKNOWN if term.find(exp.Neg) else _NO
+        elif not isinstance(term, (exp.Column, exp.Dot)) or columns[0] is None:
+            return _UNKNOWN
+        elif own_term:
+            bounded = columns[0]
+            if not bounded.whole:  # Spark reads the field below the join, perhaps without the column
+                answer = None
+        elif not columns[0].event:
+            return _NO
+    return _Range(answer, bounded)
+
+
+def _terms(expression: exp.Expr, *, negative: bool) -> Iterator[tuple[exp.Expr, bool]]:
+    """The terms of a sum, and whether each is taken away."""
+    expression = bare(expression)
+    if isinstance(expression, (exp.Add, exp.Sub)) and not _is_time_between(expression):
+        yield from _terms(expression.left, negative=negative)
+        yield from _terms(expression.right, negative=negative is not isinstance(expression, exp.Sub))
+    elif isinstance(expression, exp.Neg):
+        yield from _terms(expression.this, negative=not negative)
+    elif isinstance(expression, exp.Cast) and expression.to.this in _NUMBERS_AND_TIMES:
+        yield from _terms(expression.this, negative=negative)
+    else:
+        yield expression, negative
+
+
+_NUMBERS_AND_TIMES: Final = (
+    exp.DataType.Type.DOUBLE,
+    exp.DataType.Type.BIGINT,
+    exp.DataType.Type.TIMESTAMP,
+    exp.DataType.Type.TIMESTAMPTZ,
+    exp.DataType.Type.TIMESTAMPLTZ,
+)
+
+
+def _is_time_between(expression: exp.Binary) -> bool:
+    """Whether two times are subtracted, which is one term for Spark; two numbers are two."""
+    sides = (bare(expression.left), bare(expression.right))
+    return isinstance(expression, exp.Sub) and all(isinstance(side, (exp.Column, exp.Dot)) for side in sides)
+
+
+def _is_constant(term: exp.Expr) -> bool:
+    if isinstance(term, exp.Interval):
+        return str(term.args.get("unit")).upper().removesuffix("S") in _SPANS
+    return isinstance(term, exp.Literal)
+
+
+def _columns(expression: exp.Expr) -> list[exp.Column | exp.Dot]:
+    nodes = expression.walk(prune=lambda node: isinstance(node, (exp.Column, exp.Dot)))
+    return [node for node in nodes if isinstance(node, (exp.Column, exp.Dot))]
+
+
+def _found(column: exp.Column | exp.Dot, sides: tuple[Side, Side]) -> _Found | None:
+    """Which column is meant; None where only Spark knows."""
+    first, *rest = (part.name.lower() for part in column.parts)
+    if not isinstance(column.parts[0], exp.Identifier):
+        return None
+    for side, relation in enumerate(sides):
+        if rest and first in relation.names and relation.events is not None:
+            whole = len(rest) == 1
+            event = whole and rest[0] in relation.events
+            return _Found(side, event, whole, tuple(rest), column.sql())
+    return None
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    found = list(answers)
+    return True if True in found else None if None in found else False

@@ -1,0 +1,92 @@
+"""The state that Spark really keeps of joins of streams, and the rows that it drops too early."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents.join_shapes import FEW, MORE, NONE, Shape
+from mainstem.build.query import build, start
+from mainstem.spec.graph import Graph
+from mainstem.spec.pipeline import StreamingPipeline
+from pyspark.sql import SparkSession
+
+
+pytestmark = [pytest.mark.S21]
+
+OLD = {"a": 2, "b": 5, "c": 5}
+"""Rows of the first day, of which none finds a partner; one of each of two later days follows."""
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    spark.sparkContext.setLogLevel("OFF")
+    yield spark.newSession()
+    spark.sparkContext.setLogLevel("WARN")
+
+
+def put(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:
+    path = folder / f"{number}.json"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))  # read in this order
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("joins")
+    for name, count in OLD.items():
+        (folder / name).mkdir()
+        for day in (1, 2, 3):
+            keys = [f"{name}{number}" for number in range(count)] if day == 1 else [f"{name}-late"]
+            times = {"ts": f"2026-01-0{day}T00:00:00Z", "ex": f"2026-01-0{day}T00:30:00Z"}
+            put(folder / name, day, [{"k": key, **times} for key in keys])
+    return folder
+
+
+def run(
+    session: SparkSession, shape: Shape, folder: Path, document: dict[str, Any] | None = None
+) -> tuple[Any, int]:
+    """The last progress of a join that runs to its end, and the number of rows that it gave."""
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
+    graph = Graph(StreamingPipeline.model_validate(document or shape.document(str(folder))))
+    [query] = graph.spec.queries
+    own = session.newSession()
+    writer: Any = build(own, graph, query)
+    handle = start(own, writer.format("memory"), query)
+    assert handle.awaitTermination(180)
+    return json.loads(handle.recentProgress[-1].json), own.table("q").count()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [*FEW, *(pytest.param(shape, marks=pytest.mark.full) for shape in MORE)],
+    ids=lambda shape: shape.sql,
+)
+def test_spark_keeps_the_sides_that_are_warned_of(session: SparkSession, days: Path, shape: Shape) -> None:
+    progress, _ = run(session, shape, days)
+    [join] = progress["stateOperators"]
+    right = "c" if " c " in shape.sql else "b"
+    # Of a side that is kept the rows of the first day and of the second one; of each the last row.
+    kept = [OLD[side] + 1 if kept else 0 for side, kept in zip(("a", right), shape.kept, strict=True)]
+    assert join["numRowsTotal"] == sum(kept) + 2
+
+
+@pytest.mark.parametrize(("column", "rows"), [("ts", 0), ("ex", 1)])
+def test_spark_drops_rows_by_their_event_time_and_not_by_the_column_of_the_condition(
+    session: SparkSession, tmp_path: Path, column: str, rows: int
+) -> None:
+    """What JoinRowsLost warns of, and its way out: the watermark on the column of the condition."""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    for number, hour in enumerate((0, 2, 3, 4)):
+        time = f"2026-01-01T0{hour}:00:00Z"
+        offer = {"k": "x", "ts": time, "ex": "2026-01-01T05:00:00Z"}
+        put(tmp_path / "a", number, [offer if hour == 0 else {"k": "y", "ts": time, "ex": time}])
+        put(tmp_path / "b", number, [{"k": "x" if hour == 4 else "z", "ts": time}])
+    shape = Shape("SELECT a.k FROM a JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ex", NONE)
+    document = shape.document(str(tmp_path))
+    document["spec"]["sources"][0]["watermark"]["column"] = column
+    assert run(session, shape, tmp_path, document)[1] == rows
