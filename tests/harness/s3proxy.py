@@ -11,9 +11,10 @@ from urllib.parse import unquote, urlsplit
 from harness.s3 import S3Server
 
 
-Kind = Literal["refuse", "cut", "overwrite"]
+Kind = Literal["refuse", "cut", "overwrite", "hold"]
 _REFUSAL = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>'
 _SECONDS = 60.0
+_HOLD_SECONDS = 300.0
 # Between two hops; the proxy answers `Expect` itself.
 _HOP = {"connection", "expect", "keep-alive", "transfer-encoding"}
 
@@ -26,7 +27,7 @@ class Fault:
         pattern: of the path, `/bucket/key`.
         kind: `refuse` answers 503 and passes nothing on; `cut` passes the request on and closes the connection without
             an answer; `overwrite` passes it on once the object is removed, as a store that ignores `If-None-Match` (the
-            header itself is signed).
+            header itself is signed); `hold` passes it on once the test lets it go on, though its sender be gone.
         times: how many requests; None is every one until `heal`.
         hits: the paths of the requests that met it.
     """
@@ -35,6 +36,15 @@ class Fault:
     kind: Kind
     times: int | None
     hits: list[str] = field(default_factory=list)
+    _gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def let_one_go_on(self) -> None:
+        """Pass on the request that has been held longest."""
+        self._gate.release()
+
+    def hold(self) -> None:
+        """Wait for the turn of one request."""
+        self._gate.acquire(timeout=_HOLD_SECONDS)
 
 
 class S3Proxy:
@@ -77,8 +87,8 @@ class S3Proxy:
         self._http.server_close()
         self._thread.join(10)
 
-    def fault(self, method: str, target: str) -> Kind | None:
-        """The kind of the fault that a request meets, which is counted."""
+    def fault(self, method: str, target: str) -> Fault | None:
+        """The fault that a request meets, which is counted."""
         path = unquote(urlsplit(target).path)
         if method != "PUT":
             return None
@@ -86,7 +96,7 @@ class S3Proxy:
             for fault in self._faults:
                 if fault.pattern.search(path) and (fault.times is None or len(fault.hits) < fault.times):
                     fault.hits.append(path)
-                    return fault.kind
+                    return fault
         return None
 
     def remove(self, target: str) -> None:
@@ -124,14 +134,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         fault = self.proxy.fault(self.command, self.path)
-        if fault == "refuse":
+        kind = fault.kind if fault else None
+        if fault and kind == "hold":
+            fault.hold()
+        if kind == "refuse":
             self._answer(503, [("Content-Type", "application/xml")], _REFUSAL)
             return
         headers = [(name, value) for name, value in self.headers.items() if name.lower() not in _HOP]
-        if fault == "overwrite":
+        if kind == "overwrite":
             self.proxy.remove(self.path)
         status, answered, content = self.proxy.ask(self.command, self.path, headers, body)
-        if fault == "cut":
+        if kind == "cut":
             self.close_connection = True
             return
         self._answer(status, answered, content)

@@ -9,6 +9,7 @@ import yaml
 from mainstem import logs
 from mainstem.build import query as build
 from mainstem.run import session, sweep, usercode
+from mainstem.run.orphans import OrphanCleaner
 from mainstem.run.place import this_machine
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
@@ -62,12 +63,15 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     [query] = pipeline.spec.queries
     own = spark.newSession()
     writer = build.build(own, graph, query)
+    cleaner = OrphanCleaner(own, graph)
     for sink in query.to:
         if sink.files:
-            sweep.prepare(own, sink.files.path, build.checkpoint(graph, query), sink.choice())
+            found = sweep.suspects(own, sink.files.path, build.checkpoint(graph, query), sink.choice())
+            cleaner.suspect(query.name, sink.files.path, found)
     handle = build.start(own, writer, query)
     try:
         handle.processAllAvailable()
     finally:
         handle.stop()
+    cleaner.look()
     return own

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
-from harness.checkpoints import newest
+from harness.checkpoints import data_files, logged_files, newest
 from harness.driver import Driver
 from harness.java import SHORT_LIVED
 from harness.s3 import S3Server
@@ -98,13 +98,17 @@ class Bed:
     def committed(self, query: str) -> int:
         return newest(self.lake / "checkpoints" / query / "1" / "commits")
 
+    def ids(self, folder: str) -> list[int]:
+        """In all files of a folder, by a reader that knows nothing of Spark's log."""
+        rows = pyarrow.dataset.dataset(self.lake / folder, format="parquet").to_table(columns=["id"])
+        return sorted(rows["id"].to_pylist())
+
     def check(self, files: int) -> None:
         """Every row of the files is in every sink once."""
         expected = list(range(files * ROWS))
         table = DeltaTable(str(self.lake / "table")).to_pyarrow_table()["id"].to_pylist()
         assert sorted(table) == expected, "Delta"
-        folder = pyarrow.dataset.dataset(self.lake / "folder", format="parquet").to_table(columns=["id"])
-        assert sorted(folder["id"].to_pylist()) == expected, "Parquet"
+        assert self.ids("folder") == expected, "Parquet"
         counts = DeltaTable(str(self.lake / "counts")).to_pyarrow_table().to_pylist()
         assert sum(row["orders"] for row in counts) == len(expected), "state"
 
@@ -203,6 +207,26 @@ def test_a_second_driver_is_refused_and_a_newer_one_of_another_machine_takes_ove
     with bed.driver("--stop-when-idle=3s") as again:
         assert again.wait(START) == 0, again.stderr[-3000:]
     bed.check(4)
+
+
+@pytest.mark.S29
+@pytest.mark.timeout(600)
+def test_an_entry_of_a_folders_log_that_arrives_late_names_files_that_are_there(bed: Bed) -> None:
+    """The PUT of a driver that was killed arrives while the next one runs the same batch; both have written its files."""
+    late = bed.proxy.fail("/folder/_spark_metadata/1", "hold", 2)
+    bed.feed(0, 2)
+    with bed.driver("--query=folder") as old:
+        old.until(lambda: len(late.hits) == 1, START)
+        old.kill()
+    with bed.driver("--query=folder", "--stop-when-idle=10s") as new:
+        new.until(lambda: len(late.hits) == 2, START)
+        late.let_one_go_on()
+        new.until((bed.lake / "folder/_spark_metadata/1").exists, START)
+        late.let_one_go_on()
+        bed.feed(2, 4)
+        assert new.wait(START) == 0, new.stderr[-4000:]
+    assert logged_files(bed.lake / "folder") == data_files(bed.lake / "folder")
+    assert bed.ids("folder") == list(range(4 * ROWS))
 
 
 @pytest.mark.timeout(400)

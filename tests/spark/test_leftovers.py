@@ -38,7 +38,9 @@ def write(path: Path, age: float = 0.0) -> Path:
 
 @pytest.mark.S26
 @pytest.mark.S36
-def test_only_the_unfinished_batch_s_files_go(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+def test_only_the_unfinished_batch_s_files_are_suspected(
+    spark: SparkSession, folders: tuple[Path, Path]
+) -> None:
     out, checkpoint = folders
     logged = write(out / "shop=a,b (c)" / NAME.format(1))
     entry = f'{{"path":"file://{quote(str(logged))}","size":4,"isDir":false,"modificationTime":1,"blockReplication":1,"blockSize":1,"action":"add"}}'
@@ -49,32 +51,39 @@ def test_only_the_unfinished_batch_s_files_go(spark: SparkSession, folders: tupl
     table = write(out / "late" / NAME.format(5))
     write(out / "late" / "_delta_log" / "00000000000000000000.json")
     deeper = write(out / "shop=a b%20c" / NAME.format(4))
-    removed = sweep.prepare(spark, str(out), str(checkpoint))
-    assert len(removed) == 2
-    assert [file.exists() for file in (logged, older, foreign, table, leftover, deeper)] == [
-        True,
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
+    found = sweep.suspects(spark, str(out), str(checkpoint))
+    assert {Path(file).name for file in found.files} == {leftover.name, deeper.name}
+    assert found.batch == 1
+    assert all(file.exists() for file in (logged, older, foreign, table, leftover, deeper))
 
 
 @pytest.mark.S26
-def test_nothing_goes_while_no_batch_is_pending(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+def test_nothing_is_suspected_while_no_batch_is_pending(
+    spark: SparkSession, folders: tuple[Path, Path]
+) -> None:
     out, checkpoint = folders
     (checkpoint / "commits" / "1").write_text("v1\n")
-    file = write(out / NAME.format(1))
-    assert sweep.prepare(spark, str(out), str(checkpoint)) == []
-    assert file.exists()
+    write(out / NAME.format(1))
+    assert sweep.suspects(spark, str(out), str(checkpoint)).files == ()
+
+
+@pytest.mark.S26
+def test_nothing_is_suspected_where_another_job_writes_too(
+    spark: SparkSession, folders: tuple[Path, Path]
+) -> None:
+    out, checkpoint = folders
+    (out / "_spark_metadata" / "0").write_text("v1")
+    write(out / NAME.format(1))
+    assert sweep.suspects(spark, str(out), str(checkpoint)).files
+    write(out / "_SUCCESS")
+    assert sweep.suspects(spark, str(out), str(checkpoint)).files == ()
 
 
 @pytest.mark.S26
 def test_a_folder_with_data_is_refused_to_a_fresh_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "out" / NAME.format(1))
     with pytest.raises(NotReady) as refused:
-        sweep.prepare(spark, str(tmp_path / "out"), str(tmp_path / "checkpoint"))
+        sweep.suspects(spark, str(tmp_path / "out"), str(tmp_path / "checkpoint"))
     assert refused.value.reason == "SinkFolderTaken"
 
 
@@ -87,7 +96,7 @@ def test_a_folder_ahead_of_the_checkpoint_is_refused(
     out, checkpoint = folders
     (out / "_spark_metadata" / entry).write_text("v1")
     with pytest.raises(NotReady) as refused:
-        sweep.prepare(spark, str(out), str(checkpoint))
+        sweep.suspects(spark, str(out), str(checkpoint))
     assert refused.value.reason == "SinkFolderTaken"
 
 
@@ -142,6 +151,30 @@ def test_files_of_a_lost_executor_go_once_their_batch_is_committed(
     cleaning.look()
     assert not orphan.exists()
     assert all(file.exists() for file in (logged, running, later, *strangers))
+
+
+@pytest.mark.S26
+@pytest.mark.S36
+@pytest.mark.parametrize("options", [{}, {"retention": "7d"}], ids=["", "log forgets"])
+def test_files_of_a_dead_driver_go_once_their_batch_is_committed(
+    spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path], options: dict[str, str]
+) -> None:
+    """But for those that its entry names, which has arrived late."""
+    out, checkpoint = copying
+    (out / "_spark_metadata" / "0").write_text("v1")
+    (checkpoint / "offsets" / "1").write_text("v1\n")
+    late, left = write(out / NAME.format(1)), write(out / NAME.format(2))
+    cleaning = cleaner(spark, tmp_path, **options)
+    cleaning.suspect("copy", f"{tmp_path}/out", sweep.suspects(spark, str(out), str(checkpoint)))
+    cleaning.look()
+    assert late.exists()
+    assert left.exists()
+    entry = f'{{"path":"file://{late}","size":4,"isDir":false,"modificationTime":1,"blockReplication":1,"blockSize":1,"action":"add"}}'
+    (out / "_spark_metadata" / "1").write_text(f"v1\n{entry}")
+    (checkpoint / "commits" / "1").write_text("v1\n")
+    cleaning.look()
+    assert late.exists()
+    assert not left.exists()
 
 
 @pytest.mark.S26

@@ -16,7 +16,6 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from mainstem import logs
 from mainstem.errors import DrainCut, MainstemError, NotReady, QueryFailed, SpecInvalid
 from mainstem.run import claims, preflight, session, usercode
-from mainstem.run.orphans import OrphanCleaner
 from mainstem.run.place import Place, this_machine
 from mainstem.run.querystatus import QueryStatus, as_json
 from mainstem.run.reporter import Reporter, for_stream
@@ -123,7 +122,7 @@ def _run(
         with _interruptible(spark, stop):
             preflight.present(spark, Graph(pipeline), silent)
             claims.take(spark, Graph(pipeline), options.place.owner(pipeline.name))
-            with Upkeep(spark, Graph(pipeline)) as upkeep, OrphanCleaner(spark, Graph(pipeline)):
+            with Upkeep(spark, Graph(pipeline)) as upkeep:
                 outcome = _started(supervisor, stop) or _loop(supervisor, upkeep, options, stop)
     except (Py4JNetworkError, ConnectionError):
         raise  # no JVM, nothing to drain

@@ -1,4 +1,4 @@
-"""A query from the document to a started one: built, its folders made fit, started in its pool."""
+"""A query from the document to a started one: built, its folders looked into, started in its pool."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -7,7 +7,6 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem import logs
 from mainstem.build import query as build
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, Problem, SpecInvalid
@@ -19,6 +18,7 @@ from mainstem.run.listener import Progress
 from mainstem.run.ownership import Ownership
 from mainstem.run.running import Run
 from mainstem.run.runs import DONE, PLANNED, Runs
+from mainstem.run.sweep import Suspects
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.queries import Query
@@ -36,6 +36,7 @@ class Starter:
         ownership: takes the checkpoints.
         told: takes what a query that runs once has done, in the words of Spark's streams.
         run: the name of the run that this start continues; empty where each start is a run of its own.
+        suspect: takes query, folder, and the files in it that an unfinished batch may have left.
     """
 
     def __init__(
@@ -44,12 +45,13 @@ class Starter:
         ownership: Ownership,
         told: Callable[[Progress], None] = lambda _: None,
         run: str = "",
+        suspect: Callable[[str, str, Suspects], None] = lambda *_: None,
     ) -> None:
         self._graph = graph
         self._ownership = ownership
         self._told = told
         self._run = run
-        self._log = logs.get("mainstem")
+        self._suspect = suspect
 
     def built(self, run: Run) -> Built:
         """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan."""
@@ -59,7 +61,7 @@ class Starter:
         return made
 
     def prepare(self, run: Run, built: Built) -> None:
-        """Take the checkpoint, make it and the folders fit, and see that there are cores for tasks that never end.
+        """Take the checkpoint, make it fit, look into the folders, and see that there are cores for tasks that never end.
 
         Raises:
             NotReady: another driver uses the checkpoint, a sink's folder is another's, the state is kept otherwise, or
@@ -68,7 +70,7 @@ class Starter:
         if run.resident:
             slots.enough(run.session, self._graph)
         checkpoint, logs_of_batches = build.checkpoint(self._graph, run.query), ("offsets", "commits")
-        # Before anything is removed: what looks left behind may be that of a driver that lives.
+        # Before anything is listed: what a driver writes that still owns the checkpoint is not left behind.
         self._ownership.take(run.session, checkpoint)
         if isinstance(built, Batch):
             run.runs = Runs(run.session, checkpoint, self._run)
@@ -79,15 +81,9 @@ class Starter:
         for sink in run.query.to:
             if sink.files is None:
                 continue
-            if removed := sweep.prepare(
-                run.session, sink.files.path, checkpoint, sink.choice(), logs_of_batches
-            ):
-                self._log.info(
-                    "removed files of an unfinished batch",
-                    query=run.query.name,
-                    sink=sink.name,
-                    files=len(removed),
-                )
+            folder = sink.files.path
+            suspects = sweep.suspects(run.session, folder, checkpoint, sink.choice(), logs_of_batches)
+            self._suspect(run.query.name, folder, suspects)
 
     def started(self, run: Run, built: Built) -> Handle:
         """The query, running."""

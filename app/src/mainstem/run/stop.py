@@ -2,6 +2,19 @@
 
 import signal
 from types import FrameType
+from typing import Protocol
+
+
+class StopAsked(Protocol):
+    """Whether the run shall end.
+
+    Attributes:
+        asked: at the next batch boundary.
+        hurry: at once.
+    """
+
+    asked: bool
+    hurry: bool
 
 
 class Stop:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -27,6 +27,7 @@ from mainstem.run.expiredfiles import ExpiredFiles
 from mainstem.run.failures import Failure, classify
 from mainstem.run.handles import Handle
 from mainstem.run.listeners import Listeners
+from mainstem.run.orphans import OrphanCleaner
 from mainstem.run.outages import Outages
 from mainstem.run.ownership import Ownership
 from mainstem.run.querystatus import QueryStatus, State
@@ -34,6 +35,7 @@ from mainstem.run.refreshing import Refresher, Refreshing
 from mainstem.run.renewals import Renewals
 from mainstem.run.running import Run, new_runs
 from mainstem.run.starting import Built, Starter
+from mainstem.run.stop import StopAsked
 from mainstem.run.topics import Topics
 from mainstem.run.waits import Waits
 from mainstem.spec.base import seconds
@@ -43,18 +45,6 @@ from mainstem.spec.pipeline import StreamingPipeline
 
 TURN: Final = 0.2
 LOOK_SECONDS: Final = 2.0
-
-
-class StopAsked(Protocol):
-    """Whether the run shall end.
-
-    Attributes:
-        asked: at the next batch boundary.
-        hurry: at once.
-    """
-
-    asked: bool
-    hurry: bool
 
 
 class Supervisor:
@@ -90,7 +80,8 @@ class Supervisor:
         self._events = Events(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
         conditional = pipeline.spec.checkpoints.require_conditional_writes
         ownership = Ownership(owner or pipeline.name, conditional=conditional)
-        self._starter = Starter(self._graph, ownership, self._events.put, run)
+        self._orphans = OrphanCleaner(session, self._graph)
+        self._starter = Starter(self._graph, ownership, self._events.put, run, self._orphans.suspect)
         self._refresher = Refresher(self._graph, self._starter.built)
         self._waits = Waits(session, self._graph)
         self._log = logs.get("mainstem")
@@ -126,6 +117,7 @@ class Supervisor:
         self._waits.begin(self._runs)
         self._outages.start()
         self._topics.start()
+        self._orphans.start()
         first = self._starter.first
         runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
         built = [first(run.query, partial(self._starter.built, run)) for run in runs]
@@ -186,10 +178,11 @@ class Supervisor:
         return all(outcome.clean for outcome in outcomes.values())
 
     def close(self) -> None:
-        """Look and ask no more, and let listeners hear the end."""
+        """Look and ask no more, remove what is left over, and let listeners hear the end."""
         self._waits.close()
         self._outages.close()
         self._topics.close()
+        self._orphans.close()
         self._listeners.close()
 
     def _close(self) -> None:

@@ -2,13 +2,17 @@
 
 Spark's file sink logs a batch's files in `_spark_metadata` once the batch is complete, and Spark's readers go by that
 log. A driver that dies in a batch leaves files that no log names; readers of the bare folder see their rows twice once
-the batch has run again. So before a query starts on its checkpoint again, exactly those files are removed: data files
+the batch has run again. So before a query starts on its checkpoint again, exactly those files are suspected: data files
 of the sink's own naming, in no entry of the log, and not older than the plan of the batch that was never committed.
+
+Nothing is removed here. The log's entry of that batch may still be on its way, sent by a driver that is gone: only the
+commit of the batch decides which files it has (`orphans`).
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -18,6 +22,7 @@ from mainstem.run.hadoop import FileInfo, Folder, newest
 
 
 LOG: Final = "_spark_metadata"
+_SUCCESS: Final = "_SUCCESS"
 # ManifestFileCommitProtocol.newTaskTempFile: part-<split>-<uuid>-c<count> and what the format puts behind it.
 _STEM: Final = r"/part-\d{5,}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[.-]c\d{3,}"
 _CODEC: Final = r"(\.(?!crc$|tmp$)[a-z0-9]+)?$"
@@ -32,14 +37,28 @@ SKEW_MS: Final = 2_000
 """What two times of files may differ by: file systems that keep whole seconds."""
 
 
-def prepare(
+@dataclass(frozen=True)
+class Suspects:
+    """Files that may be leftovers.
+
+    Attributes:
+        files: full names, as in a listing.
+        batch: the newest batch that was planned when they were listed: once it is committed, those that the log does not
+            name will never be named.
+    """
+
+    files: tuple[str, ...] = ()
+    batch: int = -1
+
+
+def suspects(
     session: SparkSession,
     folder: str,
     checkpoint: str,
     kind: str = "parquet",
     logs: tuple[str, str] = ("offsets", "commits"),
-) -> list[str]:
-    """Make a folder of files fit for its query to start, and return the files that were removed.
+) -> Suspects:
+    """What an unfinished batch may have left in a folder, looked for before the folder's query starts.
 
     Args:
         session: the query's session.
@@ -55,18 +74,18 @@ def prepare(
     target, offsets = Folder(session, folder), Folder(session, checkpoint) / logs[0]
     planned = newest(offsets)
     if not target.exists():
-        return []
+        return Suspects()
     _refuse_foreign(target, folder, planned, kind)
     committed = newest(Folder(session, checkpoint) / logs[1])
     if planned is None or committed == planned:
-        return []
+        return Suspects()
     if committed is not None and newest(target / LOG) is None:
-        return []  # the folder is not the one of the batches before: what is there is not known to be left over
+        return (
+            Suspects()
+        )  # the folder is not the one of the batches before: what is there is not known to be left over
     since = (offsets / str(planned)).modified() - SKEW_MS
-    leftovers = unlogged_files(session, target, since, kind)
-    for path in leftovers:
-        Folder(session, path).delete()
-    return leftovers
+    found = unlogged_files(session, target, since, kind)
+    return Suspects(tuple(found), newest(offsets) or planned)
 
 
 def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
@@ -85,13 +104,21 @@ def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
 
 
 def unlogged_files(session: SparkSession, folder: Folder, since: int, kind: str) -> list[str]:
-    """The data files of a sink's folder that its log does not name and that are not older than `since`."""
+    """The data files of a sink's folder that its log does not name and that are not older than `since`.
+
+    There are none where another Spark job has left its mark of success: its files have names of the same kind.
+    """
+    if (folder / _SUCCESS).exists():
+        return []
     return unlogged(folder.files(), _logged(session, folder), since, folder.qualified(), kind)
 
 
-def logged_names(session: SparkSession, folder: Folder) -> set[str]:
-    """The names, without their folders, of all files that the log of a sink's folder has."""
-    return {_name(path) for path in _logged(session, folder)}
+def leftovers(session: SparkSession, folder: Folder, files: Iterable[str]) -> list[str]:
+    """Those of some files that are certainly left over, once their batch is committed: the log as it stands has none."""
+    if (folder / _SUCCESS).exists():
+        return []
+    known = {_name(path) for path in _logged(session, folder)}
+    return [path for path in files if _name(path) not in known]
 
 
 def unlogged(
