@@ -163,3 +163,18 @@ def test_lag_is_asked_anew_while_a_batch_runs(spark: SparkSession, broker: Broke
         finally:
             gate.touch()
         running.until(lambda: running["to-grows"].input_rows == 12 and running["to-grows"].lag == 0)
+
+
+def test_slow_brokers_are_waited_for_as_long_as_their_connection_says(
+    spark: SparkSession, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No broker answers within a millisecond, and this one counts as slow."""
+    monkeypatch.setattr(topics, "PATIENCE_MS", 1)
+    broker.create_topic("slow")
+    broker.produce("slow", records(3))
+    stage = Stage(spark.newSession(), tmp_path)
+    document = spec(stage, broker, "slow")
+    document["connections"][0]["kafka"]["properties"] = {"request.timeout.ms": "30000"}
+    stage.put("lines", "one")
+    with stage.running(**document) as running:
+        running.until(lambda: running["to-slow"].input_rows == 3 and running["to-slow"].lag == 0)

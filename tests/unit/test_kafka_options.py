@@ -2,6 +2,7 @@
 
 import pytest
 from mainstem.build.kafka import client
+from mainstem.run.brokers import time_outs
 from mainstem.spec.connections import KafkaConnection
 
 
@@ -27,6 +28,24 @@ def test_no_time_out_is_shorter_than_its_part(
     found = told(**given)
     names = ("request.timeout.ms", "default.api.timeout.ms", "delivery.timeout.ms")
     assert [int(found[name]) for name in names] == [asked, api, delivery]
+
+
+@pytest.mark.parametrize(
+    ("given", "request_ms", "api_ms"),
+    [
+        ({}, 8000, 8000),
+        ({"request.timeout.ms": "5000", "default.api.timeout.ms": "6000"}, 8000, 8000),
+        ({"request.timeout.ms": " 60000 "}, 60000, 60000),
+        ({"default.api.timeout.ms": "60000"}, 8000, 60000),
+        ({"request.timeout.ms": "30000", "default.api.timeout.ms": "20000"}, 30000, 30000),
+        ({"request.timeout.ms": "soon"}, 8000, 8000),
+    ],
+)
+def test_patience_is_never_shorter_than_the_users_own(
+    given: dict[str, str], request_ms: int, api_ms: int
+) -> None:
+    found = time_outs(given, 8000)
+    assert found == {"request.timeout.ms": str(request_ms), "default.api.timeout.ms": str(api_ms)}
 
 
 def test_what_is_no_number_is_left_to_kafka() -> None:

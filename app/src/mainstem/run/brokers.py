@@ -15,6 +15,8 @@ from mainstem.spec.kafkasource import KafkaSource
 
 
 _ANSWER: Final = re.compile(r"([\w.-]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+)")
+_REQUEST: Final = "request.timeout.ms"
+_API: Final = "default.api.timeout.ms"
 _BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
 
 
@@ -40,17 +42,17 @@ class Brokers:
     Args:
         session: any session.
         kafka: the connection.
-        patience: milliseconds that an answer may take; the connection's own time-outs where none is given.
+        patience: milliseconds that an answer may take, or longer where the connection asks for it; its own time-outs where
+            none is given.
     """
 
     def __init__(self, session: SparkSession, kafka: KafkaConnection, patience: int | None = None) -> None:
         self._jvm: Any = session._jvm  # noqa: SLF001
         self._kafka = kafka
-        own = ("request.timeout.ms", "default.api.timeout.ms")
         self._matching: dict[str, bool] = {}
         self._partitions: dict[str, int] = {}
         self._questions: tuple[Any, Any] = (self._jvm.java.util.HashMap(), self._jvm.java.util.HashMap())
-        self._patience = {key: str(patience) for key in own if patience is not None}
+        self._patience = {} if patience is None else time_outs(kafka.properties, patience)
 
     def topics(self) -> set[str]:
         """The topics that the credentials may see."""
@@ -130,6 +132,16 @@ class Brokers:
         for key, value in (client(self._kafka) | serializers | self._patience).items():
             properties.setProperty(key, value)
         return properties
+
+
+def time_outs(properties: Mapping[str, str], patience: int) -> dict[str, str]:
+    """The time-outs of a client that asks with some patience, in milliseconds: the user's own where they are longer; pure.
+
+    Kafka refuses a time-out of the API below a request's.
+    """
+    own = {key: value for key in (_REQUEST, _API) if (value := properties.get(key, "").strip()).isdecimal()}
+    request = max(patience, int(own.get(_REQUEST, 0)))
+    return {_REQUEST: str(request), _API: str(max(request, int(own.get(_API, 0))))}
 
 
 def offsets(text: str) -> dict[str, dict[str, int]]:

@@ -1,7 +1,7 @@
 """What the topics of the streams have, asked of the brokers every few seconds: the ends, the beginnings, the ids.
 
 By the ends the lag is known while a batch runs, or while none can. By the beginnings a batch is known to have begun with
-offsets that were gone. Asked in a thread of its own, for brokers take their time to answer.
+offsets that were gone. Asked in a thread of each connection, for brokers take their time to answer.
 """
 
 import threading
@@ -28,7 +28,9 @@ from mainstem.spec.kafkasource import KafkaSource
 
 ASK_SECONDS: Final = 10.0
 PATIENCE_MS: Final = 8_000
-"""Milliseconds that a broker may take for its answer: longer, and the lag would be too old."""
+"""Milliseconds that a broker may take for its answer: longer, and the lag would be too old. A connection with longer
+time-outs of its own has them here too: taken for an outage, slow brokers would keep queries from starting. They hold up
+neither the supervisor, which waits for them where it starts a query only, nor what is known of other connections."""
 FRESH_SECONDS: Final = 25.0
 """Age from which on an answer says nothing of now."""
 _MOST: Final = 256
@@ -86,16 +88,20 @@ class Topics:
         self._unanswered: dict[str, Outage] = {}
         self._ends: dict[tuple[str, str, str], Mapping[str, int]] = {}
         self._answers: dict[str, Answer] = {}
-        self._asked = threading.Event()
+        self._asked = {source.connection: threading.Event() for _, source, _ in self._sources}
         self._end = threading.Event()
         self._log = logs.get("mainstem")
 
     def start(self) -> None:
         """Begin to ask. Where a source goes on behind a gap, what its topics have is known before any query starts."""
-        if self._sources:
-            threading.Thread(target=self._run, name="topics", daemon=True).start()
-        if any(not source.fail_on_data_loss for _, source, _ in self._sources):
-            self._asked.wait(PATIENCE_MS / 1000)
+        for connection in self._asked:
+            name = f"topics-{connection}"
+            threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
+        until = time.monotonic() + PATIENCE_MS / 1000
+        for connection in {
+            source.connection for _, source, _ in self._sources if not source.fail_on_data_loss
+        }:
+            self._asked[connection].wait(max(0.0, until - time.monotonic()))
 
     def close(self) -> None:
         """Ask no more."""
@@ -137,19 +143,19 @@ class Topics:
         known = self._outages.connection(connection) if connection else None
         return known or self._unanswered.get(source)
 
-    def _run(self) -> None:
+    def _run(self, connection: str) -> None:
         while not self._end.is_set():
             try:
-                self._ask()
+                self._ask(connection)
             except (Py4JNetworkError, ConnectionError):
                 return  # no JVM: the supervisor finds out by itself
             finally:
-                self._asked.set()
+                self._asked[connection].set()
             self._end.wait(ASK_SECONDS)
 
-    def _ask(self) -> None:
+    def _ask(self, connection: str) -> None:
         for name, source, brokers in self._sources:
-            if self._outages.connection(source.connection):
+            if source.connection != connection or self._outages.connection(connection):
                 continue
             try:
                 offsets = brokers.offsets(source)
