@@ -11,8 +11,10 @@ from urllib.parse import unquote, urlsplit
 from harness.s3 import S3Server
 
 
-Kind = Literal["refuse", "cut", "overwrite", "hold"]
+Kind = Literal["refuse", "cut", "overwrite", "hold", "plain", "no-if-match"]
 _REFUSAL = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>'
+_DENIED = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>Encrypt it</Message></Error>'
+_UNKNOWN = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>NotImplemented</Code><Message>What?</Message></Error>'
 _SECONDS = 60.0
 _HOLD_SECONDS = 300.0
 # Between two hops; the proxy answers `Expect` itself.
@@ -27,7 +29,9 @@ class Fault:
         pattern: of the path, `/bucket/key`.
         kind: `refuse` answers 503 and passes nothing on; `cut` passes the request on and closes the connection without
             an answer; `overwrite` passes it on once the object is removed, as a store that ignores `If-None-Match` (the
-            header itself is signed); `hold` passes it on once the test lets it go on, though its sender be gone.
+            header itself is signed); `hold` passes it on once the test lets it go on, though its sender be gone;
+            `plain` refuses it without the header of server-side encryption, as a bucket's policy does; `no-if-match`
+            refuses it with `If-Match`, as stores do that know `If-None-Match` alone.
         times: how many requests; None is every one until `heal`.
         hits: the paths of the requests that met it.
     """
@@ -139,6 +143,12 @@ class _Handler(BaseHTTPRequestHandler):
             fault.hold()
         if kind == "refuse":
             self._answer(503, [("Content-Type", "application/xml")], _REFUSAL)
+            return
+        if kind == "plain" and "x-amz-server-side-encryption" not in self.headers:
+            self._answer(403, [("Content-Type", "application/xml")], _DENIED)
+            return
+        if kind == "no-if-match" and "If-Match" in self.headers:
+            self._answer(501, [("Content-Type", "application/xml")], _UNKNOWN)
             return
         headers = [(name, value) for name, value in self.headers.items() if name.lower() not in _HOP]
         if kind == "overwrite":

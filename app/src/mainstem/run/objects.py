@@ -8,9 +8,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 
-_NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _PRECONDITION_FAILED: Final = 412
+_NOT_IMPLEMENTED: Final = 501
+_S3: Final = "software.amazon.awssdk.services.s3.model."
+_EXISTS: Final = "org.apache.hadoop.fs.FileAlreadyExistsException"
+_ABSENT: Final = "java.io.FileNotFoundException"
+# Options.CreateFileOptionKeys of Hadoop 3.5.
+_CONDITIONAL: Final = "fs.option.create.conditional.overwrite"
+_ETAG: Final = "fs.option.create.conditional.overwrite.etag"
 
 
 class SmallFile(Protocol):
@@ -24,8 +30,8 @@ class SmallFile(Protocol):
         """The text; None where there is no file."""
         ...
 
-    def replace(self, text: str) -> None:
-        """Write the file, in place of one that is there."""
+    def replace(self, text: str) -> bool:
+        """Write the file, in place of the one that was read last; False where it is known to be another one by now."""
         ...
 
     def delete(self) -> None:
@@ -34,26 +40,26 @@ class SmallFile(Protocol):
 
 
 class S3Object:
-    """An object of an S3 store, by the client of S3A's own, with its credentials and endpoint.
+    """An object of an S3 store, by S3A: with the settings of its bucket, its encryption among them.
 
-    Hadoop's own create() overwrites in a race. Errors are py4j's, with the Java cause within.
+    Errors are py4j's, with the Java cause within.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
         self._jvm: Any = session._jvm  # noqa: SLF001
-        where = self._jvm.org.apache.hadoop.fs.Path(path)
-        system = where.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
-        self._client = system.getS3AInternals().getAmazonS3Client("a small file of Mainstem's")
-        self._bucket = str(where.toUri().getHost())
-        self._key = str(where.toUri().getPath()).lstrip("/")
-        self._requests = self._jvm.software.amazon.awssdk.services.s3.model
+        self._path = self._jvm.org.apache.hadoop.fs.Path(path)
+        self._system = self._path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+        # Not where checkpoints.requireConditionalWrites is false: then S3A looks before it writes.
+        self._conditional = bool(self._system.hasPathCapability(self._path, _CONDITIONAL))
+        self._read_etag: str | None = None
 
     def create(self, text: str) -> bool:
         """Write the object where there is none; False where there is one, or another writer is at it."""
         try:
-            self._put(self._of(self._requests.PutObjectRequest).ifNoneMatch("*"), text)
+            builder = self._builder(overwrite=self._conditional)
+            _write(builder.must(_CONDITIONAL, True) if self._conditional else builder, text)
         except Py4JJavaError as error:
-            if _status(error) in (_CONFLICT, _PRECONDITION_FAILED):
+            if _refused(error):
                 return False
             raise
         return True
@@ -61,27 +67,42 @@ class S3Object:
     def read(self) -> str | None:
         """The text; None where there is no object."""
         try:
-            request = self._of(self._requests.GetObjectRequest).build()
-            return str(self._client.getObjectAsBytes(request).asUtf8String())
+            # First of all: an object that is replaced meanwhile is then not the one that `replace` expects.
+            self._read_etag = str(self._system.getFileStatus(self._path).getEtag() or "")
+            stream = self._system.open(self._path)
+            try:
+                return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            finally:
+                stream.close()
         except Py4JJavaError as error:
-            if _status(error) == _NOT_FOUND:
+            if str(error.java_exception.getClass().getName()) == _ABSENT:
+                self._read_etag = None
                 return None
             raise
 
-    def replace(self, text: str) -> None:
-        """Write the object, in place of one that is there."""
-        self._put(self._of(self._requests.PutObjectRequest), text)
+    def replace(self, text: str) -> bool:
+        """Write the object, in place of the one that was read last; False where it is known to be another one by now."""
+        if self._conditional and self._read_etag is None:
+            return self.create(text)
+        etag = self._read_etag if self._conditional else None
+        try:
+            builder = self._builder(overwrite=True)
+            _write(builder.must(_ETAG, etag) if etag else builder, text)
+        except Py4JJavaError as error:
+            if etag and _refused(error):
+                return False
+            if not etag or _status(error) != _NOT_IMPLEMENTED:
+                raise
+            # A store that knows If-None-Match alone: of two that take over at once the later one has the object.
+            _write(self._builder(overwrite=True), text)
+        return True
 
     def delete(self) -> None:
         """Remove the object."""
-        self._client.deleteObject(self._of(self._requests.DeleteObjectRequest).build())
+        self._system.delete(self._path, False)
 
-    def _of(self, kind: Any) -> Any:
-        return kind.builder().bucket(self._bucket).key(self._key)
-
-    def _put(self, request: Any, text: str) -> None:
-        body = self._jvm.software.amazon.awssdk.core.sync.RequestBody.fromString(text)
-        self._client.putObject(request.build(), body)
+    def _builder(self, *, overwrite: bool) -> Any:
+        return self._system.createFile(self._path).create().recursive().overwrite(overwrite)
 
 
 class LocalFile:
@@ -110,9 +131,10 @@ class LocalFile:
         except FileNotFoundError:
             return None
 
-    def replace(self, text: str) -> None:
-        """Write the file, in place of one that is there."""
+    def replace(self, text: str) -> bool:
+        """Write the file, in place of one that is there: a file system cannot tell whether it is the one that was read."""
         self._beside(text).replace(self._path)
+        return True
 
     def delete(self) -> None:
         """Remove the file."""
@@ -133,7 +155,24 @@ class LocalFile:
         return made
 
 
+def _write(builder: Any, text: str) -> None:
+    """One PUT, as the stream is closed."""
+    stream = builder.build()
+    stream.write(text.encode())
+    stream.close()
+
+
+def _refused(error: Py4JJavaError) -> bool:
+    """Whether a conditional write has met another one."""
+    exists = str(error.java_exception.getClass().getName()) == _EXISTS
+    return exists or _status(error) in (_CONFLICT, _PRECONDITION_FAILED)
+
+
 def _status(error: Py4JJavaError) -> int:
-    java = error.java_exception
-    kind = str(java.getClass().getName())
-    return int(java.statusCode()) if kind.startswith("software.amazon.awssdk.services.s3.model.") else 0
+    """What the store answered: S3A translates its answer, and keeps it as a cause; 0 where it is not known."""
+    cause = error.java_exception
+    while cause is not None:
+        if str(cause.getClass().getName()).startswith(_S3):
+            return int(cause.statusCode())
+        cause = cause.getCause()
+    return 0

@@ -106,7 +106,8 @@ class Ownership:
             raise _in_use(
                 f"another run uses the checkpoint {checkpoint}: {owner.description}", "end one of the two"
             )
-        record.replace(self._owner.text())
+        if not record.replace(self._owner.text()):
+            raise _in_use(f"another run has just taken the checkpoint {checkpoint}", "end one of the two")
 
 
 def record_of(checkpoint: str) -> str:

@@ -1,0 +1,132 @@
+"""Objects that one writer may create, on a store behind a proxy: owner records of checkpoints, and claims on tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from harness.s3 import S3Server
+from harness.s3proxy import S3Proxy
+from mainstem.errors import NotReady
+from mainstem.run.objects import S3Object
+from mainstem.run.ownership import Ownership, parsed, record_of
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S28
+
+
+@pytest.fixture(scope="module")
+def proxy(s3: S3Server) -> Iterator[S3Proxy]:
+    with S3Proxy(s3) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def store(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[Any]:
+    """Makes a bucket with settings of its own."""
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+
+    def made(bucket: str, **settings: str) -> str:
+        s3.make_bucket(bucket)
+        known = {
+            "endpoint": proxy.endpoint,
+            "endpoint.region": s3.region,
+            "path.style.access": "true",
+            "access.key": s3.access_key,
+            "secret.key": s3.secret_key,
+            "retry.limit": "1",
+        }
+        for key, value in (known | settings).items():
+            hadoop.set(f"fs.s3a.bucket.{bucket}.{key}", value)
+        return f"s3a://{bucket}"
+
+    yield made
+    proxy.heal()
+
+
+def test_a_bucket_that_demands_encryption_takes_them(spark: SparkSession, proxy: S3Proxy, store: Any) -> None:
+    demand = proxy.fail(".*[^/]", "plain")
+    open_ = S3Object(spark, f"{store('bare')}/record")
+    with pytest.raises(Py4JJavaError, match="Encrypt it"):
+        open_.create("text")
+    record = S3Object(
+        spark, f"{store('encrypted', **{'encryption.algorithm': 'SSE-KMS', 'encryption.key': 'k'})}/record"
+    )
+    assert record.create("first")
+    assert not record.create("second")
+    assert record.read() == "first"
+    assert record.replace("third")
+    assert record.read() == "third"
+    record.delete()
+    assert record.read() is None
+    assert len(demand.hits) >= 4
+
+
+def test_of_two_that_take_over_at_once_one_succeeds(spark: SparkSession, store: Any) -> None:
+    path = f"{store('taken')}/deep/record"
+    assert S3Object(spark, path).create("old")
+    one, other = S3Object(spark, path), S3Object(spark, path)
+    assert one.read() == other.read() == "old"
+    assert one.replace("one")
+    assert not other.replace("other")
+    assert other.read() == "one"
+    assert other.replace("later")
+    assert one.read() == "later"
+
+
+def test_of_two_that_find_none_one_succeeds(spark: SparkSession, store: Any) -> None:
+    path = f"{store('absent')}/record"
+    one, other = S3Object(spark, path), S3Object(spark, path)
+    assert one.read() is None
+    assert other.read() is None
+    assert one.replace("one")
+    assert not other.replace("other")
+
+
+def test_a_store_that_knows_no_if_match_is_written_to(
+    spark: SparkSession, proxy: S3Proxy, store: Any
+) -> None:
+    asked = proxy.fail("/record", "no-if-match")
+    record = S3Object(spark, f"{store('older')}/record")
+    assert record.create("first")
+    assert record.read() == "first"
+    assert record.replace("second")
+    assert record.read() == "second"
+    assert asked.hits
+
+
+def test_without_conditional_writes_s3a_looks_first(spark: SparkSession, store: Any) -> None:
+    record = S3Object(spark, f"{store('unsure', **{'create.conditional.enabled': 'false'})}/record")
+    assert record.create("first")
+    assert not record.create("second")
+    assert record.read() == "first"
+    assert record.replace("third")
+    assert record.read() == "third"
+
+
+def test_a_driver_that_is_overtaken_as_it_takes_over_is_refused(
+    spark: SparkSession, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A third one has taken the checkpoint after the record of the first was read."""
+    checkpoint = f"{store('overtaken')}/q/1"
+    record = S3Object(spark, record_of(checkpoint))
+    Ownership("p").take(spark.newSession(), checkpoint)
+    text = record.read() or ""
+    owner = parsed(text, "r")
+    record.replace(text.replace(owner.process, "elsewhere").ljust(1024))
+    read = S3Object.read
+
+    def overtaken(self: S3Object) -> str | None:
+        found = read(self)
+        again = S3Object(spark, record_of(checkpoint))
+        read(again)
+        assert again.replace(text.replace(owner.token, "another"))
+        return found
+
+    monkeypatch.setattr(S3Object, "read", overtaken)
+    with pytest.raises(NotReady) as refused:
+        Ownership("p").take(spark.newSession(), checkpoint)
+    assert refused.value.reason == "CheckpointInUse"
+    monkeypatch.undo()
+    assert "another" in (record.read() or "")
