@@ -68,6 +68,7 @@ class Pipelines:
             self._wait(supervisor, until, within)
         finally:
             supervisor.drain()
+            supervisor.close()
         return supervisor.statuses
 
     def _wait(

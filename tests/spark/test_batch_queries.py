@@ -67,6 +67,7 @@ class Bench:
         while supervisor.turn():
             assert time.monotonic() < until, supervisor.statuses
             time.sleep(TURN / 4)
+        supervisor.close()
         return supervisor.statuses
 
     def delta(self, name: str) -> list[tuple[Any, ...]]:

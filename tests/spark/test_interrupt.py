@@ -5,9 +5,34 @@ import time
 from pathlib import Path
 
 import pytest
+from mainstem.run.draining import stopped
+from mainstem.run.handles import Stream
 from mainstem.run.runner import _interruptible
 from mainstem.run.stop import Stop
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+
+
+def test_a_batch_that_knows_no_interruption_holds_up_nobody(spark: SparkSession, tmp_path: Path) -> None:
+    own = spark.newSession()
+    assert own.conf.get("spark.sql.streaming.stopTimeout") == "15s"
+    own.conf.set("spark.sql.streaming.stopTimeout", "1s")
+    began, over = threading.Event(), threading.Event()
+
+    def batch(_rows: DataFrame, _number: int) -> None:
+        began.set()
+        over.wait(60)
+
+    rows = own.readStream.name("ticks").format("rate").option("rowsPerSecond", 10).load()
+    query = rows.writeStream.foreachBatch(batch).option("checkpointLocation", str(tmp_path / "c")).start()
+    try:
+        assert began.wait(60)
+        begun = time.monotonic()
+        outcome = stopped("stuck", Stream(query, resident=False), begun, lambda: True)
+        assert time.monotonic() - begun < 20
+        assert (outcome.clean, outcome.pending) == (False, 0)
+    finally:
+        over.set()
+        query.stop()
 
 
 def test_building_is_interrupted_and_running_queries_are_not(spark: SparkSession, tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_FILES,
         # A second start on a running checkpoint is an error of ours, never a silent stop of the first.
         "spark.sql.streaming.stopActiveRunOnRestart": "false",
+        # Spark waits for ever for a batch that knows no interruption, and the supervisor's loop with it.
+        "spark.sql.streaming.stopTimeout": "15s",
         # Rates, lag and state of each query among Spark's own metrics.
         "spark.sql.streaming.metricsEnabled": "true",
         "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",

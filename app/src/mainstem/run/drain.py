@@ -20,8 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql.streaming import StreamingQuery
+
+from mainstem import logs
 
 
 POLL: Final = 0.01
@@ -79,7 +82,7 @@ def drain(
             finally:
                 lock.unlock()
     clean = boundary or (not query.isActive and query.exception() is None)
-    query.stop()
+    _stop(query)
     planned, committed = _planned(stream), _committed(stream)
     pending = planned if planned != committed else None
     return Outcome(clean, committed, pending, time.monotonic() - begun)
@@ -110,10 +113,24 @@ def _await_report(query: StreamingQuery, lock: Any, committed: int | None) -> No
 
 def _stop_holding_the_lock(query: StreamingQuery, stream: Any) -> None:
     # stop() waits for the stream's thread, which may wait for our lock: another thread calls it.
-    stopper = threading.Thread(target=query.stop, name="drain-stop", daemon=True)
+    stopper = threading.Thread(target=_stop, args=(query,), name="drain-stop", daemon=True)
     stopper.start()
     while stream.isActive() and stopper.is_alive():
         time.sleep(POLL / 2)
+
+
+def _stop(query: StreamingQuery) -> None:
+    """Stop it, and wait for its thread no longer than Spark's `stopTimeout`: user code or a driver's socket may know no
+    interruption. What it still does then ends with the process.
+    """
+    try:
+        query.stop()
+    except Py4JJavaError as error:
+        if "TimeoutException" not in str(error.java_exception.getClass().getName()):
+            raise
+        logs.get("mainstem").warning(
+            "query does not stop", query=query.name, error=str(error.java_exception.getMessage())
+        )
 
 
 def _planned(stream: Any) -> int | None:
