@@ -164,6 +164,32 @@ def test_a_topic_made_anew_is_read_from_its_beginning(
     assert len(values) == 5 + pending + 31
 
 
+def test_what_was_read_of_a_topic_made_anew_is_not_read_again(
+    spark: SparkSession, kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its driver ends after a batch of the new topic, and before it has asked for ids again."""
+    monkeypatch.setattr(topics, "ASK_SECONDS", 3600.0)
+    topic = "renewed"
+    kafka.create_topic(topic)
+    kafka.produce(topic, [Record(None, f"old {n}".encode(), partition=0) for n in range(3)])
+    stage = Stage(spark.newSession(), tmp_path)
+    sources = {topic: {"subscribe": [topic], "failOnDataLoss": False}}
+    document = spec(stage, kafka, sources, trigger={"processingTime": "20 seconds"})
+    document["views"] = [state_query(topic)]
+    with stage.running(**document) as running:
+        running.until(lambda: running[f"to-{topic}"].input_rows == 3)
+        recreate(kafka, topic)
+        kafka.produce(topic, [Record(None, f"new {n}".encode(), partition=0) for n in range(8)])
+        running.until(lambda: running[f"to-{topic}"].input_rows == 8)
+        assert running[f"to-{topic}"].restarts == 0
+    kafka.produce(topic, [Record(None, f"new {n}".encode(), partition=0) for n in range(8, 10)])
+    document["queries"][0]["trigger"] = {"availableNow": True}
+    with stage.running(**document) as running:
+        running.to_the_end()
+    values = sorted(row["value"].decode() for row in stage.rows(topic))
+    assert values == [*(f"new {n}" for n in range(3, 10)), *(f"old {n}" for n in range(3))]
+
+
 def test_a_topic_that_goes_and_comes_back_while_its_query_runs(
     spark: SparkSession, kafka: Broker, steady: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from mainstem.run.progress import lost, went_back
-from mainstem.run.recreated import NO_ID, Read, made_anew, rewound
+from mainstem.run.recreated import NO_ID, Read, made_anew, read_ids, rewound
 
 
 ENTRY = "\n".join(
@@ -27,6 +27,16 @@ def test_a_topic_is_made_anew_where_another_id_has_its_name() -> None:
     # A crash between the two steps of keeping ids leaves both: the topic was gone on with already.
     assert made_anew(known | {("orders", "old", "C")}, ids) == []
     assert made_anew(set(), ids) == []
+
+
+def test_an_id_beside_an_older_one_counts_once_a_batch_was_planned_after_it() -> None:
+    first, second, other = ("orders", "old", "A"), ("orders", "old", "B"), ("orders", "steady", "C")
+    kept = {first: 10, second: 20, other: 30}
+    assert read_ids(kept, 19) == {first, other}
+    assert read_ids(kept, 20) == read_ids(kept, 21) == {first, second, other}
+    # Without a batch, or kept by a driver that knew no older one, nothing tells them apart.
+    assert read_ids({second: 20, other: 30}, -1) == {second, other}
+    assert read_ids({first: 20, second: 20}, 5) == {first, second}
 
 
 def test_a_batch_that_goes_back_to_the_beginning_of_a_topic_leaves_all_else() -> None:

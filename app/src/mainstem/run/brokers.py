@@ -89,7 +89,7 @@ class Brokers:
 
     def make(self, topic: str) -> None:
         """Ask for a topic as a sink will, so that a broker that makes topics on demand makes this one."""
-        producer = self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self._properties())
+        producer = self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self.properties())
         with _closing(self._jvm, producer):
             producer.partitionsFor(topic)
 
@@ -122,11 +122,12 @@ class Brokers:
 
     @contextmanager
     def _admin(self) -> Iterator[Any]:
-        admin = self._jvm.org.apache.kafka.clients.admin.Admin.create(self._properties())
+        admin = self._jvm.org.apache.kafka.clients.admin.Admin.create(self.properties())
         with _closing(self._jvm, admin):
             yield admin
 
-    def _properties(self) -> Any:
+    def properties(self) -> Any:
+        """What a client of the connection is told, as Java has it."""
         properties = self._jvm.java.util.Properties()
         serializers = {"key.serializer": _BYTES, "value.serializer": _BYTES}
         for key, value in (client(self._kafka) | serializers | self._patience).items():

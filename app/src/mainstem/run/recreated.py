@@ -2,7 +2,9 @@
 
 Spark knows topics by name alone. It goes on at the old topic's offset: what the new one has before that is passed over
 without a word, and only where the new one ends before that offset Spark says so. The ids that a query has read are kept
-below its checkpoint as empty files, `topics/<occurrence>/<topic>/<id>`, so that none is ever half written.
+below its checkpoint as empty files, `topics/<occurrence>/<topic>/<id>`, so that none is ever half written. While a query
+runs a new id is kept before the first batch that may read the new topic is planned (the Java class `TopicIds`): what such a
+batch has read is never read again.
 
 The new beginning is one batch, planned here in Spark's stead: for the topics made anew it ends where they begin. Spark reads
 nothing of them in it, and goes on from there. A batch that was planned and is not committed keeps what it has of others.
@@ -11,7 +13,7 @@ nothing of them in it, and goes on from there. A batch that was planned and is n
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -57,20 +59,30 @@ class TopicIds:
 
     def known(self) -> set[tuple[str, str, str]]:
         """Occurrence, topic and id of each."""
-        if not self._folder.exists():
-            return set()
-        parts = (file.path.split("/")[-3:] for file in self._folder.files())
-        return {(occurrence, topic, id_) for occurrence, topic, id_ in parts}
+        log = Folder(self._session, f"{self._checkpoint}/offsets")
+        planned = newest(log)
+        return read_ids(self._kept(), -1 if planned is None else (log / str(planned)).modified())
+
+    def add(self, ids: Ids) -> None:
+        """It may read these now, beside those that are kept already."""
+        for occurrence, topic, id_ in sorted(_flat(ids) - self._kept().keys()):
+            (self._folder / occurrence / topic / id_).touch()
 
     def keep(self, ids: Ids) -> None:
         """From now on it reads these. The old ones go only once the new ones are there."""
-        known, current = self.known(), _flat(ids)
-        for occurrence, topic, id_ in sorted(current - known):
-            (self._folder / occurrence / topic / id_).touch()
+        self.add(ids)
+        known, current = set(self._kept()), _flat(ids)
         renewed = {(occurrence, topic) for occurrence, topic, _ in current}
         for occurrence, topic, id_ in sorted(known - current):
             if (occurrence, topic) in renewed:
                 (self._folder / occurrence / topic / id_).delete()
+
+    def _kept(self) -> dict[tuple[str, str, str], int]:
+        """Occurrence, topic and id of each, with the time when it was kept."""
+        if not self._folder.exists():
+            return {}
+        found = ((file.path.split("/")[-3:], file.modified) for file in self._folder.files())
+        return {(occurrence, topic, id_): modified for (occurrence, topic, id_), modified in found}
 
     def plan(self, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]) -> "Plan":
         """The batch by which the query goes on from the beginning of topics; nothing is written.
@@ -95,6 +107,33 @@ class TopicIds:
             (Folder(self._session, f"{self._checkpoint}/offsets") / str(plan.batch)).replace(plan.entry)
 
 
+def watch(session: SparkSession, checkpoint: str, clients: Mapping[str, Any], ids: Ids) -> None:
+    """Have ids that are new kept before the next batch of a checkpoint is planned.
+
+    Args:
+        session: any session.
+        checkpoint: full path.
+        clients: occurrence -> the properties of a Kafka client, as Java has them.
+        ids: those that are known now.
+    """
+    topics = {occurrence: dict(known) for occurrence, known in ids.items()}
+    _java(session).watch(_conf(session), checkpoint, dict(clients), topics)
+
+
+def forget(session: SparkSession, checkpoint: str) -> None:
+    """Watch the topics of a checkpoint no longer."""
+    _java(session).forget(_conf(session), checkpoint)
+
+
+def _java(session: SparkSession) -> Any:
+    jvm: Any = session._jvm  # noqa: SLF001
+    return jvm.dev.mainstem.checkpoint.TopicIds
+
+
+def _conf(session: SparkSession) -> Any:
+    return session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+
+
 @dataclass(frozen=True)
 class Plan:
     """A batch by which a query goes on from the beginning of topics.
@@ -108,6 +147,22 @@ class Plan:
     batch: int
     entry: str
     read: list[Read]
+
+
+def read_ids(kept: Mapping[tuple[str, str, str], int], planned: int) -> set[tuple[str, str, str]]:
+    """The ids of which something may have been read; pure.
+
+    Args:
+        kept: occurrence, topic and id of each, with the time when it was kept, in milliseconds.
+        planned: when the newest batch was planned. Nothing was read of a topic whose id was kept after that, beside that of
+            an older one of its name. In doubt, by a store that keeps whole seconds, something was.
+    """
+    return {
+        (occurrence, topic, id_)
+        for (occurrence, topic, id_), time in kept.items()
+        if time <= planned
+        or not any((occurrence, topic) == other[:2] and kept[other] < time for other in kept)
+    }
 
 
 def made_anew(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str]]:

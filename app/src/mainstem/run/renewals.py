@@ -1,10 +1,12 @@
 """Topics that are deleted and made anew under a query: noticed when it starts, and while it runs."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.build import query as build
@@ -12,7 +14,7 @@ from mainstem.run.brokers import TopicOffsets
 from mainstem.run.failures import Failure, classify
 from mainstem.run.progress import offset
 from mainstem.run.querystatus import SourceStatus
-from mainstem.run.recreated import NO_ID, Read, TopicIds, made_anew
+from mainstem.run.recreated import NO_ID, Read, TopicIds, forget, made_anew, watch
 from mainstem.run.running import Run
 from mainstem.run.topics import Topics
 from mainstem.spec.graph import Graph
@@ -28,6 +30,7 @@ class Renewals:
 
     def __init__(self, graph: Graph, topics: Topics) -> None:
         self._graph, self._topics = graph, topics
+        self._watched: dict[str, SparkSession] = {}
         self._log = logs.get("mainstem")
 
     def begin(self, run: Run) -> Failure | None:
@@ -61,7 +64,14 @@ class Renewals:
             self._renewed(run, plan.read, known)
         stored.keep(ids)
         run.topic_ids = ids
+        self._watch(run)
         return None
+
+    def close(self) -> None:
+        """Watch no topics any more."""
+        for checkpoint, session in self._watched.items():
+            with suppress(PySparkException, Py4JError, ConnectionError):
+                forget(session, checkpoint)
 
     def turn(self, run: Run) -> Failure | None:
         """See to a running stream; the failure by which it has to end where it may lose nothing."""
@@ -87,12 +97,27 @@ class Renewals:
     def _keep(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
         """Write the ids to the checkpoint; where its store does not answer the next turn tries again."""
         try:
-            TopicIds(run.session, build.checkpoint(self._graph, run.query)).keep(ids)
+            stored = TopicIds(run.session, build.checkpoint(self._graph, run.query))
+            # Beside the old one a new id is known to have been read from once another batch was planned. A query that
+            # cannot go back to the beginning goes on where it is, read from or not.
+            (stored.keep if run.resident else stored.add)(ids)
         except (PySparkException, Py4JError) as error:
             message = classify(error).message
             self._log.warning("ids of topics not kept, tried again", query=run.query.name, error=message)
         else:
             run.topic_ids = ids
+            self._watch(run)
+
+    def _watch(self, run: Run) -> None:
+        """Have new ids kept before a batch may read their topics, where the query may go on with those."""
+        lenient = {
+            name: ids for name, ids in run.topic_ids.items() if not self._topics.strict(run.occurrences[name])
+        }
+        if lenient and not run.resident:
+            clients = {name: self._topics.client(run.occurrences[name]) for name in lenient}
+            checkpoint = build.checkpoint(self._graph, run.query)
+            watch(run.session, checkpoint, clients, lenient)
+            self._watched[checkpoint] = run.session
 
     def _refused(self, run: Run, occurrences: list[str], read: list[Read]) -> Failure | None:
         topics = [each.topic for each in read]

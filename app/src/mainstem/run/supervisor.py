@@ -182,6 +182,7 @@ class Supervisor:
         self._waits.close()
         self._outages.close()
         self._topics.close()
+        self._renewals.close()
         self._orphans.close()
         self._listeners.close()
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -128,6 +128,10 @@ class Topics:
                 self._take(name, offsets)
                 return offsets
         return None
+
+    def client(self, source: str) -> Any:
+        """The properties of a client that asks the brokers of a source, as Java has them; None where it is none of Kafka's."""
+        return next((brokers.properties() for name, _, brokers in self._sources if name == source), None)
 
     def end(self, source: str, topic: str, id_: str) -> Mapping[str, int]:
         """Partition -> the offset behind the last record that a topic of this id was known to have."""

@@ -20,12 +20,15 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedChe
  * <p>Spark makes one for each folder: offsets, commits, state, and the log of a file sink. On {@code s3a://} a file is
  * one conditional PUT ({@link ConditionalOutputStream}). Every other file system has an atomic rename, and keeps Spark's
  * own manager.
+ *
+ * <p>Before a batch is planned, {@link TopicIds} keeps the ids of the topics that it reads.
  */
 public final class ConditionalCheckpointFileManager implements CheckpointFileManager {
 
   private final CheckpointFileManager files;
   private final FileSystem store;
   private final Fence fence;
+  private final Path planned;
 
   /** Spark's contract: the folder that is managed, and the session's properties. */
   public ConditionalCheckpointFileManager(Path folder, Configuration conf) throws IOException {
@@ -33,6 +36,8 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
     this.store = onS3 ? folder.getFileSystem(conf) : null;
     this.files = onS3 ? new FileSystemBasedCheckpointFileManager(folder, conf) : withRename(folder, conf);
     this.fence = Fence.from(conf);
+    boolean plans = "offsets".equals(folder.getName());
+    this.planned = plans ? folder.getFileSystem(conf).makeQualified(folder).getParent() : null;
   }
 
   /** Spark's own choice for file systems that can rename. */
@@ -55,6 +60,9 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwriteIfPossible) {
     try {
+      if (planned != null) {
+        TopicIds.beforePlan(planned);
+      }
       if (store == null) {
         if (!overwriteIfPossible) {
           fence.check();
