@@ -106,6 +106,7 @@ OPEN = {
     "spark.sql.streaming.metricsEnabled",
     "spark.local.dir",
     "spark.sql.streaming.checkUnfinishedRepartitionOnRestart",
+    "spark.sql.streaming.stopTimeout",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
     "spark.sql.warehouse.dir",
     "spark.ui.showConsoleProgress",
