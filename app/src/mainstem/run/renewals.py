@@ -64,7 +64,7 @@ class Renewals:
             self._renewed(run, plan.read, known)
         stored.keep(ids)
         run.topic_ids = ids
-        self._watch(run)
+        self._watch(run, ids)
         return None
 
     def close(self) -> None:
@@ -101,17 +101,17 @@ class Renewals:
             # Beside the old one a new id is known to have been read from once another batch was planned. A query that
             # cannot go back to the beginning goes on where it is, read from or not.
             (stored.keep if run.resident else stored.add)(ids)
+            self._watch(run, ids)
         except (PySparkException, Py4JError) as error:
             message = classify(error).message
             self._log.warning("ids of topics not kept, tried again", query=run.query.name, error=message)
         else:
             run.topic_ids = ids
-            self._watch(run)
 
-    def _watch(self, run: Run) -> None:
+    def _watch(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
         """Have new ids kept before a batch may read their topics, where the query may go on with those."""
         lenient = {
-            name: ids for name, ids in run.topic_ids.items() if not self._topics.strict(run.occurrences[name])
+            name: known for name, known in ids.items() if not self._topics.strict(run.occurrences[name])
         }
         if lenient and not run.resident:
             clients = {name: self._topics.client(run.occurrences[name]) for name in lenient}
