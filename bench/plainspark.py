@@ -39,6 +39,7 @@ CONF: Final = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
     "spark.sql.streaming.stopActiveRunOnRestart": "false",
+    "spark.sql.streaming.stopTimeout": "15s",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
