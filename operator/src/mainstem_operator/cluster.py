@@ -112,7 +112,8 @@ class Cluster:
                     reason="NoCluster",
                     remedy="run in a pod with a service account, or set KUBECONFIG",
                 ) from error
-        configuration.connection_pool_maxsize = 64  # calls that a webhook holds up keep theirs
+        # No limit but the turns': calls that a webhook delays keep their connections, and others need their own.
+        configuration.connection_pool_maxsize = 0
         # As Kopf has it: no proxy of the environment's. Else each request looks for one, and for a .netrc, in a thread.
         configuration.client_session_kwargs = {"trust_env": False}
         configuration.trace_configs = [fence.trace()] if fence else None

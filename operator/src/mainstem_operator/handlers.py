@@ -30,8 +30,10 @@ from mainstem_operator.validation import Validators
 _AT_A_TIME: Final = 24
 """Pipelines that are looked at at a time; the others wait in line without taking memory."""
 _OF_ONE_NAMESPACE: Final = 8
-"""Pipelines of one namespace that are looked at at a time: as many as keep one core and one API server busy. The API
-server may be slow for one namespace, because of an admission webhook, and its pipelines must not take every turn.
+"""Pipelines of one namespace that are looked at at a time: as many as keep one core and one API server busy."""
+_SLOW_SECONDS: Final = 2.0
+"""A turn that lasts longer marks a slow namespace: an admission webhook delays the API server's answers. The turns of slow
+namespaces are counted apart, so that they take none from the others.
 """
 
 
@@ -45,7 +47,7 @@ class Operator:
         self._loops: dict[str, PipelineLoop] = {}
         self._phases: dict[str, str] = {}
         self._cluster: Cluster | None = None
-        self._turns = FairTurns(_AT_A_TIME, _OF_ONE_NAMESPACE)
+        self._turns = FairTurns(_AT_A_TIME, _OF_ONE_NAMESPACE, _SLOW_SECONDS)
         self._validators = Validators()
         self._first_starts = FirstStarts()
         self._log = structlog.get_logger(component="operator")
