@@ -1,9 +1,13 @@
 """Documents that cost more than any should: the process that reads them ends, and nobody else is held up."""
 
 import asyncio
+import os
+import signal
 import sys
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +15,9 @@ from click.testing import CliRunner
 from mainstem import cli
 from mainstem.errors import Exit, SpecInvalid
 from mainstem.limits import within_limits
-from mainstem_operator.turns import FairTurns
-from mainstem_operator.validation import Validators
+from mainstem_operator.metrics import VALIDATORS_LOST
+from mainstem_operator.validation import DEADLINE_SECONDS, ValidatorLost, Validators
+from mainstem_operator.validator import HEADER
 
 
 SPEC: dict[str, Any] = {
@@ -53,7 +58,7 @@ def resource(namespace: str, **spec: Any) -> dict[str, Any]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 120))
+    asyncio.run(asyncio.wait_for(work, 30))
 
 
 def test_a_document_is_judged_in_another_process() -> None:
@@ -101,6 +106,67 @@ def test_the_death_of_its_process_is_the_refusal_of_a_document_and_of_no_other()
     run(work())
 
 
+def children(process: int) -> set[int]:
+    found = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+    return {int(child) for child in found}
+
+
+@pytest.mark.parametrize("number", [signal.SIGXCPU, signal.SIGKILL, signal.SIGSEGV])
+def test_the_death_of_a_process_between_two_documents_counts_against_none(number: int) -> None:
+    async def work() -> None:
+        validators = Validators((sys.executable, "-c", HARMFUL))
+        try:
+            await asyncio.gather(*(validators.judge(resource(key)) for key in "ab"))
+            assert validators._process is not None
+            main = validators._process.pid
+            await asyncio.sleep(0.2)  # each has sent its answer, and waits
+            before = children(main)
+            for child in before:
+                os.kill(child, number)
+            while len(children(main) - before) < len(before):
+                assert validators._process.poll() is None
+                await asyncio.sleep(0.01)
+            lost = VALIDATORS_LOST._value.get()
+            found = [await validators.judge(resource(key)) for key in "abcd"]
+            assert [judgement.reason for judgement in found] == ["Accepted"] * 4
+            assert VALIDATORS_LOST._value.get() == lost
+            # A document that is at fault is told from those before it and after it.
+            reasons = [
+                (await validators.judge(resource("a", **harm))).reason
+                for harm in ({"harm": "cpu"}, {}, {"harm": "crash"}, {})
+            ]
+            assert reasons == ["DocumentTooComplex", "Accepted"] * 2
+        finally:
+            validators.close()
+
+    run(work())
+
+
+def test_a_death_in_the_middle_of_a_message_starts_the_processes_anew() -> None:
+    """What is left of the message is nobody's: the next process would take it for a request."""
+
+    async def work() -> None:
+        validators = Validators()
+        try:
+            await validators.judge(resource("a"))
+            assert validators._process is not None
+            main = validators._process.pid
+            for lane in validators._lanes:
+                lane.writer.write(HEADER.pack(lane.sent + 1, 1000) + b"half")
+            await asyncio.sleep(0.2)
+            for child in children(main):
+                os.kill(child, signal.SIGKILL)
+            started = time.monotonic()
+            with suppress(ValidatorLost):
+                await validators.judge(resource("a"))
+            assert (await validators.judge(resource("a"))).reason == "Accepted"
+            assert time.monotonic() - started < DEADLINE_SECONDS / 2
+        finally:
+            validators.close()
+
+    run(work())
+
+
 def test_a_validating_process_that_goes_is_replaced() -> None:
     async def work() -> None:
         validators = Validators()
@@ -113,49 +179,6 @@ def test_a_validating_process_that_goes_is_replaced() -> None:
             assert (await validators.judge(resource("a"))).reason == "Accepted"
         finally:
             validators.close()
-
-    run(work())
-
-
-def test_turns_are_shared_between_keys() -> None:
-    async def work() -> None:
-        turns, order = FairTurns(total=3, each=2), []
-        block = asyncio.Event()
-
-        async def hold(key: str, *, until_released: bool) -> None:
-            async with turns.turn(key):
-                order.append(key)
-                await (block.wait() if until_released else asyncio.sleep(0))
-
-        slow = [asyncio.ensure_future(hold("slow", until_released=True)) for _ in range(30)]
-        await asyncio.sleep(0)
-        quick = [asyncio.ensure_future(hold(key, until_released=False)) for key in "aabbc"]
-        await asyncio.wait_for(asyncio.gather(*quick), 30)
-        assert order == ["slow", "slow", "a", "a", "b", "c", "b"]
-        slow[5].cancel()
-        block.set()
-        await asyncio.gather(*slow, return_exceptions=True)
-        assert order.count("slow") == 29
-        await hold("again", until_released=False)
-
-    run(work())
-
-
-def test_a_turn_that_is_cancelled_as_it_comes_is_given_back() -> None:
-    async def work() -> None:
-        turns = FairTurns(total=1, each=1)
-
-        async def take() -> None:
-            async with turns.turn("a"):
-                await asyncio.sleep(0)
-
-        first = asyncio.ensure_future(take())
-        second = asyncio.ensure_future(take())
-        await asyncio.sleep(0)
-        await first
-        second.cancel()
-        await asyncio.gather(second, return_exceptions=True)
-        await asyncio.wait_for(take(), 30)
 
     run(work())
 

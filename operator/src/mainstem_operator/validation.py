@@ -160,10 +160,10 @@ async def _exchange(lane: _Lane, message: bytes) -> Any:
     lane.sent += 1
     lane.writer.write(HEADER.pack(lane.sent, len(message)) + message)
     await lane.writer.drain()
-    while True:
-        number, size = HEADER.unpack(await lane.reader.readexactly(HEADER.size))
-        content = await lane.reader.readexactly(size)
-        if number == 0:
-            raise _Died(struct.unpack("!i", content)[0])
-        if number == lane.sent:  # else the late answer to a request that was sent again
-            return pickle.loads(content)  # noqa: S301 - our own process wrote it
+    number, size = HEADER.unpack(await lane.reader.readexactly(HEADER.size))
+    content = await lane.reader.readexactly(size)
+    if number == 0:
+        raise _Died(struct.unpack("!i", content)[0])
+    if number != lane.sent:
+        raise EOFError(f"an answer to request {number} came for request {lane.sent}")
+    return pickle.loads(content)  # noqa: S301 - our own process wrote it

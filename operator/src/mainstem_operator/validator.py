@@ -1,15 +1,17 @@
 """The process that validates documents for the operator: a child for each lane, with limits, replaced when it dies.
 
 `python -m mainstem_operator.validator FD...`: each number is an inherited socket, a lane. A child reads requests from
-its lane and answers them. Where it dies the parent, which never reads a document, says so on the lane and forks another:
-that costs milliseconds, because everything is imported.
+its lane and answers them. Where it dies the parent, which never reads a document, forks another: that costs milliseconds,
+because everything is imported. Of a document that was being validated the parent tells the operator that its child died.
 """
 
 import gc
 import json
+import mmap
 import os
 import pickle
 import resource
+import signal
 import socket
 import struct
 import sys
@@ -24,10 +26,15 @@ from mainstem_operator import judge
 
 
 HEADER: Final = struct.Struct("!II")
-"""Before each message: the number of the request, 0 where a child died, and the length of what follows."""
+"""Before each message: the number of the request, and the length of what follows. Number 0: the child died while it
+validated the last request's document; the exit code follows.
+"""
 DOCUMENTS: Final = 500
 """Documents for one child: whatever it has kept of them goes with it."""
-_RECYCLED: Final = 3
+_ENDED, _RECYCLED = 0, 3
+"""Exit codes of a child: the lane's other end is closed, or it has validated its documents."""
+_IDLE, _MESSAGE, _DOCUMENT = 0, 1, 2
+"""What a child does: it waits for a request, reads one or sends an answer, validates. Its parent sees that in shared memory."""
 
 
 def main() -> None:
@@ -37,47 +44,56 @@ def main() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     gc.collect()
     gc.freeze()
-    children = {_child(lane): lane for lane in lanes}
+    stages = mmap.mmap(-1, len(lanes))
+    children = {_child(lane, stages, index): index for index, lane in enumerate(lanes)}
     while children:
         child, status = os.wait()
-        lane, code = children.pop(child), os.waitstatus_to_exitcode(status)
-        if code == 0:
+        index, code = children.pop(child), os.waitstatus_to_exitcode(status)
+        if code == _ENDED:
             continue
-        with suppress(OSError):  # the operator has gone: the next child meets the end of the lane
-            if code != _RECYCLED:
-                lane.sendall(HEADER.pack(0, 4) + struct.pack("!i", code))
-        children[_child(lane)] = lane
+        if stages[index] == _MESSAGE:  # nobody could tell where the next message begins
+            os.killpg(0, signal.SIGKILL)
+        if stages[index] == _DOCUMENT:
+            with suppress(OSError):  # the operator has gone: the next child meets the end of the lane
+                lanes[index].sendall(HEADER.pack(0, 4) + struct.pack("!i", code))
+        children[_child(lanes[index], stages, index)] = index
 
 
-def _child(lane: socket.socket) -> int:
+def _child(lane: socket.socket, stages: mmap.mmap, index: int) -> int:
+    stages[index] = _IDLE
     child = os.fork()
     if child:
         return child
     code = 1
     try:
         limit_memory()
-        code = _serve(lane)
+        for _ in range(DOCUMENTS):
+            _serve(lane, stages, index)
+        code = _RECYCLED
     except (EOFError, OSError):
-        code = 0
+        code = _ENDED
     finally:
         os._exit(code)
 
 
-def _serve(lane: socket.socket) -> int:
-    for _ in range(DOCUMENTS):
-        number, size = HEADER.unpack(_read(lane, HEADER.size))
-        request = _read(lane, size)
-        limit_cpu()
-        try:
-            answer = pickle.dumps(_answer(json.loads(request)))
-        except MemoryError:
-            return 1
-        except Exception as error:  # noqa: BLE001 - a fault of Mainstem; the operator reports it
-            answer = pickle.dumps(f"{type(error).__name__}: {error}")
-        _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (most, most))  # an answer is sent whole
-        lane.sendall(HEADER.pack(number, len(answer)) + answer)
-    return _RECYCLED
+def _serve(lane: socket.socket, stages: mmap.mmap, index: int) -> None:
+    """Answer one request."""
+    number, size = HEADER.unpack(_read(lane, HEADER.size))
+    stages[index] = _MESSAGE
+    request = _read(lane, size)
+    stages[index] = _DOCUMENT
+    limit_cpu()
+    try:
+        answer = pickle.dumps(_answer(json.loads(request)))
+    except MemoryError:
+        os._exit(1)
+    except Exception as error:  # noqa: BLE001 - a fault of Mainstem; the operator reports it
+        answer = pickle.dumps(f"{type(error).__name__}: {error}")
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))  # an answer is sent whole
+    stages[index] = _MESSAGE
+    lane.sendall(HEADER.pack(number, len(answer)) + answer)
+    stages[index] = _IDLE
 
 
 def _answer(request: dict[str, Any]) -> judge.Judgement | judge.Revision | None:
