@@ -993,6 +993,32 @@ def test_a_run_that_was_suspended_goes_on_when_it_is_resumed() -> None:
     assert next_step(of, gone=ended(of, 6, "cut")).start is not None
 
 
+@pytest.mark.parametrize("is_gone", [False, True], ids=["over", "gone"])
+@pytest.mark.parametrize(
+    "phase_before", ["Starting", "Running", "Degraded", "Draining", "Suspended", "BackingOff", "Failed"]
+)
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [(0, "drained"), (0, None), (3, "failed"), (4, "failed"), (5, "failed"), (6, "cut"), (137, None)],
+)
+def test_a_run_of_a_schedule_goes_on_as_any_other_does(
+    code: int, outcome: str | None, phase_before: str, is_gone: bool
+) -> None:
+    """But that it is tried until the next slot is due, and what the status says of the schedule."""
+    of = scheduled("2026-03-01T03:00:00Z", phase_before, restarts=3)
+    plain = body(BOUNDED, status(phase_before, body(BOUNDED), restarts=3))
+    found = []
+    for each in (of, plain):
+        over = ended(each, code, outcome)
+        found.append(next_step(each, gone=over) if is_gone else next_step(each, over))
+    keys = ("phase", "attempt", "restarts", "driver", "lastTermination")
+    told = [{key: one.status.get(key) for key in keys} for one in found]
+    assert told[0] == told[1]
+    assert condition(found[0], "DriverRunning") == condition(found[1], "DriverRunning")
+    starts = [one.start and one.start.attempt for one in found]
+    assert (found[0].stop, starts[0]) == (found[1].stop, starts[1])
+
+
 # -- which run a start belongs to --------------------------------------------------------------------------------------
 
 

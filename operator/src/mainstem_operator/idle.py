@@ -32,6 +32,11 @@ def _allowed(seen: Observed, before: Past, revision: Revision) -> Plan:
     """A driver may run: whether one shall."""
     if revision.pipeline.spec.schedule:
         return _scheduled(seen, before, revision)
+    return _wanted(seen, before, revision)
+
+
+def _wanted(seen: Observed, before: Past, revision: Revision) -> Plan:
+    """A run is due, or goes on: a changed document starts at once, one that has run before by how that ended."""
     if before.revision != revision.name:
         return start(seen, before, revision, fresh=True)
     if before.ended is None:
@@ -84,7 +89,7 @@ def _scheduled(seen: Observed, before: Past, revision: Revision) -> Plan:
         return start(seen, before, revision, fresh=True, schedule=times)
     ended, left = before.ended, (following - seen.now).total_seconds()
     if told.get("lastTime") and (ended is None or ended.outcome != "completed"):
-        tried = _run_again(seen, before, revision)
+        tried = _wanted(seen, before, revision)
         return tried if tried.start else replace(tried, requeue=min(left, tried.requeue or left))
     complete = Condition("Complete", TRUE, "Completed", "the last run has read all that there was")
     return _rest(
@@ -105,18 +110,6 @@ def _waiting_since(seen: Observed) -> datetime:
     if condition := find_condition(seen.status, "SpecValid"):
         return min(parsed(condition["lastTransitionTime"]), seen.now)
     return seen.created or min(parsed(seen.body["metadata"]["creationTimestamp"]), seen.now)
-
-
-def _run_again(seen: Observed, before: Past, revision: Revision) -> Plan:
-    """The run of a slot that did not come to its end; a changed document is tried at once."""
-    if before.revision != revision.name:
-        return start(seen, before, revision, fresh=True)
-    if before.ended is None:
-        return start(seen, before, revision)
-    fresh = seen.status.get("phase") in ("Suspended", "Draining") or seen.restart_requested
-    if before.ended.drained or fresh:
-        return start(seen, before, revision, fresh=True)
-    return _after_failure(seen, before, revision, before.ended)
 
 
 def _rest(
