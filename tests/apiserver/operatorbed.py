@@ -319,8 +319,17 @@ class Ours:
         return last
 
     def held(self) -> None:
-        """Once the operator's finalizer is there; it is written beside the first status, after the pod."""
+        """Once the operator's finalizer is there."""
         until(lambda: self.get()["metadata"].get("finalizers") == ["mainstem.dev/drain"], why="no finalizer")
+
+    def without_finalizer(self) -> None:
+        """As somebody does who will not wait."""
+        self.bed.objects.patch_namespaced_custom_object(
+            *self._at,
+            self.name,
+            {"metadata": {"finalizers": None}},
+            _content_type="application/merge-patch+json",
+        )
 
     def gone(self) -> None:
         until(lambda: not self.get(), why="the pipeline is still there")

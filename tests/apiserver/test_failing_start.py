@@ -113,6 +113,20 @@ def test_it_starts_by_itself_once_the_webhook_is_gone(bed: Bed, webhooks: Webhoo
     assert ours.events() in (["BackingOff", "DriverStarting"], ["BackingOff", "BackingOff", "DriverStarting"])
 
 
+def test_deleted_during_its_first_start_the_resource_waits_for_the_driver(
+    webhooks: Webhooks, ours: Ours
+) -> None:
+    """The finalizer is there before the driver, whose pod comes once the API server waits no longer for the webhook."""
+    with webhooks.asked(webhooks.silent, ours.namespace, seconds=3, policy="Ignore"):
+        ours.create()
+        until(lambda: [one for one in ours.belongings() if one.startswith("ServiceAccount/")])
+        ours.delete()
+        assert ours.get().get("metadata", {}).get("deletionTimestamp"), "it is gone, and its driver starts"
+        assert ours.pods() == []
+        ours.gone()
+        assert ours.pods() == []
+
+
 def test_another_document_is_tried_at_once(webhooks: Webhooks, ours: Ours) -> None:
     with webhooks.asked(webhooks.refusing(500, "InternalError"), ours.namespace):
         ours.create()

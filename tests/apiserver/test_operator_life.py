@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from apiserver.operatorbed import Bed, Operator, Ours, until
 from documents import OURS_ONLY, Edit
-from kubernetes.client import ApiException
+from kubernetes.client import ApiException, PolicyV1Api
 from mainstem_operator.judge import judge
 from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, rules
 
@@ -198,6 +198,58 @@ def test_deleted_and_made_again_at_once(ours: Ours) -> None:
     ours.create()
     assert ours.pod(1).metadata.uid != first.metadata.uid
     assert ours.phase("Starting")["attempt"] == 1
+
+
+def test_the_pod_of_a_deleted_pipeline_of_its_name_is_waited_for_without_a_word(ours: Ours) -> None:
+    """The resource has gone before its driver: somebody took the finalizer off."""
+    ours.create()
+    ours.runs()
+    ours.held()
+    ours.bed.operator.kill()
+    ours.delete()
+    ours.without_finalizer()
+    ours.gone()
+    ours.create()
+    ours.bed.operator.up()
+    ours.told_to_go()  # by the garbage collector
+    message = "the Pod ticks-driver of a pipeline of this name that was deleted is still there"
+    until(lambda: ours.condition("DriverRunning").get("message") == message, why="not waited for")
+    assert ours.condition("SpecValid")["status"] == "True"
+    assert ours.status["phase"] == "Starting"
+    waits = ours.status
+    time.sleep(5)
+    assert ours.status == waits
+    ours.vanishes()
+    vanished = time.monotonic()
+    until(lambda: [one for one in ours.pods() if not one.metadata.deletion_timestamp], why="no driver")
+    assert time.monotonic() - vanished < 10
+    assert ours.status["attempt"] == 1
+    ours.has_told("DriverStarting", "DriverStarting")  # of the first pipeline and of the second
+
+
+def test_a_budget_of_an_older_release_is_made_anew_at_the_next_start(ours: Ours) -> None:
+    """Kubernetes refuses an apply that would leave `maxUnavailable` beside `minAvailable`."""
+    ours.create(driver={"podDisruptionBudget": {}})
+    ours.runs()
+    ours.reports()
+    ours.phase("Running")
+    budgets = PolicyV1Api(ours.bed.client)
+    at = ("ticks-driver", ours.namespace)
+    old = budgets.read_namespaced_pod_disruption_budget(*at)
+    budgets.delete_namespaced_pod_disruption_budget(*at)
+    spec = {"maxUnavailable": 0, "selector": {"matchLabels": old.spec.selector.match_labels}}
+    owners = ours.bed.client.sanitize_for_serialization(old.metadata.owner_references)
+    about = {"name": at[0], "labels": old.metadata.labels, "ownerReferences": owners}
+    budgets.create_namespaced_pod_disruption_budget(
+        ours.namespace, {"metadata": about, "spec": spec}, field_manager="mainstem-operator"
+    )
+    ours.change(timeZone="Europe/Zurich")
+    ours.told_to_go()
+    ours.ends(0, "drained")
+    ours.pod(2)
+    new = budgets.read_namespaced_pod_disruption_budget(*at)
+    assert (new.spec.max_unavailable, new.spec.min_available) == (None, 1)
+    assert new.metadata.owner_references[0].uid == ours.get()["metadata"]["uid"]
 
 
 def test_a_namespace_with_running_pipelines_can_be_deleted(bed: Bed) -> None:

@@ -53,9 +53,17 @@ class Webhooks:
 
     @contextmanager
     def asked(
-        self, url: str, namespace: str, *, operations: tuple[str, ...] = ("CREATE",), seconds: int = 10
+        self,
+        url: str,
+        namespace: str,
+        *,
+        operations: tuple[str, ...] = ("CREATE",),
+        seconds: int = 10,
+        policy: str = "Fail",
     ) -> Iterator[None]:
-        """The API server asks this address before it takes pods in the namespace, and takes none without an answer."""
+        """The API server asks this address before it takes pods in the namespace. Without an answer it takes none, or with
+        the policy `Ignore` all.
+        """
         name = f"{namespace}.example.com"
         hook: dict[str, Any] = {
             "name": name,
@@ -64,7 +72,7 @@ class Webhooks:
                 {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": [*operations]}
             ],
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-            "failurePolicy": "Fail",
+            "failurePolicy": policy,
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
             "timeoutSeconds": seconds,

@@ -27,6 +27,14 @@ def test_waits_double_up_to_a_minute() -> None:
     assert failed_step(failure, "another-pod", ValueError("no"), now=0.0).count == 1
 
 
+def test_what_goes_by_itself_is_waited_for_in_short_steps() -> None:
+    waits, failure = [], failed_step(None, "", ValueError("no"), now=100.0)
+    for _ in range(4):
+        failure = failed_step(failure, "", ValueError("no"), now=100.0, is_pending=True)
+        waits.append(failure.seconds_left(100.0))
+    assert waits == [2, 4, 4, 4]
+
+
 def test_an_error_without_words_is_named_by_its_type() -> None:
     assert failed_step(None, "", TimeoutError(), now=0.0).message == "TimeoutError"
 

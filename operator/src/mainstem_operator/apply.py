@@ -9,6 +9,7 @@ from typing import Any, Final
 from mainstem.names import (
     COMPONENT_LABEL,
     DRIVER,
+    FINALIZER,
     OPERATOR,
     PIPELINE_LABEL,
     SPARK_SECRET_KEY,
@@ -18,7 +19,17 @@ from mainstem.names import (
 
 from mainstem_operator import objects, ownership, pods
 from mainstem_operator.actions import Plan, Start
-from mainstem_operator.cluster import BUDGET, CONFIG_MAP, POD, Cluster, Kind, Object, Refused
+from mainstem_operator.cluster import (
+    BUDGET,
+    CONFIG_MAP,
+    PIPELINE,
+    POD,
+    ApiError,
+    Cluster,
+    Kind,
+    Object,
+    Refused,
+)
 from mainstem_operator.judge import Revision
 from mainstem_operator.metrics import STARTS
 from mainstem_operator.observe import written_status
@@ -27,6 +38,10 @@ from mainstem_operator.settings import Settings
 
 
 KEPT_REVISIONS: Final = 5
+
+
+class Gone(Exception):
+    """The resource was deleted before anything was done for it."""
 
 
 async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) -> Object | None:
@@ -41,6 +56,27 @@ async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) ->
     if plan.status and plan.status != {key: value for key, value in now.items() if key not in DRIVERS_PART}:
         written = await cluster.apply_status(body, plan.status, OPERATOR)
     return written
+
+
+async def hold(cluster: Cluster, body: Mapping[str, Any]) -> Object | None:
+    """Write the finalizer where it is missing: from then on a deletion waits for the driver. The resource as it is then.
+
+    Raises:
+        Gone: the resource is deleted.
+    """
+    about = body["metadata"]
+    if FINALIZER in about.get("finalizers", ()):
+        return None
+    only = {key: about[key] for key in ("name", "namespace", "uid")} | {"finalizers": [FINALIZER]}
+    manifest = {"apiVersion": PIPELINE.api_version, "kind": PIPELINE.kind, "metadata": only}
+    try:
+        return await cluster.apply(manifest, OPERATOR)
+    except ApiError:
+        existing = await _existing(cluster, manifest)
+        now = existing["metadata"] if existing else {}
+        if now.get("uid") != about["uid"] or now.get("deletionTimestamp"):
+            raise Gone from None
+        raise
 
 
 async def stop(cluster: Cluster, pod: Mapping[str, Any]) -> Object | None:

@@ -10,7 +10,7 @@ from typing import Final
 
 _LONGEST_SECONDS: Final = 30.0
 """How long a pipeline whose driver was just started waits, so that pipelines of its namespace without a driver start first:
-each shall have its driver before the finalizers and the statuses are written, which cost the API server most of its time.
+each shall have its driver before the statuses are written, which cost the API server much of its time.
 """
 _PACE_SECONDS: Final = 0.02
 """Then they come one after the other, about as fast as an API server takes them: a thousand at once take memory."""

@@ -106,8 +106,9 @@ class Operator:
         **_: Any,
     ) -> None:
         """The resource has changed, or its driver has written to its status."""
+        metadata = cast("dict[str, Any]", event["object"]["metadata"])
         # Kopf keeps each resource, and compares whole ones: the list of who wrote what is the larger half of it.
-        cast("dict[str, Any]", event["object"]["metadata"]).pop("managedFields", None)
+        metadata.pop("managedFields", None)
         loop = self._loops.get(uid)
         if type == "DELETED":
             self._loops.pop(uid, None)
@@ -119,10 +120,12 @@ class Operator:
             loop.pipeline.saw(body)
             loop.wake.set()
         elif not written_status(body):
-            await self._first_start(uid, body, is_news=type == "ADDED")
+            pipeline = await self._first_start(uid, body, is_news=type == "ADDED")
+            if pipeline.is_held:  # as Kopf would have it once it had written the finalizer itself
+                metadata["finalizers"] = pipeline.finalizers
 
-    async def _first_start(self, uid: str, body: kopf.Body, *, is_news: bool) -> None:
-        """Start a new pipeline's driver; Kopf writes the finalizer and calls the loop once this returns."""
+    async def _first_start(self, uid: str, body: kopf.Body, *, is_news: bool) -> Pipeline:
+        """Start a new pipeline's driver; Kopf calls the loop once this returns."""
         assert self._cluster is not None
         loop = self._loops.setdefault(uid, PipelineLoop())
         loop.pipeline.saw(body)
@@ -131,6 +134,7 @@ class Operator:
         async with self._first_starts.start(str(body.meta.namespace)):
             reconciler = Reconciler(self._cluster, self._settings, self._validators)
             await self._turn(reconciler, loop, body, failures=0)
+        return loop.pipeline
 
     async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
         """A driver's pod has changed. A copy of it under another name is nobody's driver."""
@@ -197,9 +201,10 @@ class Operator:
 
     def _log_failed_step(self, body: kopf.Body, pipeline: Pipeline) -> None:
         """One line for the first failure of a row; the status and an event have the rest."""
-        if pipeline.failed_step is not None and pipeline.failed_step.count == 1:
+        step = pipeline.failed_step
+        if step is not None and step.count == 1 and not step.is_pending:
             of = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
-            self._log.warning("the API server refuses a step", **of, error=pipeline.failed_step.message)
+            self._log.warning("the API server refuses a step", **of, error=step.message)
 
     def _tell_phase(self, uid: str, phase: str | None) -> None:
         before = self._phases.pop(uid, None)

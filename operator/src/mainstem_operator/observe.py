@@ -37,7 +37,7 @@ class StepFailure:
     Attributes:
         message: what is wrong, in the API server's words where it answered.
         retry_in: seconds until it is tried again, 0 where that is due.
-        is_pending: True while the API server has not answered yet.
+        is_pending: True while the API server has not answered yet, or something has to go first that goes by itself.
     """
 
     message: str

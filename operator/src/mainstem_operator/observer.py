@@ -41,7 +41,7 @@ class Observer:
         body = of.body
         judgement = await self._judgement(of, body)
         if of.stale(self._settings.resync_seconds) and not (of.new and _starts_at_once(body, judgement)):
-            await self.met(of, body)
+            await self._find_pod(of, body)
         warnings = of.warnings
         await warnings.read(self._cluster, body, of.pod)
         seen = Observed(
@@ -96,35 +96,47 @@ class Observer:
         runs = of.pod is not None and not driverpod.over(of.pod)
         if not again and (not runs or (of.pod and driverpod.revision(of.pod) == revision.name)):
             return None
-        refusal, patience = _in_the_way(body, await self._read(body)), ASK_AGAIN_SECONDS
+        pod, refusal, patience = await self._read(body), None, ASK_AGAIN_SECONDS
         try:
-            if refusal is None:
-                await apply.probe(self._cluster, body, revision, self._settings)
+            _require(pod, body)
+            await apply.probe(self._cluster, body, revision, self._settings)
         except Refused as refused:
             refusal = ownership.refusal(refused)
         except (ApiError, ownership.NotYet, TimeoutError) as error:
+            if isinstance(error, ownership.NotYet) and not runs:
+                return None  # the start waits for it
             message = f"whether the API server takes the pod is not known: {error}"
             refusal, patience = Refusal(ownership.POD_REFUSED, message), UNKNOWN_SECONDS
         of.refused = Answer(revision.name, refusal, time.monotonic(), patience)
         return refusal
 
-    async def met(self, of: Pipeline, body: Mapping[str, Any]) -> Refusal | None:
-        """Take the pod of the driver's name as the driver, where it is; else the refusal."""
+    async def require_pod(self, of: Pipeline, body: Mapping[str, Any]) -> None:
+        """Take the pod of the driver's name as the driver.
+
+        Raises:
+            NameTaken: it is somebody else's.
+            NotYet: it is of a deleted pipeline of the same name, or has gone in the meantime.
+        """
+        pod = await self._find_pod(of, body)
+        if pod is None:
+            raise ownership.NotYet("the pod of the driver before is just going")
+        _require(pod, body)
+
+    async def _find_pod(self, of: Pipeline, body: Mapping[str, Any]) -> Object | None:
+        """The pod of the driver's name, remembered where it is the driver."""
         pod = await self._read(body)
-        refusal = _in_the_way(body, pod)
-        of.read(None if refusal else pod)
-        return refusal
+        of.read(pod if pod is not None and ownership.owned(pod, body) else None)
+        return pod
 
     async def _read(self, body: Mapping[str, Any]) -> Object | None:
         of = body["metadata"]
         return await self._cluster.get(POD, of["namespace"], driver_name(of["name"]))
 
 
-def _in_the_way(body: Mapping[str, Any], pod: Object | None) -> Refusal | None:
-    """The refusal where a pod of the driver's name is not the driver; None where it is, or where there is none."""
-    if pod is None or ownership.owned(pod, body):
-        return None
-    return ownership.refusal(ownership.NameTaken(POD.kind, pod["metadata"]["name"]))
+def _require(pod: Object | None, body: Mapping[str, Any]) -> None:
+    """Pass where the driver's name is free, or the pod that has it is the driver; raises as `ownership.require`."""
+    if pod is not None:
+        ownership.require(POD.kind, pod, body)
 
 
 def _starts_at_once(body: Mapping[str, Any], judgement: Judgement) -> bool:

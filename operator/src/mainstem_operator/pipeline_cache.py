@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from mainstem.names import FINALIZER
+
 from mainstem_operator import driverpod
 from mainstem_operator.actions import CHANGING_SECONDS
 from mainstem_operator.ages import Ages
@@ -83,12 +85,22 @@ class Pipeline:
         failed = self.failed_step
         if failed is None or failed.pod_uid != self.pod_uid:
             return None
-        return StepFailure(failed.message, failed.seconds_left(time.monotonic()))
+        return StepFailure(failed.message, failed.seconds_left(time.monotonic()), failed.is_pending)
 
     @property
     def new(self) -> bool:
         """True where nothing was ever told of it, so that a start is most likely what is due."""
         return self.body is not None and not written_status(self.body)
+
+    @property
+    def finalizers(self) -> list[str]:
+        """The finalizers of the resource."""
+        return list(self.body["metadata"].get("finalizers", ())) if self.body else []
+
+    @property
+    def is_held(self) -> bool:
+        """True where the operator's finalizer holds the resource."""
+        return FINALIZER in self.finalizers
 
     def saw(self, body: Mapping[str, Any]) -> None:
         """Take the resource as an event or an answer has it, unless a newer one is known."""

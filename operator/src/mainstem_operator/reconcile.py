@@ -75,7 +75,8 @@ class Reconciler:
         try:
             await step
         except (ApiError, ownership.NotYet, *NO_ANSWER) as error:
-            of.failed_step = failed_step(of.failed_step, of.pod_uid, error, time.monotonic())
+            pending, now = isinstance(error, ownership.NotYet), time.monotonic()
+            of.failed_step = failed_step(of.failed_step, of.pod_uid, error, now, is_pending=pending)
         else:
             of.failed_step = None
             of.made.clear()
@@ -123,17 +124,17 @@ class Reconciler:
         assert found.start is not None
         revision = found.start.revision
         try:
+            if held := await apply.hold(self._cluster, of.body):
+                of.saw(held)
             pod = await apply.start(self._cluster, of.body, found.start, self._settings, of.made)
+            if pod is None:  # this driver was made before the operator was killed; or its name is not free
+                await self._observer.require_pod(of, of.body)
+                return
+        except apply.Gone:
+            return  # its event is about to come
         except Refused as refused:
             of.made.clear()  # what was made may be what is missing
-            refusal = ownership.refusal(refused)
-            of.refused = Answer(revision.name, refusal, time.monotonic())
-            return
-        if pod is None:
-            # One of its name is there: this driver, made before the operator was killed, or a stranger.
-            of.refused = Answer(revision.name, await self._observer.met(of, of.body), time.monotonic())
-            if of.pod is None and of.refused.refusal is None:
-                raise ownership.NotYet("the pod of the driver before is just going")
+            of.refused = Answer(revision.name, ownership.refusal(refused), time.monotonic())
             return
         of.saw_pod(pod)
         if found.start.attempt > apply.KEPT_REVISIONS:
