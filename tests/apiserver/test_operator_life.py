@@ -205,6 +205,7 @@ def test_the_pod_of_a_deleted_pipeline_of_its_name_is_waited_for_without_a_word(
     ours.create()
     ours.runs()
     ours.held()
+    ours.has_told("DriverStarting")
     ours.bed.operator.kill()
     ours.delete()
     ours.without_finalizer()

@@ -132,6 +132,7 @@ class Operator:
         if is_news:
             loop.pipeline.created = datetime.now(UTC)
         async with self._first_starts.start(str(body.meta.namespace)):
+            loop.pipeline.holds_first = not self._first_starts.are_many
             reconciler = Reconciler(self._cluster, self._settings, self._validators)
             await self._turn(reconciler, loop, body, failures=0)
         return loop.pipeline

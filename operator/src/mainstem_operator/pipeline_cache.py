@@ -58,6 +58,7 @@ class Pipeline:
         created: when the resource was made, where the operator was there; by its own clock.
         made: names of the objects that tries of the start under way have made so far.
         warnings: what the events of pods that do not start say.
+        holds_first: True where the finalizer is written before the first start, not after it.
     """
 
     body: Object | None = None
@@ -73,6 +74,7 @@ class Pipeline:
     ages: Ages = field(default_factory=Ages)
     created: datetime | None = None
     warnings: PodWarnings = field(default_factory=PodWarnings)
+    holds_first: bool = True
 
     @property
     def pod_uid(self) -> str:

@@ -124,7 +124,7 @@ class Reconciler:
         assert found.start is not None
         revision = found.start.revision
         try:
-            if held := await apply.hold(self._cluster, of.body):
+            if of.holds_first and (held := await apply.hold(self._cluster, of.body)):
                 of.saw(held)
             pod = await apply.start(self._cluster, of.body, found.start, self._settings, of.made)
             if pod is None:  # this driver was made before the operator was killed; or its name is not free
