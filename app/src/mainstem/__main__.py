@@ -1,6 +1,6 @@
 """`python -m mainstem` is the command `mainstem`."""
 
-from mainstem.cli import main
+from mainstem.entry import main
 
 
 main()

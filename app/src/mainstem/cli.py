@@ -13,10 +13,11 @@ import click
 
 from mainstem import __version__
 from mainstem.cli_packages import packages
+from mainstem.clioptions import Commands, parse_duration, query_option, set_option, verbose_option
 from mainstem.errors import Exit, MainstemError, SpecInvalid
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mainstem")
 def main() -> None:
     """Streaming pipelines as one document.
@@ -27,46 +28,15 @@ def main() -> None:
     """
 
 
-def _parameters(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    pairs = [item.partition("=") for item in given]
-    for name, equals, _ in pairs:
-        if not equals:
-            raise click.BadParameter(f"{name!r} is not NAME=VALUE")
-    return {name: value for name, _, value in pairs}
-
-
-def _duration(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
-    from mainstem.spec.base import seconds
-
-    try:
-        return None if given is None else seconds(given)
-    except (ValueError, KeyError):
-        raise click.BadParameter(f"{given!r} is not a duration such as '30 seconds' or '30s'") from None
-
-
-_set = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=_parameters,
-    help="Value of a parameter.",
-)
-_query = click.option(
-    "--query", "queries", multiple=True, metavar="NAME", help="Only this query; may be repeated."
-)
-_verbose = click.option("--verbose", "-v", is_flag=True, help="Spark's INFO lines, and stack traces.")
-
-
 @main.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@_set
-@_query
+@set_option
+@query_option
 @click.option("--cores", type=click.IntRange(min=1), help="Threads for tasks. Default: the machine's cores.")
 @click.option("--heap", default="2g", show_default=True, metavar="SIZE", help="Java heap of the driver.")
 @click.option(
     "--stop-when-idle",
-    callback=_duration,
+    callback=parse_duration,
     metavar="DURATION",
     help="Drain once no query had data for so long.",
 )
@@ -76,7 +46,7 @@ _verbose = click.option("--verbose", "-v", is_flag=True, help="Spark's INFO line
 @click.option(
     "--log-format", type=click.Choice(["console", "json"]), help="Default: console on a terminal, else json."
 )
-@_verbose
+@verbose_option
 def run(
     *,
     file: str,
@@ -118,7 +88,7 @@ def run(
 
 @main.command(hidden=True)
 @click.argument("file", type=click.Path(dir_okay=False))
-@_verbose
+@verbose_option
 def driver(file: str, verbose: bool) -> None:
     """Run the pipeline of FILE as the driver of a pod; the operator starts it. On a machine use `mainstem run`.
 
@@ -139,7 +109,7 @@ def executor() -> None:
 
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path())
-@_set
+@set_option
 def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
     """Check documents, and files of tests (x.test.yaml), by every rule that needs no Spark; needs no Java."""
     from functools import partial
@@ -189,11 +159,11 @@ def _validated(file: str, overrides: dict[str, str]) -> tuple[Exit, list[tuple[s
 
 @main.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
-@_set
+@set_option
 @click.option(
     "--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit's XML here, for CI."
 )
-@_verbose
+@verbose_option
 def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None, verbose: bool) -> None:
     """Run the tests that lie beside documents: `x.test.yaml` for `x.yaml`; each FILE is either.
 
@@ -215,8 +185,8 @@ def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None,
 
 @main.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@_set
-@_query
+@set_option
+@query_option
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--plan", is_flag=True, help="Spark's own plans too; needs Java and what the sources read.")
 def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], output: str, plan: bool) -> None:

@@ -73,6 +73,7 @@ def within_limits(work: Callable[[], _Result], file: str) -> _Result:
 def _work_in_child(work: Callable[[], object], write: int) -> None:
     code = 1
     try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent tells of an interrupt
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
         limit_memory()
         limit_cpu()

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from mainstem import interrupts
 from mainstem.errors import NotReady
 from mainstem.run import packages, secrets
 from mainstem.run.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
@@ -34,6 +35,7 @@ def opened(
         NotReady: Java, jars, packages or a secret are missing, or the JVM does not start; `JvmLost` when it ends before
             its time.
     """
+    interrupts.clean_up_first()
     # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -1,0 +1,108 @@
+"""What ends a command from outside: an interrupt in its first second, an output that takes nothing."""
+
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from documents import VALID
+from mainstem import entry
+from mainstem.errors import Exit
+
+
+STARTED = """
+import sys
+from mainstem import entry, interrupts
+interrupts.end_at_once()
+sys.argv = {argv!r}
+sys.stderr.write(".")
+sys.stderr.flush()
+entry.main()
+"""
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    file = tmp_path / "good.yaml"
+    file.write_text(VALID["smallest"], encoding="utf-8")
+    return file
+
+
+def commands(document: Path) -> list[list[str]]:
+    return [
+        ["--help"],
+        ["--version"],
+        ["crd"],
+        ["explain", str(document)],
+        ["explain", str(document), "--output", "json"],
+        ["validate", str(document)],
+        ["validate", "--help"],
+    ]
+
+
+def test_the_console_script_is_the_entry() -> None:
+    text = (Path(entry.__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    assert tomllib.loads(text)["project"]["scripts"]["mainstem"] == "mainstem.entry:main"
+
+
+@pytest.mark.parametrize("index", range(7))
+def test_an_output_that_takes_nothing_is_one_line(document: Path, index: int) -> None:
+    command = commands(document)[index]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mainstem", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    lines = [line for line in done.stderr.splitlines() if ": warning: " not in line]
+    assert lines == ["error: the output cannot be written: No space left on device [OutputNotWritable]"]
+    assert done.returncode == Exit.NOT_READY
+
+
+def test_a_reader_that_has_gone_is_no_error(document: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m mainstem crd | head -1; echo $?",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "Traceback" not in done.stderr
+    assert "error" not in done.stderr
+
+
+def interrupted_after(seconds: float, command: list[str]) -> tuple[int, str]:
+    """Exit code and standard error of a command that is interrupted so long after its first module is imported."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", STARTED.format(argv=["mainstem", *command])],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert child.stderr
+    assert child.stderr.read(1) == "."
+    time.sleep(seconds)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=60)
+    return child.returncode, said
+
+
+@pytest.mark.parametrize("name", ["run", "validate", "test", "explain"])
+def test_an_interrupt_in_the_first_second_is_one_line(document: Path, name: str) -> None:
+    for seconds in (0.0, 0.1, 0.3):
+        code, said = interrupted_after(seconds, [name, str(document)])
+        assert "Traceback" not in said
+        if code == 130:
+            assert said == "error: interrupted\n"
+        else:  # it was done before
+            assert name in ("validate", "explain", "test")
+            assert "interrupted" not in said
