@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from mainstem.errors import NotReady
-from mainstem.run import preflight
+from mainstem.run import preflight, secrets
 from mainstem.run.inputs import demanded, makers
-from mainstem.run.needed import needed, stores_used, used, warnings_of
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import needed, stores_used, used, warnings_of
 
 
 def graph(folder: Path | str, **suspended: bool) -> Graph:
@@ -56,8 +56,8 @@ def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> Non
     (tmp_path / "made").mkdir()
     (tmp_path / "names.csv").touch()
     whole, part = graph(tmp_path), graph(tmp_path, far=True)
-    assert needed(whole) == ["both", "gone", "shop", "lake"]
-    assert needed(part) == ["lake"]
+    assert needed(whole) == ["both", "gone", "shop"]
+    assert needed(part) == []
     assert [what for what, _ in demanded(whole)] == [
         f"source {name!r}" for name in ("lines", "names", "unread")
     ]
@@ -139,3 +139,33 @@ def test_every_warning_concerns_a_query_or_is_about_what_no_query_reads() -> Non
     concerned = {problem for name in names for problem in warnings_of(document, [name])}
     rest = [problem for problem in document.warnings if problem not in concerned]
     assert {problem.path for problem in rest} == {"spec.sources[3].name", "spec.sources[3].rate"}
+
+
+UNUSED: list[dict[str, Any]] = [
+    {"name": "spare", "kafka": {"bootstrapServers": "127.0.0.1:1"}},
+    {"name": "spare", "jdbc": {"url": "jdbc:postgresql://127.0.0.1:1/x"}},
+    {"name": "spare", "s3": {"buckets": ["spare"], "endpoint": "http://127.0.0.1:1"}},
+]
+SECRET = {"name": "nowhere"}
+
+
+@pytest.mark.parametrize("connection", UNUSED, ids=lambda each: next(key for key in each if key != "name"))
+def test_a_connection_that_nothing_uses_stops_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connection: dict[str, Any]
+) -> None:
+    """Its server is away, its secret is not there."""
+    monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path))
+    kind = next(key for key in connection if key != "name")
+    secured = {"sasl": {"mechanism": "PLAIN", "secretRef": SECRET}, "tls": {"secretRef": SECRET}}
+    settings = {"security": secured} if kind == "kafka" else {"secretRef": SECRET}
+    (tmp_path / "in").mkdir()
+    spec = {
+        "connections": [{"name": "spare", kind: connection[kind] | settings}],
+        "sources": [{"name": "lines", "files": {"path": f"{tmp_path}/in"}}],
+        "queries": [{"name": "copy", "from": "lines", "to": [{"name": "out", "console": {}}]}],
+        "checkpoints": {"location": f"{tmp_path}/checkpoints"},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    [document] = read_text(json.dumps(head | {"spec": spec}))
+    assert preflight.reachable(Graph(document.pipeline)) == frozenset()
+    assert secrets.write(document.pipeline, tmp_path) is None

@@ -56,6 +56,17 @@ def test_pods_are_those_of_the_golden_files(name: str) -> None:
     assert golden(name) == (GOLDEN / f"{name}.pods.yaml").read_text(encoding="utf-8")
 
 
+def test_the_secret_of_a_connection_that_nothing_uses_keeps_no_pod_from_starting() -> None:
+    found = resource("kafka-to-parquet")
+    spare = {"name": "spare", "s3": {"buckets": ["spare"], "secretRef": {"name": "not-there"}}}
+    found["spec"]["connections"].append(spare)
+    for pod in both(found):
+        secrets = [each["secret"] for each in pod["spec"]["volumes"] if "secret" in each]
+        optional = {each["secretName"]: each.get("optional", False) for each in secrets}
+        assert optional.pop("not-there")
+        assert not any(optional.values())
+
+
 # -- the restricted level of pod security, by its text -----------------------------------------------------------
 
 

@@ -227,7 +227,7 @@ main.add_command(packages)
 
 def _chosen(document: Any, names: Sequence[str]) -> Any:
     """The document with the named queries alone, and the warnings that concern them."""
-    from mainstem.run.needed import warnings_of
+    from mainstem.spec.needed import warnings_of
 
     _known(document.pipeline, names)
     warnings = tuple(warnings_of(document, names))

@@ -12,6 +12,8 @@ from typing import Any, Final
 from mainstem import names
 from mainstem.spec.base import seconds
 from mainstem.spec.deployment import Resources
+from mainstem.spec.graph import Graph
+from mainstem.spec.needed import needed
 from mainstem.spec.pipeline import StreamingPipeline
 
 from mainstem_operator.judge import Revision
@@ -212,10 +214,14 @@ def _further(resources: Resources) -> Object:
     return {part: {name: found[part][name] for name in found[part] if name not in own} for part in found}
 
 
-def _secrets(pipeline: StreamingPipeline) -> list[str]:
-    """Secrets that the document names, each once."""
+def _secrets(pipeline: StreamingPipeline) -> dict[str, Object]:
+    """Secrets that the document names, each once. The kubelet starts no container without its secrets: those of connections
+    that the run does not use are optional.
+    """
+    used = needed(Graph(pipeline))
+    wanted = {name for each in pipeline.spec.connections if each.name in used for name in each.secrets}
     named = (name for connection in pipeline.spec.connections for name in connection.secrets)
-    return list(dict.fromkeys(named))
+    return {name: {} if name in wanted else {"optional": True} for name in named}
 
 
 def _document(body: Mapping[str, Any], revision: Revision) -> Object:
@@ -242,8 +248,11 @@ def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
         {"name": "mainstem-tmp", "emptyDir": {}},
     ]
     found += [
-        {"name": f"mainstem-secrets-{index}", "secret": {"secretName": name, "defaultMode": 0o440}}
-        for index, name in enumerate(_secrets(revision.pipeline))
+        {
+            "name": f"mainstem-secrets-{index}",
+            "secret": {"secretName": name, "defaultMode": 0o440, **optional},
+        }
+        for index, (name, optional) in enumerate(_secrets(revision.pipeline).items())
     ]
     if revision.scaled_out:
         secret = {

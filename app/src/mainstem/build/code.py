@@ -3,9 +3,9 @@
 import importlib
 import re
 import traceback
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame
@@ -14,10 +14,26 @@ from mainstem import logs
 from mainstem.errors import NotReady
 
 
-OURS: Final = re.compile(
-    r"[/\\](?:pyspark|py4j|delta)[/\\.]|[/\\](?:site-packages|src)[/\\]mainstem[/\\]|python[\d.]*[/\\]importlib[/\\]|^<"
+_NOT_THEIRS: Final = re.compile(
+    r"[/\\](?:pyspark|py4j|delta)[/\\.]|[/\\](?:site-packages|src)[/\\]mainstem[/\\]|^<|\.p(?:yx|xi)$|"
+    r"[/\\]lib[/\\]python[\d.]+[/\\](?!(?:site|dist)-packages[/\\])"
 )
-"""Files whose frames say nothing about the user's code."""
+"""Files whose frames say nothing about the user's code: Spark's, Mainstem's, Python's own, and what is compiled."""
+_LIBRARY: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
+_MOST: Final = 400
+"""Characters of a description, frames included."""
+
+
+class Frame(NamedTuple):
+    """A line of code that was on its way to an exception."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        place = f"{PurePath(self.file).name}:{self.line}"
+        return f"{place} in {self.function}" if self.function else place
 
 
 def load(where: str, reference: str) -> Callable[..., Any]:
@@ -66,7 +82,7 @@ def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
         return call(*inputs, **arguments)
     except Py4JNetworkError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise NotReady(f"{where}: {told(error)}", reason="PythonFailed") from error
 
 
@@ -82,15 +98,21 @@ def told(error: BaseException) -> str:
     >>> told(ValueError("no such airport"))
     'ValueError: no such airport'
     """
-    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
-    said = logs.redact(" ".join(next((line for line in lines if ": " in line), lines[0]).split()))[:400]
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [
-        f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
-        for frame in frames
-        if not OURS.search(frame.filename)
-    ]
-    return f"{said} ({', '.join(own[-4:])})" if own else said
+    said = "".join(traceback.format_exception_only(error))
+    frames = [Frame(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
+    return described(said, frames)
+
+
+def described(said: str, frames: Sequence[Frame]) -> str:
+    """An exception on one line: what it says, cut, and the last lines of the user's own that led to it.
+
+    Code of libraries counts as theirs only where no other is: the user's may be installed among them.
+    """
+    theirs = [frame for frame in frames if not _NOT_THEIRS.search(frame.file)]
+    own = [frame for frame in theirs if not _LIBRARY.search(frame.file)] or theirs
+    places = f" ({', '.join(map(str, own[-4:]))})" if own else ""
+    said, room = logs.redact(" ".join(said.split())), _MOST - len(places[:200])
+    return f"{said if len(said) <= room else said[: room - 3] + '...'}{places}"[:_MOST]
 
 
 def _module(where: str, name: str) -> Any:
@@ -104,7 +126,7 @@ def _module(where: str, name: str) -> Any:
             else f"{name!r} imports {missing!r}, which is not there"
         )
         raise not_found(where, what) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise NotReady(f"{where}: importing {name!r} failed: {told(error)}", reason="ModuleFailed") from error
 
 

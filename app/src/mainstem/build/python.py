@@ -1,23 +1,33 @@
 """Sinks that are Python code of the user's own, or of the driver's memory."""
 
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import code
+from mainstem.build import code, signatures
 from mainstem.build.sinks import BatchWriter
 from mainstem.spec.sinks import PythonSink
 
 
 def row_writer(sink: PythonSink) -> Any:
-    """A writer of rows as `DataStreamWriter.foreach` takes it, made with the document's arguments.
+    """A writer of rows as `DataStreamWriter.foreach` takes it: an object of the class, or the function, with the document's
+    arguments.
 
     Raises:
-        NotReady: the code cannot be found, or no writer can be made of it.
+        NotReady: the code cannot be found, no writer can be made of it, or Spark cannot call it.
     """
     reference = sink.foreach or ""
-    return code.guarded(f"{reference} cannot be made", reference, **sink.arguments)
+    where = f"{reference} cannot be called"
+    code_of_sink = code.load(where, reference)
+    if isinstance(code_of_sink, type):
+        writer = code.guarded(f"{reference} cannot be made", reference, **sink.arguments)
+    else:
+        signatures.check(where, code_of_sink, ["row"], sink.arguments)
+        writer = partial(code_of_sink, **sink.arguments)
+    signatures.check_writer(where, writer)
+    return writer
 
 
 def batch_writer(sink: PythonSink) -> BatchWriter:
@@ -28,8 +38,17 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
     """
     if sink.foreach_batch is None:
         return _row_by_row(row_writer(sink))
-    function = code.load(f"{sink.foreach_batch} cannot be called", sink.foreach_batch)
-    return lambda batch, batch_id: function(batch, batch_id, **sink.arguments)
+    where = f"{sink.foreach_batch} cannot be called"
+    function = code.load(where, sink.foreach_batch)
+    signatures.check(where, function, ["batch", "number"], sink.arguments)
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        try:
+            function(batch, batch_id, **sink.arguments)
+        except SystemExit as error:  # would end the thread without an answer to Spark, which waits for one
+            raise RuntimeError(f"SystemExit: {error}") from error
+
+    return write
 
 
 def _row_by_row(writer: Any) -> BatchWriter:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from mainstem.build import code
+from mainstem.build import code, signatures
 from mainstem.spec.views import Deduplicate, PythonStep, Stateful
 
 
@@ -25,7 +25,9 @@ def transformed(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFra
     Raises:
         NotReady: the function cannot be found, fails, or gives no DataFrame.
     """
-    return code.frame_of(f"view {view!r}", step.function, inputs, step.arguments)
+    where = f"view {view!r}"
+    signatures.check(where, code.load(where, step.function), step.inputs, step.arguments)
+    return code.frame_of(where, step.function, inputs, step.arguments)
 
 
 def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: str) -> DataFrame:
@@ -44,11 +46,14 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
     mode = step.output_mode or output_mode
     grouped = inputs[0].groupBy(*step.keys)
     if step.function:
-        call: Any = partial(code.load(where, step.function), **step.arguments)
+        function = code.load(where, step.function)
+        signatures.check(where, function, ["key", "frames", "state"], step.arguments)
+        call: Any = partial(function, **step.arguments)
         return grouped.applyInPandasWithState(
             call, step.schema_, step.state_schema or "", mode, step.timeout or "NoTimeout"
         )
     processor = code.guarded(where, step.processor or "", **step.arguments)
+    signatures.check_processor(where, processor, initial=step.initial_state is not None)
     transform: Any = grouped.transformWithStateInPandas if step.pandas else grouped.transformWithState
     return transform(
         processor,

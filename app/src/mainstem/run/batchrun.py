@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -12,11 +13,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from mainstem import logs
 from mainstem.build import code
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady
 from mainstem.run.drain import Outcome
-from mainstem.run.failures import Failure, classify
+from mainstem.run.failures import LONGEST, Failure, classify
 from mainstem.run.runs import Runs
 
 
@@ -87,7 +89,8 @@ class BatchRun:
         except (NotReady, PySparkException, Py4JError, ConnectionError) as error:
             self._failure = classify(error)
         except Exception as error:  # noqa: BLE001 - the user's own code, called in this thread, may raise anything
-            self._failure = Failure("PythonFailed", code.told(error))
+            trace = logs.redact("".join(traceback.format_exception(error)))[-LONGEST:]
+            self._failure = Failure("PythonFailed", code.told(error), traceback=trace)
 
     def _write(self) -> None:
         began = time.monotonic()

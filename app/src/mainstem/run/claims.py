@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.run.inputs import asked
-from mainstem.run.needed import running
 from mainstem.run.objects import S3Object
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import running
 
 
 _CLAIM: Final = "mainstem-writer.json"

@@ -20,11 +20,13 @@ class Failure:
         reason: CamelCase of ours, or Spark's error condition.
         message: one line, free of what looks like a credential.
         permanent: a restart would fail in the same way.
+        traceback: of Python's, where code of the user's failed; several lines.
     """
 
     reason: str
     message: str
     permanent: bool = False
+    traceback: str = ""
 
     @property
     def outage(self) -> bool:
@@ -32,6 +34,8 @@ class Failure:
         return self.reason in OUTAGES
 
 
+LONGEST: Final = 20_000
+"""Characters of a traceback that are kept, of its end."""
 _CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"
 # A message goes on over lines of its own, up to the next cause, a blank line or something indented.
 _CONDITION: Final = re.compile(
@@ -44,6 +48,7 @@ _NOISE: Final = {
     "TASK_FAILED",
     "TASK_WRITE_FAILED",
     "FOREACH_BATCH_USER_FUNCTION_ERROR",
+    "PYTHON_EXCEPTION",
 }
 _ANALYSIS: Final = re.compile(
     r"AnalysisException|ParseException|ExtendedAnalysisException|UnsupportedOperationChecker"
@@ -79,8 +84,11 @@ def of_text(text: str) -> Failure:
     for sign in SIGNS:
         if match := sign.pattern.search(text):
             return Failure(sign.reason, _line(sign, match, text), sign.permanent)
-    if said := tracebacks.told(text):
-        return Failure("PythonFailed", _short(said))
+    raised = tracebacks.raised(text)
+    if raised and (known := raised.of_mainstem):
+        return Failure(known[0], _short(known[1]))
+    if raised and raised.java is None:
+        return Failure("PythonFailed", _short(str(raised)), traceback=raised.text[-LONGEST:])
     conditions = [(name, rest) for name, rest in _CONDITION.findall(text) if name not in _NOISE]
     permanent = bool(_ANALYSIS.search(text))
     if conditions:
@@ -93,7 +101,10 @@ def of_text(text: str) -> Failure:
         if name.startswith(("FAILED_READ_FILE", "DELTA_FAILED_TO_MERGE")):
             message = ": ".join([message, *_root(text)])
         return Failure(name, message, permanent or bool(_PERMANENT.match(name)))
-    first = next((line for line in text.splitlines() if line.strip()), "no message")
+    lines = (line for line in text.splitlines() if line.strip())
+    first = (raised and raised.java) or next(
+        lines, "no message"
+    )  # of Python's the first line only begins a traceback
     return Failure("QueryFailed", _short(_simple(first)) or first.strip(), permanent)
 
 

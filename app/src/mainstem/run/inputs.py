@@ -14,9 +14,9 @@ from mainstem.errors import MainstemError, NotReady
 from mainstem.run.brokers import Brokers
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
-from mainstem.run.needed import path_of, running, used
 from mainstem.run.reachability import silence
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import path_of, running, used
 from mainstem.spec.queries import Query
 from mainstem.spec.rules.places import normal
 from mainstem.spec.sources import Source

@@ -65,7 +65,8 @@ def launch(
     """
     _own_environment(scratch, address)
     options = conf["spark.driver.extraJavaOptions"]
-    levels = f"-Dmainstem.spark.level={'info' if verbose else 'warn'} -Dmainstem.stream.level={'error' if verbose else 'off'}"
+    spark, stream, task = ("info", "error", "warn") if verbose else ("warn", "off", "off")
+    levels = f"-Dmainstem.spark.level={spark} -Dmainstem.stream.level={stream} -Dmainstem.task.level={task}"
     # Native libraries and artifacts, which a JVM that is killed cannot remove: they go with the scratch folder.
     temporary = shlex.quote(f"-Djava.io.tmpdir={scratch}")
     conf = conf | {"spark.driver.extraJavaOptions": f"{options} {levels} {temporary}"}

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pyspark.sql.streaming import listener as spark
 
 from mainstem import logs
+from mainstem.build import code
 from mainstem.errors import NotReady
 
 
@@ -84,8 +85,8 @@ class Listeners:
         for name, listener in self._listeners:
             try:
                 getattr(listener, method)(found)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is the listener's own
-                self._log.warning("a listener failed", listener=name, method=method, error=repr(error))
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is the listener's own
+                self._log.warning("a listener failed", listener=name, method=method, error=code.told(error))
 
 
 def _event(method: str, event: Any) -> Any:
@@ -105,8 +106,8 @@ def _made(name: str) -> spark.StreamingQueryListener:
     module, _, kind = name.partition(":")
     try:
         made = getattr(import_module(module), kind)()
-    except Exception as error:
-        message = f"the listener {name!r} cannot be made: {type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:
+        message = f"the listener {name!r} cannot be made: {code.told(error)}"
         raise NotReady(message, reason="ListenerNotFound") from error
     if not isinstance(made, spark.StreamingQueryListener):
         message = f"the listener {name!r} is no pyspark.sql.streaming.StreamingQueryListener"

@@ -11,10 +11,10 @@ from typing import Final
 
 from mainstem import logs
 from mainstem.errors import NotReady
-from mainstem.run.needed import running, stores_used, used
 from mainstem.run.reachability import silence
 from mainstem.spec.connections import Connection
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import running, stores_used, used
 from mainstem.spec.queries import Query
 
 

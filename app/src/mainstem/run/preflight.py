@@ -19,11 +19,11 @@ from mainstem.errors import NotReady
 from mainstem.run.brokers import Brokers
 from mainstem.run.hadoop import Folder
 from mainstem.run.inputs import asked, demanded
-from mainstem.run.needed import needed, running, used
 from mainstem.run.objects import S3Object
 from mainstem.run.reachability import unreachable
 from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import needed, running, used
 
 
 def reachable(graph: Graph) -> frozenset[str]:

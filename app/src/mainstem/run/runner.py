@@ -4,7 +4,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -133,10 +133,7 @@ def _run(
         supervisor.close()
         options.ended(outcome, supervisor.statuses)
     if supervisor.failures:
-        failed = supervisor.failures[0]
-        raise QueryFailed(
-            f"query {failed.name!r} failed: {failed.message}", reason=failed.reason or "QueryFailed"
-        )
+        raise query_failed(supervisor.failures)
     if outcome == "failed" and supervisor.waiting:
         raise _missed(supervisor.waiting[0])
     if outcome == "cut":
@@ -145,6 +142,16 @@ def _run(
             reason="DrainCut",
             remedy="raise drain.timeout above the batch time",
         )
+
+
+def query_failed(failed: Sequence[QueryStatus]) -> QueryFailed:
+    """The error of a run with queries that failed for good: names all of them; the reason is the first one's."""
+    first, *others = failed
+    message = f"query {first.name!r} failed: {first.message}"
+    if others:
+        more = "; ".join(f"{each.name!r}: {each.message} [{each.reason}]" for each in others)
+        message = f"{message} [{first.reason}]; failed too: {more}"
+    return QueryFailed(message, reason=first.reason or "QueryFailed")
 
 
 def _missed(status: QueryStatus) -> NotReady:

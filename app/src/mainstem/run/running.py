@@ -43,6 +43,7 @@ class Run:
         resets: occurrence and topic of those whose offsets went back in a batch, by which a loss was counted.
         awaited_resets: of those that will, and whose loss is counted already or will be by that.
         notice: reason and message of what happened and needs nothing done, until the query starts again.
+        logged_traceback: the traceback that the log has shown last.
     """
 
     query: Query
@@ -63,6 +64,7 @@ class Run:
     resets: set[tuple[str, str]] = field(default_factory=set)
     awaited_resets: set[tuple[str, str]] = field(default_factory=set)
     notice: tuple[str, str] | None = None
+    logged_traceback: str = ""
 
     @property
     def over(self) -> bool:

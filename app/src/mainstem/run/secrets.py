@@ -2,24 +2,58 @@
 
 from pathlib import Path
 
+from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.secrets import exists, value
-from mainstem.spec.connections import KafkaSecurity, Sasl, credentials_file
+from mainstem.spec.connections import Connection, KafkaSecurity, Sasl, credentials_file
+from mainstem.spec.graph import Graph
+from mainstem.spec.needed import needed
 from mainstem.spec.pipeline import StreamingPipeline
 
 
 def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
-    """Every file of credentials that the document's secrets make, in one folder; the AWS profile file where there is one.
+    """Every file of credentials that the secrets of the run's connections make, in one folder; the AWS profile file where
+    there is one.
 
     Raises:
         NotReady: `SecretNotFound`, `SecretInvalid`.
     """
+    pipeline = _with_secrets(pipeline)
     for connection in pipeline.spec.connections:
         if connection.kafka and connection.kafka.security:
             found = kafka_properties(connection.kafka.security)
             text = "".join(f"{key}={_escaped(given)}\n" for key, given in found.items())
             _private(folder / credentials_file(connection.name), text)
     return write_profiles(pipeline, folder)
+
+
+def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
+    """The pipeline without the connections that its run does not use and whose secrets are not there.
+
+    One whose secrets are there is kept: code of the user's may read a bucket that no path of the document names.
+    """
+    names = needed(Graph(pipeline))
+    spec = pipeline.spec
+    kept = tuple(each for each in spec.connections if each.name in names or _is_complete(each))
+    return pipeline.model_copy(update={"spec": spec.model_copy(update={"connections": kept})})
+
+
+def _is_complete(connection: Connection) -> bool:
+    """Whether the secrets of the connection can be read."""
+    try:
+        if connection.kafka and connection.kafka.security:
+            kafka_properties(connection.kafka.security)
+        if connection.s3:
+            _profile(connection)
+    except NotReady as error:
+        logs.get("mainstem").warning(
+            "a connection that nothing uses has no secret",
+            connection=connection.name,
+            reason=error.reason,
+            error=error.message,
+        )
+        return False
+    return True
 
 
 def kafka_properties(security: KafkaSecurity) -> dict[str, str]:
@@ -69,18 +103,21 @@ def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
 
     S3A reads it through its ProfileAWSCredentialsProvider, so that no credential becomes a Spark property.
     """
-    profiles = []
-    for connection in pipeline.spec.connections:
-        if connection.s3 is None or connection.s3.secret_ref is None:
-            continue
-        name = connection.s3.secret_ref.name
-        profiles += [
-            f"[{connection.name}]",
-            f"aws_access_key_id = {value(name, 'accessKey')}",
-            f"aws_secret_access_key = {value(name, 'secretKey')}",
-        ]
+    profiles = [line for connection in pipeline.spec.connections for line in _profile(connection)]
     if not profiles:
         return None
     file = folder / "s3-profiles"
     _private(file, "\n".join(profiles) + "\n")
     return file
+
+
+def _profile(connection: Connection) -> list[str]:
+    """The lines of an S3 connection in AWS's profile file; none without a secret."""
+    if connection.s3 is None or connection.s3.secret_ref is None:
+        return []
+    name = connection.s3.secret_ref.name
+    return [
+        f"[{connection.name}]",
+        f"aws_access_key_id = {value(name, 'accessKey')}",
+        f"aws_secret_access_key = {value(name, 'secretKey')}",
+    ]

@@ -211,6 +211,12 @@ SIGNS: Final = (
     _sign(rf"{STAGED_ROWS_LOST}: (?P<found>[^\n]*)", "StagedRowsLost", "{found}"),
     _sign(r"No space left on device", "DiskFull", "no space is left on the device"),
     _sign(
+        r"Python worker (exited unexpectedly|failed to connect back)",
+        "PythonWorkerLost",
+        "a Python worker ended in the middle of its work: code of the document's, or a library that it calls, ended the process "
+        "or crashed, or the kernel killed it for want of memory",
+    ),
+    _sign(
         r"OutOfMemoryError",
         "OutOfMemory",
         "Java's heap is full; raise `--heap`, or on a cluster resources.limits.memory of driver or executors",

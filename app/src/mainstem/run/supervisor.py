@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.run.attempts import log_failure
 from mainstem.run.current import Current
 from mainstem.run.drain import Outcome
 from mainstem.run.draining import drained, stopped
@@ -228,11 +229,7 @@ class Supervisor:
             message=failure.message,
             restarts=run.restarts.in_a_row,
         )
-        told = {"query": run.query.name, "reason": failure.reason, "error": failure.message}
-        if wait is None:
-            self._log.error("query failed", **told)
-        else:
-            self._log.warning("query restarts", **told, seconds=wait, attempt=run.restarts.in_a_row)
+        log_failure(self._log, run, failure, wait)
 
     def _restart(self, run: Run, refreshed: Built | None = None) -> None:
         """Start a query again, or what was built to take its place."""

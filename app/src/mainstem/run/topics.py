@@ -19,11 +19,11 @@ from mainstem import logs
 from mainstem.build.kafka import connections
 from mainstem.run.brokers import Brokers, TopicOffsets
 from mainstem.run.failures import Failure, classify
-from mainstem.run.needed import running
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import Offsets
 from mainstem.spec.graph import Graph
 from mainstem.spec.kafkasource import KafkaSource
+from mainstem.spec.needed import running
 
 
 ASK_SECONDS: Final = 10.0

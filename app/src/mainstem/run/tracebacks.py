@@ -1,33 +1,78 @@
 """What the user's Python code raised in a batch, out of the text of Spark's exception; pure."""
 
 import re
-from collections.abc import Iterator
-from pathlib import PurePath
-from typing import Final
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Final, NamedTuple
 
-from mainstem.build.code import OURS
+from mainstem.build.code import Frame, described
 
 
 _BEGIN: Final = "Traceback (most recent call last):"
-_FRAME: Final = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>\S+)', re.MULTILINE)
+_CHAINED: Final = (
+    "During handling of the above exception, another exception occurred:",
+    "The above exception was the direct cause of the following exception:",
+)
+_FRAME: Final = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?')
+_GROUP: Final = re.compile(r"^ *(?:\| )+", re.MULTILINE)
+"""What Python draws before the lines of an exception group."""
 _JAVA: Final = re.compile(r"py4j\.|pyspark\.errors\.exceptions\.captured\.(?!PythonException)")
-_SAID: Final = re.compile(r"^[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
+_OURS: Final = re.compile(r"mainstem\.errors\.\w+: (?P<message>.*) \[(?P<reason>\w+)\]$")
+_END: Final = re.compile(r"$|\s|[+]-|: |(?:[a-z][\w$]*\.)+[A-Z]\w*: |Driver stacktrace")
+"""Where the message of an exception ends and something else begins; a line that starts with `: ` is Java's."""
 
 
-def told(text: str) -> str | None:
-    """The innermost exception of Python's with the user's lines that led to it; None where there is none of theirs, or
-    where it is Java's own, which says more itself.
+class Raised(NamedTuple):
+    """The innermost exception of a text.
+
+    Attributes:
+        said: type and message, on one line.
+        frames: those of its traceback, the innermost last.
+        java: what Java says, where the exception is one of Java's.
+        text: its traceback as Python prints it, with those of its causes.
     """
-    _, begin, innermost = text.rpartition(_BEGIN)
-    frames = list(_own(innermost)) if begin else []
-    last = list(_FRAME.finditer(innermost))
-    said = _SAID.search(innermost, last[-1].end()) if last else None
-    if not frames or said is None or _JAVA.match(said[0]):
+
+    said: str
+    frames: tuple[Frame, ...]
+    java: str | None
+    text: str
+
+    @property
+    def of_mainstem(self) -> tuple[str, str] | None:
+        """Reason and message, where code of Mainstem's raised it."""
+        match = _OURS.match(self.said)
+        return (match["reason"], match["message"]) if match else None
+
+    def __str__(self) -> str:
+        return described(re.sub(r"^pyspark\.[\w.]*?(?=\w+(?:: |$))", "", self.said), self.frames)
+
+
+def raised(text: str) -> Raised | None:
+    """The innermost exception of Python's in a text, whoever's lines led to it; None where there is none."""
+    before, begin, rest = _GROUP.sub("", text).rpartition(_BEGIN)
+    lines = rest.splitlines() if begin else []
+    trace = list(takewhile(lambda line: not line.strip() or line[0].isspace(), lines))
+    frames = tuple(_frames(trace))
+    if not frames or len(trace) == len(lines):
         return None
-    return f"{said[0]} ({', '.join(frames[-4:])})"
+    said, *more = lines[len(trace) :]
+    message = [said, *takewhile(lambda line: not _END.match(line), more)]
+    printed = "\n".join([*_causes(before), _BEGIN, *filter(str.strip, trace), *message])
+    said = " ".join(message)
+    java = None
+    if _JAVA.match(said):
+        java = next((line[2:] for line in more if line.startswith(": ")), said.partition(": ")[2] or said)
+    return Raised(" ".join(said.split()), frames, java, printed)
 
 
-def _own(text: str) -> Iterator[str]:
-    for match in _FRAME.finditer(text):
-        if not OURS.search(match["file"]):
-            yield f"{PurePath(match['file']).name}:{match['line']} in {match['name']}"
+def _causes(before: str) -> list[str]:
+    """The tracebacks that Python prints before the last one."""
+    if not before.rstrip().endswith(_CHAINED):
+        return []
+    earlier, begin, rest = before.rpartition(_BEGIN)
+    return [*_causes(earlier), f"{begin}{rest}".rstrip(), ""] if begin else []
+
+
+def _frames(lines: Sequence[str]) -> list[Frame]:
+    found = (_FRAME.match(line) for line in lines)
+    return [Frame(match["file"], int(match["line"]), match["name"] or "") for match in found if match]

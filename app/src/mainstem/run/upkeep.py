@@ -18,10 +18,10 @@ from mainstem import logs
 from mainstem.build.merge import alone, located, session_by_path
 from mainstem.run.conf import UPKEEP_POOL
 from mainstem.run.failures import classify
-from mainstem.run.needed import running
 from mainstem.spec.base import seconds
 from mainstem.spec.delta import DeltaSink, Optimize, Vacuum
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import running
 
 
 FIRST: Final = 600.0

@@ -99,8 +99,9 @@ class PythonSink(Model):
     one_of: ClassVar = ("foreach", "foreachBatch")
 
     foreach: PythonObject | None = None
-    """Class with `process(row)` and, if wanted, `open(partition, batch)`, which may refuse a partition it has, and
-    `close(error)`: `module:Class`. It is made in the driver, with the arguments, and sent to where the rows are."""
+    """Function that is called with each row, and the arguments by name: `module:function`. Or a class with `process(row)` and,
+    if wanted, `open(partition, batch)`, which may refuse a partition it has, and `close(error)`: `module:Class`; its object
+    is made in the driver, with the arguments, and sent to where the rows are."""
     foreach_batch: PythonObject | None = None
     """Function that is called in the driver with each batch, a DataFrame, its number, and the arguments by name:
     `module:function`. A batch that comes again has the same number."""

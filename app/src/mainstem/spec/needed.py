@@ -12,12 +12,13 @@ from mainstem.spec.yamltext import parse_path
 
 
 def needed(graph: Graph) -> list[str]:
-    """Names of the connections that a run asks for: all but those that only suspended queries use.
+    """Names of the connections that a run uses: those of its queries that are not suspended, in the order of the document.
 
-    Those of stores are all among them, for a checkpoint may lie there.
+    A connection that nothing uses, or that only suspended queries use, stops no run, whatever it lacks.
     """
-    unused = used(graph, (q for q in graph.spec.queries if q.suspend)) - used(graph, running(graph))
-    return [connection.name for connection in graph.spec.connections if connection.name not in unused]
+    queries = running(graph)
+    names = used(graph, queries).union(*(stores_used(graph, query) for query in queries))
+    return [connection.name for connection in graph.spec.connections if connection.name in names]
 
 
 def running(graph: Graph) -> list[Query]:
@@ -39,7 +40,7 @@ def used(graph: Graph, queries: Iterable[Query]) -> set[str]:
 
 
 def stores_used(graph: Graph, query: Query) -> set[str]:
-    """Names of the S3 connections of the buckets that the query's checkpoint, sources and sinks lie in."""
+    """Names of the S3 connections of the buckets that the query's checkpoint, sources, sinks and jars lie in."""
     buckets = {match[1] for path in _paths(graph, query) if (match := re.match(r"s3a://([^/]+)", path))}
     return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
 
@@ -75,3 +76,4 @@ def _paths(graph: Graph, query: Query) -> Iterator[str]:
     yield graph.spec.checkpoints.location
     yield from (path for source in graph.sources_of(query.from_) if (path := path_of(source)))
     yield from (sink.folder.path for sink in query.to if sink.folder)
+    yield from (each.java.jar for each in graph.spec.functions if each.java and each.java.jar)

@@ -1,0 +1,30 @@
+"""What the log says of a query that failed: one line an attempt."""
+
+from typing import Any
+
+from mainstem.run.failures import Failure
+from mainstem.run.running import Run
+
+
+def log_failure(log: Any, run: Run, failure: Failure, wait: float | None) -> None:
+    """One line: why, which restart in a row comes next, of how many, and when; an error where none comes.
+
+    A traceback of Python's stands behind it once, until it is another one: a query that fails in the same way again and
+    again would fill the log.
+
+    Args:
+        log: of the supervisor.
+        run: the query, its restart counted already.
+        failure: why it failed.
+        wait: seconds until it is started again; None for never.
+    """
+    fields: dict[str, Any] = {"query": run.query.name, "reason": failure.reason, "error": failure.message}
+    if failure.traceback and failure.traceback != run.logged_traceback:
+        fields["exception"] = run.logged_traceback = failure.traceback
+    if wait is None:
+        log.error("query failed", **fields, restarts=run.restarts.in_a_row)
+        return
+    attempt: dict[str, Any] = {"seconds": wait, "attempt": run.restarts.in_a_row}
+    if not failure.outage:  # which is tried again without end
+        attempt["attempts"] = run.restarts.settings.max_retries
+    log.warning("query restarts", **fields, **attempt)

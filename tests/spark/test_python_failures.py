@@ -1,0 +1,156 @@
+"""What is told of code of the user's that fails: every kind of code by every kind of failure, on Spark itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import sparks
+from harness.turning import Stage
+from mainstem.errors import NotReady
+from mainstem.run.failures import classify
+from mainstem.run.querystatus import State
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S32
+
+NOWHERE = {"name": "nowhere", "noop": {}}
+CALL = {"name": "seen", "sql": "SELECT fun(how) AS number FROM lines"}
+JUDGED = {"name": "positive", "expect": "fun(how) > 0"}
+
+
+def function(name: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"name": "fun", "python": {"function": f"raising:{name}", "returns": "INT", **more}}]
+
+
+def state(**more: Any) -> dict[str, Any]:
+    return {"name": "seen", "state": {"from": "lines", "keys": ["how"], "schema": "number INT", **more}}
+
+
+def python(**sink: str) -> dict[str, Any]:
+    return {"name": "code", "python": sink}
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "function": {"view": CALL, "functions": function("udf")},
+    "pandas function": {"view": CALL, "functions": function("vectorized", vectorized=True)},
+    "expectation": {
+        "view": {"name": "seen", "sql": "SELECT how FROM lines", "expectations": [JUDGED]},
+        "functions": function("udf"),
+    },
+    "foreachBatch": {"sink": python(foreachBatch="raising:each_batch")},
+    "foreach, a function": {"sink": python(foreach="raising:each_row")},
+    "foreach, a class": {"sink": python(foreach="raising:Rows")},
+    "processor": {"view": state(processor="raising:Processor")},
+    "pandas processor": {"view": state(processor="raising:PandasProcessor", pandas=True)},
+    "state function": {"view": state(function="raising:with_state", stateSchema="number INT")},
+}
+SAID = {
+    "type": "TypeError: object of type 'int' has no len() (",
+    "import": "ModuleNotFoundError: No module named 'module_that_is_not_there' (",
+    "lines": "ValueError: first line second: líne ☃ (",
+    "long": "ValueError: xxx",
+    "library": "re.error: missing ), unterminated subpattern at position 0 (",
+    "chained": "RuntimeError: no such count (",
+    "exit": "SystemExit: enough (",
+    "crash": "a Python worker ended in the middle of its work",
+    "group": "ExceptionGroup: several (2 sub-exceptions) (",
+}
+
+
+def spec(
+    folder: Path, how: str, *, view: Any = None, sink: Any = None, functions: Any = (), **more: Any
+) -> dict[str, Any]:
+    (folder / "in").mkdir()
+    (folder / "in" / "1.json").write_text(json.dumps({"how": how}) + "\n")
+    lines = {"path": f"{folder}/in", "format": "json", "schema": "how STRING"}
+    return {
+        "sources": [{"name": "lines", "files": lines}],
+        "views": [view] if view else [],
+        "functions": list(functions),
+        "queries": [{"name": "q", "from": "seen" if view else "lines", "to": [sink or NOWHERE]}],
+        "checkpoints": {"location": f"{folder}/checkpoints"},
+        **more,
+    }
+
+
+def failed(spark: SparkSession, folder: Path, how: str, **code: Any) -> tuple[str, str]:
+    """Reason and message."""
+    with pytest.raises((PySparkException, NotReady)) as raised:
+        sparks.run(spark, spec(folder, how, **code))
+    failure = classify(raised.value)
+    return failure.reason, failure.message
+
+
+TABLE = [(kind, how) for kind in KINDS for how in SAID if (kind, how) != ("foreachBatch", "crash")]
+"""In foreachBatch a crash is that of the driver itself."""
+QUICK = {("foreachBatch", "exit"), ("foreachBatch", "group"), ("foreach, a function", "type")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [pytest.param(*row, marks=() if row in QUICK else pytest.mark.full) for row in TABLE],
+)
+def test_a_failure_is_told_by_its_exception_and_the_lines_that_led_to_it(
+    spark: SparkSession, tmp_path: Path, kind: str, how: str
+) -> None:
+    reason, message = failed(spark, tmp_path, how, **KINDS[kind])
+    assert reason == ("PythonWorkerLost" if how == "crash" else "PythonFailed")
+    assert message.startswith(SAID[how])
+    assert how == "crash" or "raising.py:" in message
+
+
+@pytest.mark.full
+def test_a_result_that_does_not_fit_is_told_without_a_line_of_the_user_s(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    reason, message = failed(spark, tmp_path, "x", view=CALL, functions=function("misfit", vectorized=True))
+    assert reason == "PythonFailed"
+    assert message.startswith("PySparkValueError: Failed to convert the value")
+
+
+def test_a_view_that_fails_is_told_by_its_exception(spark: SparkSession, tmp_path: Path) -> None:
+    view = {"name": "seen", "python": {"function": "raising:frame", "inputs": ["lines"]}}
+    reason, message = failed(spark, tmp_path, "x", view=view)
+    assert reason == "PythonFailed"
+    assert message.startswith(f"view 'seen': {SAID['type']}")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ({"view": state(processor="raising:OtherTimer", timeMode="ProcessingTime")}, "expiredTimerInfo=...), and defined as OtherTimer.handleExpiredTimer(key, timerValues, timer)"),
+        ({"view": state(function="raising:no_state", stateSchema="number INT")}, "no_state(key, frames, state)"),
+        ({"view": {"name": "seen", "python": {"function": "raising:no_input", "inputs": ["lines"]}}}, "no_input(lines)"),
+        ({"sink": python(foreachBatch="raising:no_number")}, "no_number(batch, number)"),
+        ({"sink": python(foreach="raising:no_input")}, "no_input(row)"),
+        ({"sink": python(foreach="raising:OtherTimer")}, "OtherTimer has no method process"),
+    ],
+    ids=["processor", "state function", "view", "foreachBatch", "foreach, a function", "foreach, a class"],
+)  # fmt: skip
+def test_code_that_takes_other_arguments_is_refused_before_it_runs(
+    spark: SparkSession, tmp_path: Path, code: dict[str, Any], said: str
+) -> None:
+    reason, message = failed(spark, tmp_path, "x", **code)
+    assert reason == "FunctionNotUsable"
+    assert said in message
+
+
+def test_the_log_of_a_query_that_fails_has_a_line_an_attempt_and_one_traceback(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    given = spec(tmp_path, "type", **KINDS["function"])
+    given["restart"] = {"backoff": "1 second", "maxRetries": 1}
+    with stage.running(**given) as running:
+        running.to_the_end()
+        assert running["q"].state is State.FAILED
+    lines = [line for line in capfd.readouterr().err.splitlines() if " [" in line and "FairSched" not in line]
+    told = [line for line in lines if "TypeError" in line]
+    assert [("query restarts" in line, "query failed" in line) for line in told] == [
+        (True, False),
+        (False, True),
+    ]
+    assert [line for line in lines if "component=spark" in line] == []

@@ -1,0 +1,23 @@
+"""How a run is told that ended with failed queries."""
+
+from mainstem.run.querystatus import QueryStatus, State
+from mainstem.run.runner import query_failed
+
+
+def failed(name: str, reason: str, message: str) -> QueryStatus:
+    return QueryStatus(name, state=State.FAILED, pool=name, checkpoint="c", reason=reason, message=message)
+
+
+def test_a_run_with_one_failed_query_is_told_by_it() -> None:
+    error = query_failed([failed("copy", "DiskFull", "no space is left")])
+    assert str(error) == "query 'copy' failed: no space is left [DiskFull]"
+
+
+def test_a_run_names_all_queries_that_failed() -> None:
+    first, second = failed("copy", "DiskFull", "no space"), failed("count", "PythonFailed", "ValueError: odd")
+    error = query_failed([first, second, failed("third", "OutOfMemory", "full")])
+    assert error.reason == "DiskFull"
+    assert str(error) == (
+        "query 'copy' failed: no space [DiskFull]; failed too: 'count': ValueError: odd [PythonFailed]; "
+        "'third': full [OutOfMemory] [DiskFull]"
+    )
