@@ -382,6 +382,12 @@ BAD_CLUSTER: Final = [
         CLUSTER,
     ),
     Bad(
+        "a heap too small for Spark",
+        (("heap: 1g", "heap: 64m"),),
+        ("25:11: spec.driver.heap: a heap of 64m is too small for Spark: at least 512m [HeapTooSmall]",),
+        CLUSTER,
+    ),
+    Bad(
         "heap as large as the container",
         (("heap: 1g", "heap: 2g"),),
         (

@@ -65,7 +65,10 @@ FAULTS = {
         "PythonFailed",
         r"AnalysisException: .*`itme` cannot be resolved.*\(shop.py:\d+ in misspelt\)",
     ),
-    "shop:priced": ("PythonFailed", "TypeError: .*missing 1 required positional argument: 'prices'"),
+    "shop:priced": (
+        "FunctionNotUsable",
+        r"called as priced\(orders\).*missing a required argument: 'prices'",
+    ),
 }
 
 

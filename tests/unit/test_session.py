@@ -5,7 +5,9 @@ import threading
 import time
 
 import pytest
-from mainstem.run.session import shut_down
+from mainstem.run.failures import of_text
+from mainstem.run.place import this_machine
+from mainstem.run.session import not_started, shut_down
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 
@@ -33,3 +35,15 @@ def test_a_connection_that_the_jvm_leaves_open_holds_nothing_up() -> None:
         ending.start()
         ending.join(30)
         assert not ending.is_alive()
+
+
+def test_a_heap_that_spark_finds_too_small_is_told_by_what_sets_it() -> None:
+    """Spark's own advice is an option and a property that this project's user never sets."""
+    spark = (
+        "org.apache.spark.SparkIllegalArgumentException: [INVALID_DRIVER_MEMORY] System memory 447741952 must be at least 471859200.\n"
+        'Please increase heap size using the --driver-memory option or "spark.driver.memory" in Spark configuration. SQLSTATE: F0000'
+    )
+    error = not_started(of_text(spark), this_machine(heap="480m"))
+    assert str(error) == (
+        "Spark did not start: a Java heap of 480m is too small, it wants at least 512m; raise --heap [JvmNotStarted]"
+    )

@@ -14,6 +14,7 @@ import click
 from mainstem import __version__
 from mainstem.cli_packages import packages
 from mainstem.clioptions import Commands, parse_duration, query_option, set_option, verbose_option
+from mainstem.clioptions import Commands, parse_duration, parse_heap, query_option, set_option, verbose_option
 from mainstem.errors import Exit, MainstemError, SpecInvalid
 
 
@@ -33,7 +34,14 @@ def main() -> None:
 @set_option
 @query_option
 @click.option("--cores", type=click.IntRange(min=1), help="Threads for tasks. Default: the machine's cores.")
-@click.option("--heap", default="2g", show_default=True, metavar="SIZE", help="Java heap of the driver.")
+@click.option(
+    "--heap",
+    default="2g",
+    show_default=True,
+    metavar="SIZE",
+    callback=parse_heap,
+    help="Java heap of the driver.",
+)
 @click.option(
     "--stop-when-idle",
     callback=parse_duration,

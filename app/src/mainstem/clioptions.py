@@ -37,6 +37,18 @@ def parse_duration(_context: click.Context, _option: click.Parameter, given: str
         raise click.BadParameter(f"{given!r} is not a duration such as '30 seconds' or '30s'") from None
 
 
+def parse_heap(_context: click.Context, _option: click.Parameter, given: str) -> str:
+    """A size of the Java heap that Java takes and Spark starts with."""
+    from mainstem.spec.deployment import HEAP, LEAST_HEAP, WANTED_HEAP, memory_bytes
+
+    heap = given.lower()
+    if not HEAP.fullmatch(heap):
+        raise click.BadParameter(f"{given!r} is not a size such as 512m or 2g")
+    if memory_bytes(heap) < LEAST_HEAP:
+        raise click.BadParameter(f"{given!r} is too small for Spark: at least {WANTED_HEAP}")
+    return heap
+
+
 set_option = click.option(
     "--set",
     "overrides",

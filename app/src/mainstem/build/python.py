@@ -8,6 +8,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import code, signatures
 from mainstem.build.sinks import BatchWriter
+from mainstem.errors import NotReady
 from mainstem.spec.sinks import PythonSink
 
 
@@ -46,7 +47,7 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
         try:
             function(batch, batch_id, **sink.arguments)
         except SystemExit as error:  # would end the thread without an answer to Spark, which waits for one
-            raise RuntimeError(f"SystemExit: {error}") from error
+            raise NotReady(code.told(error), reason="PythonFailed") from error
 
     return write
 

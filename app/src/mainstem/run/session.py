@@ -19,9 +19,10 @@ from mainstem import interrupts
 from mainstem.errors import NotReady
 from mainstem.run import packages, secrets
 from mainstem.run.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
-from mainstem.run.failures import classify
+from mainstem.run.failures import Failure, classify
 from mainstem.run.jvm import launch
 from mainstem.run.place import Place
+from mainstem.spec.deployment import WANTED_HEAP
 from mainstem.spec.pipeline import StreamingPipeline
 
 
@@ -39,6 +40,8 @@ def opened(
     # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+    # And py4j what a function of batches raises, which the query's own failure tells.
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL + 1)
     scratch = Path(tempfile.mkdtemp(prefix="mainstem-"))
     try:
         conf = spark_conf(pipeline, _machine(pipeline, scratch, place))
@@ -46,7 +49,7 @@ def opened(
         jvm = launch(conf, output, scratch, address=place.address, verbose=verbose, packages=jars)
         try:
             _check_own_jar(jvm.gateway)
-            session = _session(jvm.gateway, conf)
+            session = _session(jvm.gateway, conf, place)
             try:
                 yield session
             finally:
@@ -76,15 +79,24 @@ def shut_down(gateway: Any) -> None:
     gateway.shutdown()
 
 
-def _session(gateway: Any, conf: dict[str, str]) -> SparkSession:
+def _session(gateway: Any, conf: dict[str, str], place: Place) -> SparkSession:
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     try:
         return SparkSession(SparkContext(gateway=gateway, conf=settings))
     except Py4JNetworkError:
         raise
     except (PySparkException, Py4JError) as error:
-        message = f"Spark did not start: {classify(error).message}"
-        raise NotReady(message, reason="JvmNotStarted") from error
+        raise not_started(classify(error), place) from error
+
+
+def not_started(failure: Failure, place: Place) -> NotReady:
+    """The error of Spark's start; where the heap is too small, by what sets it at this place."""
+    if failure.reason == "INVALID_DRIVER_MEMORY":
+        message = (
+            f"Spark did not start: a Java heap of {place.heap} is too small, it wants at least {WANTED_HEAP}"
+        )
+        return NotReady(message, reason="JvmNotStarted", remedy=f"raise {place.room}")
+    return NotReady(f"Spark did not start: {failure.message}", reason="JvmNotStarted")
 
 
 def _check_own_jar(gateway: Any) -> None:

@@ -28,8 +28,14 @@ Quantity = Annotated[
 """An amount in Kubernetes' words: `500m`, `2`, `2Gi`."""
 
 Quantities = Annotated[dict[Text, Quantity], Field(max_length=16)]
-Memory = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,8}[kmg]$", max_length=10)]
+HEAP: Final = re.compile(r"^[1-9][0-9]{0,8}[kmg]$")
+Memory = Annotated[str, StringConstraints(pattern=HEAP.pattern, max_length=10)]
 """A size in the JVM's words: `512m`, `2g`."""
+
+LEAST_HEAP: Final = 450 * 1024 * 1024
+"""Bytes of the heap below which Spark refuses to start (1.5 times the 300 MiB that it keeps for itself)."""
+WANTED_HEAP: Final = "512m"
+"""The least heap to ask for: Java leaves a part of it out of what it calls its memory."""
 
 ObjectName = Annotated[
     str,

@@ -7,6 +7,8 @@ from mainstem.errors import Problem
 from mainstem.spec.deployment import (
     HEAP_OF_DRIVER,
     HEAP_OF_EXECUTOR,
+    LEAST_HEAP,
+    WANTED_HEAP,
     Driver,
     Executors,
     amount,
@@ -49,7 +51,9 @@ def resources(context: Context) -> Iterator[Problem]:
 
 
 def memory(context: Context) -> Iterator[Problem]:
-    """A container's memory has a limit, of at least 1Gi, and the heap leaves 384Mi of it for all that is beside the heap."""
+    """A container's memory has a limit, of at least 1Gi; the heap is at least 512m, and leaves 384Mi of the limit for all that
+    is beside the heap.
+    """
     for key, pod in pods(context):
         limit = pod.resources.limits.get("memory")
         at: Path = (key, "resources", "limits")
@@ -61,6 +65,9 @@ def memory(context: Context) -> Iterator[Problem]:
             yield context.problem(at, message, "MemoryUnlimited")
         elif amount(limit) < _LEAST:
             yield context.problem((*at, "memory"), _too_small(limit), "MemoryTooSmall")
+        elif pod.heap and memory_bytes(pod.heap) < LEAST_HEAP:
+            message = f"a heap of {pod.heap} is too small for Spark: at least {WANTED_HEAP}"
+            yield context.problem((key, "heap"), message, "HeapTooSmall")
         elif pod.heap and memory_bytes(pod.heap) + _BESIDE_HEAP > amount(limit):
             most = int(amount(limit) - _BESIDE_HEAP) // _MIB
             message = (
