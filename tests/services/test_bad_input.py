@@ -317,7 +317,7 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
         "read-only checkpoints": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "checkpoints": {"location": "s3a://lake/c"}, "env": keys(readonly)},
         "read-only sink": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "query": table, "env": keys(readonly)},
         "column": {"sources": [laptop.lines], "views": views, "query": {"from": "above"}},
-        "heap": {"sources": [RATE], "arguments": ("--heap=128m",)},
+        "heap": {"sources": [RATE], "arguments": ("--heap=455m",)},
         "client": {"connections": [kafka_at(kafka.bootstrap_servers, **{"ssl.truststore.location": "/none.jks", "security.protocol": "PLAINTEXT", "request.timeout.ms": "soon"})], "sources": [TOPIC]},
     }  # fmt: skip
     # Alone, because its time is asserted, and two JVMs on few cores take turns.
