@@ -13,7 +13,6 @@ import click
 
 from mainstem import __version__
 from mainstem.cli_packages import packages
-from mainstem.clioptions import Commands, parse_duration, query_option, set_option, verbose_option
 from mainstem.clioptions import Commands, parse_duration, parse_heap, query_option, set_option, verbose_option
 from mainstem.errors import Exit, MainstemError, SpecInvalid
 
