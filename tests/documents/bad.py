@@ -1897,7 +1897,7 @@ BAD: Final = [
             ),
         ),
         (
-            "35:14: warning: spec.views[0].sql: the condition compares w.until, and Spark drops rows of that side by their event time 'ts': a row whose w.until is later than its 'ts' loses partners that come in between; declare the watermark of that side on the column of w.until, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY [JoinRowsLost]",
+            "35:14: warning: spec.views[0].sql: the condition compares w.until, and Spark drops rows of that side by their event time 'ts': a row whose w.until is later than its 'ts' loses partners that come in between; declare the watermark of that side on that column, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY [JoinRowsLost]",
             "35:14: warning: spec.views[0].sql: this join of two streams keeps every row of its left side for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
             "36:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
         ),

@@ -30,7 +30,7 @@ class Shape(NamedTuple):
     views: tuple[dict[str, Any], ...] = ()
 
     @property
-    def told(self) -> tuple[bool, bool]:
+    def reported(self) -> tuple[bool, bool]:
         """The sides of which the checks warn."""
         return self.kept if self.certain is None else self.certain
 

@@ -22,11 +22,11 @@ def warnings(shape: Shape, reason: str) -> list[str]:
 
 @pytest.mark.parametrize("shape", [*FEW, *MORE], ids=lambda shape: shape.sql)
 def test_validate_and_explain_warn_of_the_same_sides(shape: Shape) -> None:
-    assert all(kept or not told for kept, told in zip(shape.kept, shape.told, strict=True))
+    assert all(kept or not reported for kept, reported in zip(shape.kept, shape.reported, strict=True))
     said = warnings(shape, "StateUnbounded")
-    assert [SAID[shape.told] in message for message in said] == ([True] if any(shape.told) else [])
+    assert [SAID[shape.reported] in message for message in said] == ([True] if any(shape.reported) else [])
     [query] = meaning(StreamingPipeline.model_validate(shape.document()))["queries"]
-    assert bool(query["state"]["warnings"]) is any(shape.told)
+    assert bool(query["state"]["warnings"]) is any(shape.reported)
 
 
 @pytest.mark.parametrize(

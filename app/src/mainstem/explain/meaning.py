@@ -7,7 +7,7 @@ from mainstem.explain.promises import promise
 from mainstem.spec.base import Model
 from mainstem.spec.eligibility import eligibility, named
 from mainstem.spec.graph import Graph
-from mainstem.spec.logical import growing
+from mainstem.spec.logical import unbounded_state
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.queries import Query
@@ -125,7 +125,7 @@ def _state(graph: Graph, query: Query, found: list[Step]) -> Meaning | None:
     if query.output_mode == "complete":
         warnings = ["complete mode keeps the whole result, for ever"]
     else:
-        kept = [node.view for node, _ in growing(graph.plan(query.from_))]
+        kept = [node.view for node, _ in unbounded_state(graph.plan(query.from_))]
         warnings = [
             f"{view} keeps its state for ever: no event time bounds it" for view in dict.fromkeys(kept)
         ]

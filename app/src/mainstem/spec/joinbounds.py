@@ -24,7 +24,7 @@ class Side:
     events: Events
 
 
-class _Found(NamedTuple):
+class _ColumnUse(NamedTuple):
     """A column of a condition.
 
     Attributes:
@@ -46,7 +46,7 @@ class _Range(NamedTuple):
     """What a comparison says of a side: whether Spark derives a bound of it, and by which column."""
 
     answer: bool | None
-    column: _Found | None = None
+    column: _ColumnUse | None = None
 
 
 _UNKNOWN: Final = _Range(answer=None)
@@ -74,34 +74,36 @@ def bounds(
     parts = [part for condition in conditions for part in _parts(condition)]
     keys = [_is_event_key(part, sides) for part in parts if isinstance(part, _EQUAL)]
     keys += [None if side.events is None else name in side.events for name in using for side in sides]
-    keyed = _any(keys)
+    event_key = _any(keys)
     pairs = [pair for part in parts for pair in _comparisons(part)]
-    doubt = any(_doubtful(part, sides) for part in parts)
-    ranges = [[_range(*pair, own, sides, inner=inner) for pair in pairs] for own in (0, 1)]
-    derived = [_any([*(found.answer for found in side), None if doubt else False]) for side in ranges]
-    kept = tuple(_kept(keyed, derived[own], ranges[own], sides[own]) for own in (0, 1))
-    early = tuple(
-        drop for own in (0, 1) if keyed is False and (drop := _early(ranges[own], sides[own])) is not None
+    doubt = [_UNKNOWN] if any(_doubtful(part, sides) for part in parts) else []
+    of_left, of_right = ([_range(*pair, own, sides, inner=inner) for pair in pairs] + doubt for own in (0, 1))
+    drops = (_early(event_key, of_left, left), _early(event_key, of_right, right))
+    return Bounds(
+        event_key,
+        by_range=(_any(range_.answer for range_ in of_left), _any(range_.answer for range_ in of_right)),
+        is_bounded=(_is_bounded(event_key, of_left, left), _is_bounded(event_key, of_right, right)),
+        early_drops=tuple(drop for drop in drops if drop is not None),
     )
-    return Bounds(keyed, (derived[0], derived[1]), (kept[0], kept[1]), early)
 
 
-def _kept(keyed: bool | None, derived: bool | None, ranges: Sequence[_Range], side: Side) -> bool | None:
-    """Whether the rows of a side are dropped at last."""
-    if keyed is not False:
-        return keyed
+def _is_bounded(event_key: bool | None, ranges: Sequence[_Range], side: Side) -> bool | None:
+    """Whether Spark drops the rows of a side at last."""
+    if event_key is not False:
+        return event_key
     if side.events == frozenset():
         return False
-    if any(found.answer and found.column and found.column.event for found in ranges):
+    if any(range_.answer and range_.column and range_.column.event for range_ in ranges):
         return True
     # By another column Spark bounds the side only where the event time is read above the join too.
-    return None if derived else derived
+    return None if any(range_.answer is not False for range_ in ranges) else False
 
 
-def _early(ranges: Sequence[_Range], side: Side) -> EarlyDrop | None:
+def _early(event_key: bool | None, ranges: Sequence[_Range], side: Side) -> EarlyDrop | None:
     """Rows that Spark drops by the event time, though they may find partners for as long as another column says."""
-    columns = [found.column for found in ranges if found.answer and found.column]
-    if not side.events or not columns or any(column.event for column in columns):
+    columns = [range_.column for range_ in ranges if range_.answer and range_.column]
+    certain = event_key is False and not any(range_.answer is None for range_ in ranges)
+    if not certain or not side.events or not columns or any(column.event for column in columns):
         return None
     return EarlyDrop(columns[0].text, min(side.events))
 
@@ -142,9 +144,9 @@ def _is_event_key(part: exp.Expr, sides: tuple[Side, Side]) -> bool | None:
 def _is_event(operand: exp.Expr, sides: tuple[Side, Side]) -> bool | None:
     operand = bare(operand)
     if isinstance(operand, (exp.Column, exp.Dot)):
-        found = _found(operand, sides)
-        if found is not None:
-            return found.event
+        column = _resolve(operand, sides)
+        if column is not None:
+            return column.event
         return None if any(mentions(operand.parts[-1], side.events) for side in sides) else False
     return None if called(operand) in WINDOWS or any(side.events is None for side in sides) else False
 
@@ -158,10 +160,10 @@ def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *,
     if not any(mentions(column.parts[-1], sides[1 - own].events) for column in columns):
         mixed = len({column.sql().lower() for column in columns}) > 1
         return _NO if mixed or inner else _UNKNOWN
-    found = [_found(column, sides) for column in columns]
-    if None in found:
+    uses = [_resolve(column, sides) for column in columns]
+    if None in uses:
         return _UNKNOWN
-    if any(len({column.path for column in found if column and column.side == side}) != 1 for side in (0, 1)):
+    if any(len({column.path for column in uses if column and column.side == side}) != 1 for side in (0, 1)):
         return _NO
     return _solved(terms, own, sides)
 
@@ -169,9 +171,9 @@ def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *,
 def _solved(terms: list[tuple[exp.Expr, bool]], own: int, sides: tuple[Side, Side]) -> _Range:
     """Of terms over one column of each side: the side's own one is bounded from below by the other's event time."""
     answer: bool | None = True
-    bounded: _Found | None = None
+    bounded: _ColumnUse | None = None
     for term, negative in terms:
-        columns = [_found(column, sides) for column in _columns(term)]
+        columns = [_resolve(column, sides) for column in _columns(term)]
         own_term = any(column is not None and column.side == own for column in columns)
         if not columns:
             answer = answer if _is_constant(term) else None
@@ -228,7 +230,7 @@ def _columns(expression: exp.Expr) -> list[exp.Column | exp.Dot]:
     return [node for node in nodes if isinstance(node, (exp.Column, exp.Dot))]
 
 
-def _found(column: exp.Column | exp.Dot, sides: tuple[Side, Side]) -> _Found | None:
+def _resolve(column: exp.Column | exp.Dot, sides: tuple[Side, Side]) -> _ColumnUse | None:
     """Which column is meant; None where only Spark knows."""
     first, *rest = (part.name.lower() for part in column.parts)
     if not isinstance(column.parts[0], exp.Identifier):
@@ -237,10 +239,10 @@ def _found(column: exp.Column | exp.Dot, sides: tuple[Side, Side]) -> _Found | N
         if rest and first in relation.names and relation.events is not None:
             whole = len(rest) == 1
             event = whole and rest[0] in relation.events
-            return _Found(side, event, whole, tuple(rest), column.sql())
+            return _ColumnUse(side, event, whole, tuple(rest), column.sql())
     return None
 
 
 def _any(answers: Iterable[bool | None]) -> bool | None:
-    found = list(answers)
-    return True if True in found else None if None in found else False
+    known = list(answers)
+    return True if True in known else None if None in known else False

@@ -55,16 +55,16 @@ class Bounds(NamedTuple):
     """Up to when a join of streams keeps rows; every answer is yes, no, or unknown. Pairs are of the left and the right side.
 
     Attributes:
-        keyed: whether event time is among the equal columns, which bounds both sides.
-        derived: whether another comparison of the condition bounds the side.
-        dropped: whether rows of the side are dropped at last, behind the watermark.
-        early: rows that are dropped too early.
+        event_key: whether event time is among the equal columns, which bounds both sides.
+        by_range: whether another comparison of the condition bounds the side.
+        is_bounded: whether rows of the side are dropped at last, behind the watermark.
+        early_drops: rows that are dropped too early.
     """
 
-    keyed: bool | None
-    derived: tuple[bool | None, bool | None]
-    dropped: tuple[bool | None, bool | None]
-    early: tuple[EarlyDrop, ...] = ()
+    event_key: bool | None
+    by_range: tuple[bool | None, bool | None]
+    is_bounded: tuple[bool | None, bool | None]
+    early_drops: tuple[EarlyDrop, ...] = ()
 
 
 DOUBTFUL: Final = Bounds(None, (None, None), (None, None))
@@ -231,22 +231,23 @@ def unknown(*inputs: Node, streams: bool | None = None, events: Events = None) -
     return Node(Kind.UNKNOWN, streams, events, inputs)
 
 
-def growing(root: Node) -> list[tuple[Node, tuple[bool, ...]]]:
+def unbounded_state(root: Node) -> list[tuple[Node, tuple[bool, ...]]]:
     """Steps that certainly keep what they have seen for ever, whatever the watermark, and of a join which of its sides.
 
-    Without complete mode, which keeps the whole result.
+    Complete mode, which keeps the whole result, is not looked at.
     """
     nodes = list(root.all())
-    moved = any(node.kind is Kind.UNKNOWN or node.orders for node in nodes)
-    found = []
+    # A filter that orders columns may stand above a join, and Spark moves it there.
+    in_doubt = any(node.kind is Kind.UNKNOWN or node.orders for node in nodes)
+    steps: list[tuple[Node, tuple[bool, ...]]] = []
     for node in nodes:
         if join := node.stream_join:
-            sides = tuple(dropped is False for dropped in join.bounds.dropped)
-            if any(sides) and not (moved and join.type == "inner"):  # Spark may move the filter to the join
-                found.append((node, sides))
-        elif node.kind in (Kind.AGGREGATE, Kind.DEDUPLICATE) and not (node.timed or node.within):
-            found += [(node, ())] if node.streams else []
-    return found
+            sides = tuple(bounded is False for bounded in join.bounds.is_bounded)
+            if any(sides) and not (in_doubt and join.type == "inner"):
+                steps.append((node, sides))
+        elif node.kind in (Kind.AGGREGATE, Kind.DEDUPLICATE) and node.streams:
+            steps += [] if node.timed or node.within else [(node, ())]
+    return steps
 
 
 def unequal(root: Node) -> list[Node]:

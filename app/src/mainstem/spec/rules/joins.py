@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.spec.logical import Node, growing, unequal
+from mainstem.spec.logical import Node, unbounded_state, unequal
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.findings import Finding, findings
 
@@ -25,7 +25,7 @@ def unbounded(context: Context) -> Iterator[Problem]:
 
     def kept(root: Node) -> Iterator[Node]:
         refused = {id(node) for node in unequal(root)}
-        for node, sides in growing(root):
+        for node, sides in unbounded_state(root):
             if sides and id(node) not in refused and _outer_join(node, "") is None:
                 for_ever[id(node)] = sides
                 yield node
@@ -95,9 +95,9 @@ def _stream_join(node: Node, mode: str) -> Finding | None:
 def _outer_join(node: Node, _: str) -> Finding | None:
     """Rows without a partner are written once none can come any more, which only event time can tell."""
     join = node.stream_join
-    if join is None or join.bounds.keyed is not False:
+    if join is None or join.bounds.event_key is not False:
         return None
-    left, right = (derived is not False for derived in join.bounds.derived)
+    left, right = (answer is not False for answer in join.bounds.by_range)
     bounded = {"left": left, "semi": left, "right": right, "full": left or right}
     if bounded.get(join.type, True):
         return None
@@ -126,12 +126,12 @@ def _unbounded(kept: tuple[bool, ...]) -> Finding:
 
 def _early(node: Node, _: str) -> Finding | None:
     join = node.stream_join
-    if join is None or not join.bounds.early:
+    if join is None or not join.bounds.early_drops:
         return None
-    drop = join.bounds.early[0]
+    drop = join.bounds.early_drops[0]
     message = (
         f"the condition compares {drop.column}, and Spark drops rows of that side by their event time {drop.event!r}: a row "
         f"whose {drop.column} is later than its {drop.event!r} loses partners that come in between; declare the watermark of "
-        f"that side on the column of {drop.column}, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY"
+        f"that side on that column, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY"
     )
     return Finding("JoinRowsLost", message)

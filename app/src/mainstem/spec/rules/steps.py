@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from mainstem.errors import Problem
 from mainstem.spec.ddl import column_names
-from mainstem.spec.logical import Kind, growing
+from mainstem.spec.logical import Kind, unbounded_state
 from mainstem.spec.messages import nearest_of, show
 from mainstem.spec.rules.context import Context
 from mainstem.spec.views import Deduplicate
@@ -54,12 +54,15 @@ def deduplication(context: Context) -> Iterator[Problem]:
 def growth(context: Context) -> Iterator[Problem]:
     """A lint: deduplication whose state is never dropped, for want of a watermark or of its column among `columns`."""
     for index, view in enumerate(context.spec.views):
-        plan = context.graph.plan(view.name)
-        own = (node for node, _ in growing(plan) if node.kind is Kind.DEDUPLICATE and node.view == view.name)
-        if view.deduplicate and any(own):
+        if view.deduplicate and _keeps_all(context, view.name):
             message = (
                 "all rows that were ever seen are kept as state; give the source a watermark, and either name its "
                 "column in columns or set withinWatermark: true"
             )
             path: Path = ("views", index, "deduplicate")
             yield context.problem(path, message, "StateUnbounded", warning=True)
+
+
+def _keeps_all(context: Context, view: str) -> bool:
+    steps = unbounded_state(context.graph.plan(view))
+    return any(node.kind is Kind.DEDUPLICATE and node.view == view for node, _ in steps)
