@@ -163,7 +163,12 @@ def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *,
     uses = [_resolve(column, sides) for column in columns]
     if None in uses:
         return _UNKNOWN
-    if any(len({column.path for column in uses if column and column.side == side}) != 1 for side in (0, 1)):
+    owns, others = ({use.path for use in uses if use and (use.side == own) is mine} for mine in (True, False))
+    if (
+        len(owns) == 1 and not others
+    ):  # a constant bound, which Spark takes for one where the condition stays at the join
+        return _NO if inner else _UNKNOWN
+    if len(owns) != 1 or len(others) != 1:
         return _NO
     return _solved(terms, own, sides)
 
