@@ -208,7 +208,6 @@ ROWS: Final = [
     Row("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k AND b.ts >= a.ts", **_outer("WatermarkNeeded")),
     Row("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k AND b.ts <= a.ts", **_outer()),
     Row("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k AND b.ts - a.ts <= INTERVAL 1 HOUR", **_outer("WatermarkNeeded")),
-    Row("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k AND a.ts > TIMESTAMP '2020-01-01 00:00:00'", **_outer()),
     Row("SELECT a.k FROM a LEFT JOIN (SELECT *, window(ts, '1 hour') AS w FROM b) y ON a.k = y.k AND y.w.end <= a.ts", **_outer("WatermarkNeeded")),
     Row("SELECT a.k FROM a LEFT JOIN b USING (k, ts)", **_outer()),
     Row("SELECT a.k FROM a LEFT JOIN c ON a.k = c.k AND a.ts = c.ts", **_outer()),
