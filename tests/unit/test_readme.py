@@ -1,5 +1,7 @@
 """What the README says of versions, commands and columns, held against the code."""
 
+import io
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -8,6 +10,8 @@ from typing import Any
 import click
 from harness import java
 from mainstem.cli import main
+from mainstem.run.querystatus import QueryStatus, SourceStatus, State
+from mainstem.run.reporter import Lines
 from mainstem.schema.crd import crd
 
 
@@ -100,3 +104,17 @@ def test_the_columns_of_kubectl_get_are_those_of_the_definition() -> None:
         column["name"] for column in columns if column.get("priority") and column["name"].lower() not in wide
     ] == []
     assert "reason" not in wide
+
+
+def test_the_line_of_json_has_the_fields_that_a_completed_query_reports() -> None:
+    """All fields but those of state over event time, of Kafka and of failures."""
+    [line] = [json.loads(line) for line in README.splitlines() if line.startswith('{"event"')]
+    status = QueryStatus(
+        name="archive", state=State.COMPLETED, counted_since="t", id="i", run_id="r", started_at="t", batch=0,
+        batch_duration_ms=1, sources=(SourceStatus("orders"),), last_progress_time="t",
+    )  # fmt: skip
+    stream = io.StringIO()
+    Lines(stream, "orders").changed([status])
+    written = json.loads(stream.getvalue())
+    assert list(line) == list(written)
+    assert list(line["sources"][0]) == list(written["sources"][0])

@@ -37,7 +37,7 @@ class Problem:
         path: where in the document, as Kubernetes writes it: `spec.sources[0].kafka.topic`.
         message: what is wrong, with the value, and what would be right.
         reason: stable name of the broken rule.
-        warning: True for a lint, which refuses nothing.
+        warning: True if the problem does not refuse the document.
         spot: 1-based line and column within the text at the path, where it is a text that has lines of its own.
     """
 

@@ -20,7 +20,7 @@ def equalities(context: Context) -> Iterator[Problem]:
 
 
 def unbounded(context: Context) -> Iterator[Problem]:
-    """A lint: a join of two streams keeps every row of a side for ever, where nothing says how old a partner may be."""
+    """A warning: a join of two streams keeps every row of a side for ever, where nothing says how old a partner may be."""
     for_ever: dict[int, tuple[bool, ...]] = {}
 
     def kept(root: Node) -> Iterator[Node]:
@@ -34,7 +34,7 @@ def unbounded(context: Context) -> Iterator[Problem]:
 
 
 def early(context: Context) -> Iterator[Problem]:
-    """A lint: a join of two streams is bounded by a column that is not event time, and Spark drops rows too early."""
+    """A warning: a join of two streams is bounded by a column that is not event time, and Spark drops rows too early."""
     yield from findings(context, _early, warning=True)
 
 

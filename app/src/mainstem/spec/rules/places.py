@@ -93,7 +93,7 @@ def _apart(
 
 
 def buckets(context: Context) -> Iterator[Problem]:
-    """A bucket is reached through one connection; a lint where the document has S3 connections, but not for it."""
+    """Only one connection lists a bucket; a warning if the document has S3 connections, and none lists it."""
     owner: dict[str, str] = {}
     for index, connection in enumerate(context.spec.connections):
         for place, bucket in enumerate(connection.s3.buckets if connection.s3 else ()):

@@ -122,7 +122,7 @@ def dead_letters(context: Context) -> Iterator[Problem]:
 
 
 def unread(context: Context) -> Iterator[Problem]:
-    """A lint: sources and views that no query reads."""
+    """A warning: sources and views that no query reads."""
     used = {name for query in context.spec.queries for name in context.graph.closure(query.from_)}
     used |= {source.name for name, source in context.graph.dead_letters.items() if name in used}
     sources = [("sources", index, source.name) for index, source in enumerate(context.spec.sources)]
@@ -133,7 +133,7 @@ def unread(context: Context) -> Iterator[Problem]:
 
 
 def fault_tolerance(context: Context) -> Iterator[Problem]:
-    """A lint: sources for demos and tests, whose rows are nowhere kept."""
+    """A warning: sources for demos and tests, whose rows nobody keeps."""
     told = {
         "rate": "rate makes rows up by the clock, and keeps none",
         "rateMicroBatch": "rateMicroBatch makes rows up, and keeps none",

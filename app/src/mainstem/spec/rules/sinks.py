@@ -78,7 +78,7 @@ def text(context: Context) -> Iterator[Problem]:
 
 
 def memory(context: Context) -> Iterator[Problem]:
-    """A lint: rows in memory go with the driver."""
+    """A warning: rows in memory are lost when the driver ends."""
     for at, sink in _sinks(context):
         if sink.memory:
             message = "the rows are kept in the driver's memory and go with it; for tests only"

@@ -52,7 +52,7 @@ def deduplication(context: Context) -> Iterator[Problem]:
 
 
 def growth(context: Context) -> Iterator[Problem]:
-    """A lint: deduplication whose state is never dropped, for want of a watermark or of its column among `columns`."""
+    """A warning: deduplication without a watermark, or without the watermark's column in `columns`, never drops its state."""
     for index, view in enumerate(context.spec.views):
         if view.deduplicate and _keeps_all(context, view.name):
             message = (

@@ -28,7 +28,7 @@ def async_progress(context: Context) -> Iterator[Problem]:
 
 
 def deprecated(context: Context) -> Iterator[Problem]:
-    """A lint: Spark deprecates `once`, which heeds no rate limit; `availableNow` does."""
+    """A warning: Spark deprecates `once`, which ignores rate limits; use `availableNow`."""
     for index, query in enumerate(context.spec.queries):
         if query.trigger and query.trigger.once:
             message = "once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow"
@@ -38,7 +38,7 @@ def deprecated(context: Context) -> Iterator[Problem]:
 
 
 def drained_in_time(context: Context) -> Iterator[Problem]:
-    """A lint: a drain waits for the end of a real-time batch, so `drain.timeout` is longer than it."""
+    """A warning: `drain.timeout` is shorter than a real-time batch, whose end a drain waits for."""
     timeout = context.spec.drain.timeout
     for index, query in enumerate(context.spec.queries):
         interval = query.trigger.real_time if query.trigger else None
