@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 from harness import sparks
+from mainstem.build import query as build
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
 from mainstem.testing import steps
 from mainstem.testing.files import suite
 from mainstem.testing.report import Outcome, lines
@@ -15,6 +18,7 @@ from pyspark.sql import SparkSession
 
 RECIPES = Path(__file__).resolve().parents[2] / "k8s" / "samples" / "recipes"
 TESTS = sorted(RECIPES.glob("*.test.yaml"))
+DOCUMENTS = sorted(set(RECIPES.glob("*.yaml")) - set(TESTS))
 
 
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: file.name.partition(".")[0])
@@ -56,3 +60,18 @@ def _write(folder: Path, hour: str, *, pieces: int, minute: int) -> None:
     file.write_text(json.dumps(row) + "\n", encoding="utf-8")
     modified = 1_767_225_600 + 60 * minute
     os.utime(file, (modified, modified))
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name.partition(".")[0])
+def test_a_run_knows_the_sources_of_a_recipe(spark: SparkSession, tmp_path: Path, file: Path) -> None:
+    """`mainstem test` reads other sources; a run has to find the document's own in Spark's plan."""
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for source in document["spec"]["sources"]:
+        source["files"]["path"] = str(tmp_path / source["name"])
+        (tmp_path / source["name"]).mkdir()
+    [checked] = read_text(yaml.safe_dump(document))
+    graph = Graph(checked.pipeline)
+    [query] = checked.pipeline.spec.queries
+    writer = build.build(spark.newSession(), graph, query)
+    found = {name.removesuffix("_2") for name in build.occurrences(writer)}
+    assert found == {source["name"] for source in document["spec"]["sources"]}
