@@ -39,7 +39,7 @@ def keys(context: Context) -> Iterator[Problem]:
 
 
 def window_ends(context: Context) -> Iterator[Problem]:
-    """A lint: groups by the start or end of a window are kept for ever; those by the window go behind the watermark."""
+    """A warning: groups by the start or end of a window are kept for ever; Spark drops groups by the window itself once the watermark passes."""
     yield from findings(context, _kept_window_end, warning=True)
 
 
