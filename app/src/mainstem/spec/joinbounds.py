@@ -164,9 +164,7 @@ def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *,
     if None in uses:
         return _UNKNOWN
     owns, others = ({use.path for use in uses if use and (use.side == own) is mine} for mine in (True, False))
-    if (
-        len(owns) == 1 and not others
-    ):  # a constant bound, which Spark takes for one where the condition stays at the join
+    if len(owns) == 1 and not others:  # bounded by a constant, which is left to Spark
         return _NO if inner else _UNKNOWN
     if len(owns) != 1 or len(others) != 1:
         return _NO
