@@ -111,7 +111,7 @@ def test_a_sink_of_a_thousand_partitions(tmp_path: Path) -> None:
     every = records(tmp_path, 4, rows=1000)
     text = COPY.replace("parquet: {path: FOLDER/out}", "parquet: {path: FOLDER/out, partitionBy: [part]}")
     text = text.replace("from: lines", "from: parts").replace(
-        "  queries:", "  views: [{name: parts, sql: SELECT id, id % 1000 AS part FROM lines}]\n  queries:"
+        "  queries:", "  views: [{name: parts, sql: "SELECT id, id % 1000 AS part FROM lines"}]\n  queries:"
     )
     done = run(tmp_path, document(tmp_path, text), within=1200)
     assert done.process.returncode == 0, done.stderr[-3000:]
