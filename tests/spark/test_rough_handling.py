@@ -110,9 +110,8 @@ def test_twenty_thousand_small_files_are_read_once_each(tmp_path: Path) -> None:
 def test_a_sink_of_a_thousand_partitions(tmp_path: Path) -> None:
     every = records(tmp_path, 4, rows=1000)
     text = COPY.replace("parquet: {path: FOLDER/out}", "parquet: {path: FOLDER/out, partitionBy: [part]}")
-    text = text.replace("from: lines", "from: parts").replace(
-        "  queries:", "  views: [{name: parts, sql: "SELECT id, id % 1000 AS part FROM lines"}]\n  queries:"
-    )
+    view = '  views: [{name: parts, sql: "SELECT id, id % 1000 AS part FROM lines"}]'
+    text = text.replace("from: lines", "from: parts").replace("  queries:", f"{view}\n  queries:")
     done = run(tmp_path, document(tmp_path, text), within=1200)
     assert done.process.returncode == 0, done.stderr[-3000:]
     assert len(list((tmp_path / "out").glob("part=*"))) == 1000
