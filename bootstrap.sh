@@ -46,7 +46,9 @@ for what in "$@"; do
         go) ;;
         debs)
             have openssl || debs="$debs openssl"
-            ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || debs="$debs postgresql" ;;
+            ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || debs="$debs postgresql"
+            have mariadbd || [ -x /usr/sbin/mariadbd ] || debs="$debs mariadb-server-core"
+            have mariadb || debs="$debs mariadb-client-core" ;;
         cluster) debs="$debs$(cluster_debs)" ;;
         *) echo "bootstrap.sh: unknown tool '$what'" >&2; exit 2 ;;
     esac

@@ -70,7 +70,7 @@ _KAFKA = {"bootstrapServers": "b:9092"}
 _ONE_OF = "exactly one of"
 
 INVALID: Final = [
-    Edit("smallest", "sources/0/rate", DROP, "NotExactlyOne", f"{_ONE_OF} kafka, files, delta, rate, rateMicroBatch, socket, static"),
+    Edit("smallest", "sources/0/rate", DROP, "NotExactlyOne", f"{_ONE_OF} kafka, files, delta, rate, rateMicroBatch, socket, spark, static"),
     Edit("smallest", "queries/0/to/0/delta", {"path": "/x"}, "NotExactlyOne", f"{_ONE_OF} kafka, delta, parquet, orc"),
     Edit("s3-of-the-cloud", "connections/0/kafka", _KAFKA, "NotExactlyOne", f"{_ONE_OF} kafka, s3, jdbc"),
     Edit("kafka-to-parquet", "sources/0/kafka/subscribePattern", "d.*", "NotExactlyOne", f"{_ONE_OF} subscribe, "),
@@ -112,6 +112,10 @@ INVALID: Final = [
     Edit("runtime", "drain/timeout", "soon", "InvalidDuration", "drain.timeout in body should match"),
     Edit("smallest", "queries/0/to", [{"name": f"n{n}", "console": {}} for n in range(9)], "OutOfRange", "must have at most 8 items"),
     Edit("several-sinks", "queries/1/to/2/jdbc/upsert", DROP, "UpsertNeeded", "give the JDBC sink upsert"),
+    Edit("connectors", "queries/0/to/0/spark/mode", "stream", "SinkModeNotAllowed", "beside other sinks a connector writes batches"),
+    Edit("connectors", "queries/0/outputMode", "update", "OutputModeNotAllowed", "delivery: atLeastOnce appends rows"),
+    Edit("connectors", "sources/0/spark/python", "shop:Changes", "NotExactlyOne", f"{_ONE_OF} format, python"),
+    Edit("connectors", "connections/0/spark/secretOptions/connection.uri/key", "../uri", "InvalidName", "should match"),
     Edit("several-sinks", "queries/1/to/2/jdbc/connection", "events", "WrongConnection", "each JDBC sink names a JDBC connection"),
     Edit("several-sinks", "queries/1/to/1/kafka/value", ["text"], "FieldsConflict", "key, value and headers each come from one field"),
     Edit("python-sinks", "queries/0/to/0/python/foreach", "acme.sinks.Rows", "InvalidName", "foreach in body should match"),

@@ -284,21 +284,21 @@ BAD: Final = [
         "two kinds of sink",
         (("console: {}", "console: {}\n          delta: {path: /t}"),),
         (
-            "62:11: spec.queries[3].to[0]: exactly one of kafka, delta, parquet, orc, csv, json, text, jdbc, python, console, memory, noop must be given, found delta, console [NotExactlyOne]",
+            "62:11: spec.queries[3].to[0]: exactly one of kafka, delta, parquet, orc, csv, json, text, jdbc, spark, python, console, memory, noop must be given, found delta, console [NotExactlyOne]",
         ),
     ),
     Bad(
         "no kind of source",
         (("      rate: {rowsPerSecond: 5}\n", ""),),
         (
-            "22:7: spec.sources[2]: exactly one of kafka, files, delta, rate, rateMicroBatch, socket, static must be given, found none [NotExactlyOne]",
+            "22:7: spec.sources[2]: exactly one of kafka, files, delta, rate, rateMicroBatch, socket, spark, static must be given, found none [NotExactlyOne]",
         ),
     ),
     Bad(
         "kind of source unknown",
         (("rate: {rowsPerSecond: 5}", "jdbc: {}"),),
         (
-            "23:7: spec.sources[2].jdbc: unknown field 'jdbc'; known fields are name, kafka, files, delta, rate, rateMicroBatch, socket, static, decode, watermark [UnknownField]",
+            "23:7: spec.sources[2].jdbc: unknown field 'jdbc'; known fields are name, kafka, files, delta, rate, rateMicroBatch, socket, spark, static, decode, watermark [UnknownField]",
         ),
     ),
     Bad(

@@ -1,4 +1,4 @@
-"""As `bad`, for packages."""
+"""As `bad`, for packages, connectors and catalogs."""
 
 from typing import Final
 
@@ -14,12 +14,19 @@ spec:
     maven: ["org.mariadb.jdbc:mariadb-java-client:3.5.6"]
     jars: [jars/orders.jar]
     repositories: ["https://repo.example.com/maven"]
+  connections:
+    - {name: mongo, spark: {options: {database: shop}, secretOptions: {token: {name: mongo, key: token}}}}
+    - {name: shop, jdbc: {url: "jdbc:mysql://db/shop?permitMysqlScheme"}}
+    - {name: stock, catalog: {class: com.example.Catalog}}
   sources:
-    - {name: raw, files: {path: /data/raw}}
+    - {name: raw, spark: {format: mongodb, connection: mongo, options: {collection: raw}}}
   queries:
     - name: copy
       from: raw
-      to: [{name: lines, parquet: {path: /lake/lines}}]
+      to: [{name: lines, spark: {format: mongodb, connection: mongo}}]
+    - name: table
+      from: raw
+      to: [{name: rows, jdbc: {connection: shop, table: raw, delivery: atLeastOnce}}]
   checkpoints: {location: /ckpt/connectors}
 """
 
@@ -77,6 +84,123 @@ BAD_CONNECTORS: Final = [
         (("https://repo", "repo"),),
         (
             "8:20: spec.packages.repositories[0]: 'repo.example.com/maven' is not a URL such as https://repo.example.com/maven [InvalidAddress]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "formats that have a field, or read files",
+        (
+            ("raw, spark: {format: mongodb", "raw, spark: {format: Kafka"),
+            (
+                "lines, spark: {format: mongodb",
+                "lines, spark: {format: org.apache.spark.sql.execution.datasources.v2.text.TextDataSourceV2",
+            ),
+        ),
+        (
+            "14:35: spec.sources[0].spark.format: the document has a field for Kafka, with promises that are known: use kafka [FormatOwned]",
+            "18:42: spec.queries[0].to[0].spark.format: org.apache.spark.sql.execution.datasources.v2.text.TextDataSourceV2 is one of Spark's own, which reads the files or checkpoints of the machine; it cannot be used here [FormatOwned]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "files by their path",
+        (("raw, spark: {format: mongodb", "raw, spark: {format: binaryFile"),),
+        (
+            "14:35: spec.sources[0].spark.format: binaryFile is one of Spark's own, which reads the files or checkpoints of the machine; it cannot be used here [FormatOwned]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "a stream beside other sinks",
+        (("connection: mongo}}]", "connection: mongo}}, {name: screen, console: {}}]"),),
+        (
+            "18:33: spec.queries[0].to[0].spark.mode: there are 2 sinks, so each batch is written to one after the other; use mode: batch [SinkModeNotAllowed]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "an option twice",
+        (("database: shop", "database: shop, Token: x"),),
+        (
+            "10:82: spec.connections[0].spark.secretOptions.token: options has token already; leave one of them out [FieldsConflict]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "a connection of another kind for a connector",
+        (("mongodb, connection: mongo, options", "mongodb, connection: shop, options"),),
+        (
+            "14:56: spec.sources[0].spark.connection: the connection 'shop' is of kind jdbc, a spark connection is needed [WrongConnection]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "a password in an address among options",
+        (("database: shop", '"connection.uri": "mongodb://me:word@db/shop"'),),
+        (
+            "10:39: spec.connections[0].spark.options[connection.uri]: connection.uri is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "a scheme without a dialect",
+        (("jdbc:mysql:", "jdbc:mariadb:"),),
+        (
+            "11:32: spec.connections[1].jdbc.url: Spark has no dialect for jdbc:mariadb:, and would read the names of columns in place of their values; use jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver takes too [DatabaseNotSupported]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "exactly once on MySQL",
+        ((", delivery: atLeastOnce", ""),),
+        (
+            "21:44: spec.queries[1].to[0].jdbc.connection: only PostgreSQL is written exactly once, and 'jdbc:mysql://db/shop?permitMysqlScheme' is not a PostgreSQL URL; set delivery: atLeastOnce, or use a python sink [DatabaseNotSupported]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "upsert at least once",
+        (("delivery: atLeastOnce", "delivery: atLeastOnce, upsert: {keys: [id]}"),),
+        (
+            "21:93: spec.queries[1].to[0].jdbc.upsert: delivery: atLeastOnce appends rows; upsert is for PostgreSQL, exactly once [FieldsConflict]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "an update at least once",
+        (
+            (
+                "from: raw\n      to: [{name: rows",
+                "from: raw\n      outputMode: update\n      to: [{name: rows",
+            ),
+        ),
+        (
+            "21:19: spec.queries[1].outputMode: delivery: atLeastOnce appends rows, and is not for update mode; use append [OutputModeNotAllowed]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "a catalog of Spark's own",
+        (("{name: stock,", "{name: spark_catalog,"),),
+        (
+            "12:14: spec.connections[2].name: spark_catalog is a catalog of Spark's own; name yours otherwise [DuplicateName]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "a catalog set up twice",
+        (("  checkpoints:", "  spark: {conf: {spark.sql.catalog.stock.url: x}}\n  checkpoints:"),),
+        (
+            "12:14: spec.connections[2].name: spark.conf sets up the catalog stock too; leave one of them out [FieldsConflict]",
+        ),
+        CONNECTORS,
+    ),
+    Bad(
+        "a trigger that takes no connector",
+        (("connection: mongo}}]", "connection: mongo}}]\n      trigger: {continuous: 1 second}"),),
+        (
+            "19:29: spec.queries[0].trigger.continuous: continuous reads kafka, rate and socket, and the source 'raw' is spark; use another trigger [TriggerNotForSource]",
+            "19:29: spec.queries[0].trigger.continuous: continuous writes kafka, console and noop, and the sink 'lines' is spark; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
         ),
         CONNECTORS,
     ),

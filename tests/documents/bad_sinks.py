@@ -93,7 +93,7 @@ BAD_SINKS: Final = [
         "database that is not PostgreSQL",
         (("jdbc:postgresql://db/shop", "jdbc:mysql://db/shop"),),
         (
-            "25:30: spec.queries[1].to[0].jdbc.connection: only PostgreSQL is written exactly once, and 'jdbc:mysql://db/shop' is no address of one; use python [DatabaseNotSupported]",
+            "25:30: spec.queries[1].to[0].jdbc.connection: only PostgreSQL is written exactly once, and 'jdbc:mysql://db/shop' is not a PostgreSQL URL; set delivery: atLeastOnce, or use a python sink [DatabaseNotSupported]",
         ),
         SINKS,
     ),

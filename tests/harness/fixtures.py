@@ -16,6 +16,7 @@ from harness.cluster.base import Cluster
 from harness.cluster.choose import cluster as this_machines_cluster
 from harness.kafka import Broker
 from harness.kafkasecured import SecuredBroker
+from harness.mariadb import MariaDb
 from harness.postgres import Postgres
 from harness.s3 import S3Server
 
@@ -62,6 +63,13 @@ def s3() -> Iterator[S3Server]:
 def postgres() -> Iterator[Postgres]:
     """A running PostgreSQL server with an empty database."""
     with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDb]:
+    """A running MariaDB server with an empty database."""
+    with MariaDb() as server:
         yield server
 
 

@@ -92,6 +92,7 @@ def test_properties_of_the_document_come_last() -> None:
 
 # Patience, defaults and looks, which a document may change.
 OPEN = {
+    "spark.redaction.regex",
     "spark.databricks.delta.merge.materializeSource",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors",
     "spark.databricks.delta.snapshotPartitions",

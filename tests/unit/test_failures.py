@@ -536,3 +536,10 @@ def test_a_circle_of_causes_ends() -> None:
 
 def test_an_exception_of_python_is_its_own_text() -> None:
     assert classify(ValueError("no such thing")).message == "no such thing"
+
+
+def test_a_connector_that_writes_no_streams_is_told_of_the_other_way() -> None:
+    said = "org.apache.spark.sql.UnsupportedOperationException: Data source shelf does not support streamed writing. SQLSTATE: 0A000"
+    failure = of_text(said)
+    assert (failure.reason, failure.permanent) == ("ConnectorWritesNoStreams", True)
+    assert failure.message == "the connector shelf does not write streams; set mode: batch"

@@ -172,8 +172,11 @@ def _fields(model: str, value: dict[str, Any], found: dict[str, Any]) -> Iterato
     for name, node in found[model]["properties"].items():
         if name in value:
             yield model, name
-            target = referred(node.get("items", node))
-            for below in value[name] if "items" in node and target else [value[name]]:
+            values = node.get("additionalProperties")
+            of_map = values if isinstance(values, dict) else None
+            target = referred(of_map or node.get("items", node))
+            several = value[name].values() if of_map else value[name] if "items" in node else [value[name]]
+            for below in several if target else ():
                 yield from _fields(target, below, found) if target else ()
 
 

@@ -4,6 +4,7 @@ import io
 import logging
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final, Literal
 
@@ -18,6 +19,11 @@ _SECRETS: Final = re.compile(
     rf"({_KEY}[\"']?\s*=\s*)({_VALUE})|({_KEY}[\"']?\s*:\s*)({_VALUE})(?=\s*(?:[,;}}]|$))",
     re.IGNORECASE | re.MULTILINE,
 )
+
+
+_SHORTEST: Final = 6
+_hidden: set[str] = set()
+"""Values of secrets that go to code of others."""
 
 
 class _StandardError(io.TextIOBase):
@@ -64,8 +70,15 @@ def get(name: str) -> Any:
     return structlog.get_logger(component=name)
 
 
+def hide(values: Iterable[str]) -> None:
+    """Blot these values out of all that is said from now on; values of fewer than six characters are too common."""
+    _hidden.update(value for value in values if len(value) >= _SHORTEST)
+
+
 def redact(text: str) -> str:
-    """The text with what looks like the value of a credential blotted out."""
+    """The text with hidden values, and what looks like the value of a credential, blotted out."""
+    for value in _hidden:
+        text = text.replace(value, "*****")
     return _SECRETS.sub(lambda match: f"{match[1] or match[3]}*****", text)
 
 

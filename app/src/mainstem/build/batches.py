@@ -11,9 +11,10 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import database, python
+from mainstem.build import connector, database, python
+from mainstem.build.connections import Connections
 from mainstem.build.merge import merger
-from mainstem.build.sinks import BatchWriter, Connections, Native, native, shaped
+from mainstem.build.sinks import BatchWriter, Native, native, shaped
 from mainstem.build.triggers import triggered
 from mainstem.spec.queries import Query
 from mainstem.spec.sinks import Sink
@@ -32,7 +33,7 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
         connections: connections by name.
     """
     alone = query.to[0] if len(query.to) == 1 else None
-    told = native(alone, connections) if alone else None
+    told = native(frame.sparkSession, alone, connections) if alone and not _by_batch(alone) else None
     stream = (shaped(frame, alone) if alone and told else frame).writeStream
     stream = stream.queryName(query.name).outputMode(query.output_mode)
     stream = triggered(stream, query).option("checkpointLocation", checkpoint)
@@ -74,7 +75,7 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     session, mode = frame.sparkSession, query.output_mode
     if sink.delta and sink.delta.merge:
         return merger(sink.delta)
-    if sink.jdbc:
+    if sink.jdbc and sink.jdbc.delivery == "exactlyOnce":
         return database.writer(
             session, sink.jdbc, connections.jdbc[sink.jdbc.connection], mode, frame.columns
         )
@@ -82,22 +83,28 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
         return python.batch_writer(sink.python)
     if sink.memory:
         return python.keeper(session, sink.name, mode)
-    told = native(sink, connections)
+    told = native(session, sink, connections)
     if told is None:
         raise ValueError(f"{query.name} has no sink {sink.name}")
-    return _spark_sink(session, told, mode) if sink.folder else _plain(sink, told)
+    replaces = sink.noop is not None or (sink.spark is not None and mode == "complete")
+    return _spark_sink(session, told, mode) if sink.folder else _plain(sink, told, replaces=replaces)
 
 
-def _plain(sink: Sink, told: Native) -> BatchWriter:
+def _by_batch(sink: Sink) -> bool:
+    """Whether the sink has no streaming writer of Spark's, or shall not use it."""
+    return sink.jdbc is not None or (sink.spark is not None and sink.spark.mode == "batch")
+
+
+def _plain(sink: Sink, told: Native, *, replaces: bool) -> BatchWriter:
     """A writer that keeps no account of batches."""
 
     def write(batch: DataFrame, batch_id: int) -> None:
         if sink.console:
             jvm: Any = batch.sparkSession._jvm  # noqa: SLF001
             jvm.System.out.println(f"Batch: {batch_id}")
-        shaped(batch, sink).write.format(told.format).options(**told.options).mode(
-            "overwrite" if sink.noop else "append"
-        ).save()
+        rows = shaped(batch, sink).write.format(told.format).options(**told.options)
+        with connector.active(batch.sparkSession):
+            rows.mode("overwrite" if replaces else "append").save()
 
     return write
 

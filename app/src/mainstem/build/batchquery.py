@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from mainstem.build.batches import batch_writer, in_turn
-from mainstem.build.sinks import Connections
+from mainstem.build.connections import Connections
 from mainstem.spec.queries import Query
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from mainstem import secrets
 from mainstem.spec.connections import JdbcConnection
+from mainstem.spec.sinks import JdbcSink
 from mainstem.spec.static import JdbcTable
 
 
@@ -33,3 +34,12 @@ def source_options(table: JdbcTable, connection: JdbcConnection) -> dict[str, st
     """
     what = {"dbtable": table.table} if table.table is not None else {"query": table.query or ""}
     return dict(table.options) | options(connection) | what
+
+
+def sink_options(sink: JdbcSink, connection: JdbcConnection) -> dict[str, str]:
+    """The options of Spark's JDBC writer.
+
+    Raises:
+        NotReady: `SecretNotFound`.
+    """
+    return dict(sink.options) | options(connection) | {"dbtable": sink.table}

@@ -5,33 +5,20 @@ A query with one sink that Spark has a streaming writer for uses that one. Any o
 however many sinks stand beside it today.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import delta, kafka
+from mainstem.build import connector, delta, jdbc, kafka
+from mainstem.build.connections import Connections
 from mainstem.build.records import TIME_FORMATS, records
-from mainstem.spec.connections import JdbcConnection, KafkaConnection
 from mainstem.spec.sinks import Sink
 
 
 BatchWriter = Callable[[DataFrame, int], None]
 """Writes one batch, given with its number; at most once, if the sink can."""
-
-
-@dataclass(frozen=True)
-class Connections:
-    """How sinks reach what is elsewhere.
-
-    Attributes:
-        kafka: Kafka connections by name.
-        jdbc: databases by name.
-    """
-
-    kafka: Mapping[str, KafkaConnection]
-    jdbc: Mapping[str, JdbcConnection]
 
 
 @dataclass(frozen=True)
@@ -54,10 +41,14 @@ class Native:
         return writer.partitionBy(*self.partition_by) if self.partition_by else writer
 
 
-def native(sink: Sink, connections: Connections) -> Native | None:
-    """What Spark's streaming writer is told of a sink; None for one that it has no exact writer for."""
-    if sink.kafka:
-        return Native("kafka", kafka.sink_options(sink.kafka, connections.kafka[sink.kafka.connection]))
+def native(session: SparkSession, sink: Sink, connections: Connections) -> Native | None:
+    """What Spark's writer is told of a sink; None for one that it has no exact writer for.
+
+    Raises:
+        NotReady: a secret is missing, or a connector's Python class.
+    """
+    if sink.kafka or sink.spark or sink.jdbc:
+        return _connected(session, sink, connections)
     if sink.delta and sink.delta.merge:
         return None
     if target := sink.folder:
@@ -71,6 +62,17 @@ def native(sink: Sink, connections: Connections) -> Native | None:
         shown = {"numRows": str(sink.console.num_rows), "truncate": str(sink.console.truncate).lower()}
         return Native("console", shown)
     return Native("noop", {}) if sink.noop else None
+
+
+def _connected(session: SparkSession, sink: Sink, connections: Connections) -> Native:
+    """The same of a sink that a connection leads to."""
+    if sink.kafka:
+        return Native("kafka", kafka.sink_options(sink.kafka, connections.kafka[sink.kafka.connection]))
+    if sink.jdbc:
+        return Native("jdbc", jdbc.sink_options(sink.jdbc, connections.jdbc[sink.jdbc.connection]))
+    if sink.spark is None:
+        raise ValueError(f"{sink.name} has no connection")
+    return Native(connector.format_of(session, sink.spark), connector.options(sink.spark, connections.spark))
 
 
 def _with_time_formats(options: dict[str, str]) -> dict[str, str]:

@@ -1,14 +1,14 @@
 """Sources of the document as DataFrames."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import decode, delta, kafka, schemas, static, streams
+from mainstem.build import connector, decode, delta, kafka, schemas, static, streams
+from mainstem.build.connections import Connections
 from mainstem.spec.base import interval
-from mainstem.spec.connections import JdbcConnection, KafkaConnection
+from mainstem.spec.connections import KafkaConnection
 from mainstem.spec.filesource import FilesSource
 from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.sources import Source, Watermark
@@ -22,25 +22,23 @@ class Reader:
     """Opens sources where they are. Tests of a document put another in its place, which gives rows of their own.
 
     Args:
-        brokers: Kafka connections by name.
-        databases: JDBC connections by name.
+        connections: the document's.
     """
 
-    def __init__(
-        self, brokers: Mapping[str, KafkaConnection], databases: Mapping[str, JdbcConnection]
-    ) -> None:
-        self._brokers = brokers
-        self._databases = databases
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
 
     def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
         """The columns that a streaming source has by itself, under its name within the query."""
         if source.kafka:
-            return _kafka(session, source.kafka, occurrence, self._brokers[source.kafka.connection])
+            return _kafka(session, source.kafka, occurrence, self._connections.kafka[source.kafka.connection])
         if source.files:
             return _files(session, source.files, occurrence, decoded=source.decode is not None)
         if source.delta:
             delta_reader = session.readStream.format("delta").options(**delta.source_options(source.delta))
             return delta_reader.name(occurrence).load(source.delta.path)
+        if source.spark:
+            return connector.stream(session, source.spark, occurrence, self._connections.spark)
         kind, options = _unkept(source)
         return session.readStream.format(kind).options(**options).name(occurrence).load()
 
@@ -48,7 +46,7 @@ class Reader:
         """The rows of a static source."""
         if source.static is None:
             raise ValueError(f"{source.name} is no table")
-        return static.table(session, source.static, self._databases)
+        return static.table(session, source.static, self._connections)
 
 
 def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:

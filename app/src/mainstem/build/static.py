@@ -1,21 +1,17 @@
 """Static sources of the document as DataFrames."""
 
-from collections.abc import Mapping
-
 from pyspark.sql import DataFrame, SparkSession
 
-from mainstem.build import jdbc
-from mainstem.spec.connections import JdbcConnection
+from mainstem.build import connector, jdbc
+from mainstem.build.connections import Connections
 from mainstem.spec.static import DeltaTable, StaticSource
 
 
-def table(
-    session: SparkSession, source: StaticSource, connections: Mapping[str, JdbcConnection]
-) -> DataFrame:
+def table(session: SparkSession, source: StaticSource, connections: Connections) -> DataFrame:
     """The rows of a static source.
 
     Raises:
-        NotReady: a database's secret is missing.
+        NotReady: a secret is missing, or a connector's Python class.
     """
     if source.delta:
         return _delta(session, source.delta)
@@ -24,8 +20,10 @@ def table(
             session.sql(f"REFRESH TABLE {source.table.name}")
         return session.table(source.table.name)
     if source.jdbc:
-        options = jdbc.source_options(source.jdbc, connections[source.jdbc.connection])
+        options = jdbc.source_options(source.jdbc, connections.jdbc[source.jdbc.connection])
         return session.read.format("jdbc").options(**options).load()
+    if source.spark:
+        return connector.table(session, source.spark, connections.spark)
     return _files(session, source)
 
 

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from mainstem.explain.defaults import defaults
-from mainstem.explain.promises import promise
+from mainstem.explain.promises import UNKNOWN_SOURCE, promise
 from mainstem.spec.base import Model
 from mainstem.spec.eligibility import eligibility, named
 from mainstem.spec.graph import Graph
@@ -95,6 +95,8 @@ def _source(graph: Graph, name: str) -> Meaning:
     if found.one_of and kind == "static":
         kind, found = f"{kind} {found.choice()}", found.member(found.choice())
     told = {"kind": kind, **_plain(found)}
+    if source.spark:
+        told["promise"] = UNKNOWN_SOURCE
     if source.static and source.static.refresh:
         told["settings"]["refresh"] = source.static.refresh
     return told

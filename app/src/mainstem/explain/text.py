@@ -28,7 +28,7 @@ def text(found: Mapping[str, Any]) -> str:
 def _query(query: Mapping[str, Any]) -> Iterator[str]:
     suspended = ", suspended" if query["suspended"] else ""
     yield f"{query['name']}: {query['from']}, {query['outputMode']} mode{suspended}"
-    yield from _rows("reads", (_read(source) for source in query["reads"]))
+    yield from _rows("reads", (line for source in query["reads"] for line in _read(source)))
     yield from _rows("plan", [query["plan"]["kind"], *query["plan"]["steps"]])
     yield from _rows("state", _state(query))
     yield from _rows("writes", (line for sink in query["sinks"] for line in _sink(sink)))
@@ -41,10 +41,12 @@ def _query(query: Mapping[str, Any]) -> Iterator[str]:
     yield from _rows("pool", [f"{pool['name']}, weight {pool['weight']}, at least {pool['minShare']} cores"])
 
 
-def _read(source: Mapping[str, Any]) -> str:
+def _read(source: Mapping[str, Any]) -> Iterator[str]:
     name, relation = source["occurrence"], source["relation"]
     of = f" (of {relation})" if name != relation else ""
-    return f"{name}{of}: {source['kind']}{_settings(source['settings'])}"
+    yield f"{name}{of}: {source['kind']}{_settings(source['settings'])}"
+    if "promise" in source:
+        yield f"  {source['promise']}"
 
 
 def _sink(sink: Mapping[str, Any]) -> Iterator[str]:

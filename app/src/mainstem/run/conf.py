@@ -3,6 +3,7 @@
 Each value that differs from Spark's default says why. Measured costs stand in docs/architecture.md.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ UPKEEP_POOL: Final = "_upkeep"
 """The scheduler pool of upkeep; no query can be called so."""
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 """The log4j2 configuration of driver and executors."""
+_REDACTED: Final = "(?i)secret|passw|token|access[._-]?key|credential|jaas|private[._-]?key"
+"""Properties whose values Spark's UI and log do not show: Spark's own pattern, and what Kafka and clouds call theirs."""
 JAVA_OPTIONS: Final = (
     # A Turkish locale lower-cases I to a letter of its own; a POSIX one reads files as ASCII.
     "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8 -Duser.timezone=UTC "
@@ -121,6 +124,7 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
     if spec.checkpoints.location.startswith("s3a://") and not spec.checkpoints.require_conditional_writes:
         bucket = urlsplit(spec.checkpoints.location).netloc
         conf[f"spark.hadoop.fs.s3a.bucket.{bucket}.create.conditional.enabled"] = "false"
+    conf |= redaction(pipeline)
     if machine.credentials:
         conf[CREDENTIALS] = str(machine.credentials)
     for connection in spec.connections:
@@ -128,6 +132,18 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
             for bucket in connection.s3.buckets:
                 conf |= _bucket(bucket, connection.s3, connection.name, machine.profiles)
     return conf | _S3_PATIENCE | dict(machine.defaults) | dict(spec.spark.conf) | dict(machine.owned)
+
+
+def redaction(pipeline: StreamingPipeline) -> dict[str, str]:
+    """What Spark's UI, plans and log do not show: what is called like a credential, and every option from a secret."""
+    told = [each.spark or each.catalog for each in pipeline.spec.connections]
+    names = "|".join(sorted({re.escape(key) for each in told if each for key in each.secret_options}))
+    if not names:
+        return {"spark.redaction.regex": _REDACTED}
+    return {
+        "spark.redaction.regex": rf"{_REDACTED}|^spark\.sql\.catalog\.[^.]+\.(?:{names})$",
+        "spark.sql.redaction.options.regex": f"(?i)url|^(?:{names})$",
+    }
 
 
 # Hadoop's defaults keep trying an unreachable store for minutes.

@@ -8,8 +8,8 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mainstem.build import static
-from mainstem.build.kafka import connections
+from mainstem.build import connector, static
+from mainstem.build.connections import connections
 from mainstem.errors import MainstemError, NotReady
 from mainstem.run.brokers import Brokers
 from mainstem.run.failures import classify
@@ -80,7 +80,6 @@ class Inputs:
         self._session = session
         self._graph = graph
         self._connections = connections(graph, session)
-        self._databases = {c.name: c.jdbc for c in graph.spec.connections if c.jdbc}
 
     def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
         """The first server of the query that does not answer, or the first thing that it reads and that is not there; None
@@ -125,7 +124,7 @@ class Inputs:
         return None
 
     def _without_topics(self, connection: str, topics: set[str]) -> Absent | None:
-        kafka = self._connections[connection]
+        kafka = self._connections.kafka[connection]
         what = f"connection {connection!r} ({kafka.bootstrap_servers})"
         missing = sorted(topics - asked(what, "", Brokers(self._session, kafka).topics)) if topics else []
         if not missing:
@@ -134,11 +133,13 @@ class Inputs:
 
     def _without_table(self, what: str, source: StaticSource) -> Absent | None:
         """A table that has a name and no path is looked up as it will be read; its columns are asked for, no row."""
+        if source.table:
+            connector.catalogs(self._session, self._graph)
         name = source.table.name if source.table else None
         if name and not asked(what, "", lambda: self._session.catalog.tableExists(name)):
             return Absent("TableNotFound", f"{what}: no table is called {name!r}")
         try:
-            asked(what, "", lambda: static.table(self._session, source, self._databases))
+            asked(what, "", lambda: static.table(self._session, source, self._connections))
         except NotReady as error:
             if error.reason != "TableNotFound":
                 raise

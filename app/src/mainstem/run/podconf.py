@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from mainstem import names
-from mainstem.run.conf import JAVA_OPTIONS, LOG4J
+from mainstem.run.conf import JAVA_OPTIONS, LOG4J, redaction
 from mainstem.run.place import Place
 from mainstem.run.pod import Pod
 from mainstem.spec.deployment import (
@@ -35,6 +35,7 @@ def place(pipeline: StreamingPipeline, pod: Pod) -> Place:
         heap=f"{heap(spec.driver.heap, spec.driver.resources, HEAP_OF_DRIVER)}m",
         defaults={} if alone else _PATIENCE,
         owned=_COMMON
+        | {"spark.redaction.regex": redaction(pipeline)["spark.redaction.regex"]}
         | {"spark.local.dir": f"{pod.scratch}/spark"}
         | ({} if alone else _around(pipeline, pod)),
         profiles=Path(names.S3_PROFILES).parent,
@@ -68,8 +69,6 @@ _COMMON: Final = {
     "spark.ui.port": str(names.UI_PORT),
     # Whoever reaches the pod may look, and change nothing.
     "spark.ui.killEnabled": "false",
-    # Spark's own, and what Kafka and clouds call theirs; it blots out what the UI and the log show.
-    "spark.redaction.regex": "(?i)secret|passw|token|access[._-]?key|credential|jaas|private[._-]?key",
 }
 
 

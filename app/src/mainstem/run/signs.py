@@ -112,6 +112,18 @@ SIGNS: Final = (
         permanent=True,
     ),
     _sign(
+        r"[Dd]ata source (?P<found>[\w.$-]+) does not support streamed writing",
+        "ConnectorWritesNoStreams",
+        "the connector {found} does not write streams; set mode: batch",
+        permanent=True,
+    ),
+    _sign(
+        r"DATA_SOURCE_NOT_FOUND\][^\n]*data source: (?P<found>[^\s.]+(?:\.[^\s.]+)*)",
+        "ConnectorNotFound",
+        "no connector called {found} is on the class path; name its jar in spec.packages",
+        permanent=True,
+    ),
+    _sign(
         r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)\].{0,600}? version (?P<found>\d+)\b",
         "SourceChanged",
         "version {found} of the Delta table{table} changes or removes rows that were read; set skipChangeCommits to pass over such "

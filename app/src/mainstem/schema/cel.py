@@ -231,6 +231,16 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             ".outputMode",
         ),
         Rule(
+            "self.outputMode == 'append' || !self.to.exists(t, has(t.jdbc) && t.jdbc.delivery == 'atLeastOnce')",
+            "delivery: atLeastOnce appends rows; use append",
+            ".outputMode",
+        ),
+        Rule(
+            "self.to.size() == 1 || !self.to.exists(t, has(t.spark) && t.spark.mode == 'stream')",
+            "beside other sinks a connector writes batches; use mode: batch",
+            ".to",
+        ),
+        Rule(
             "self.outputMode != 'complete' || !self.to.exists(t, has(t.jdbc) && has(t.jdbc.upsert))",
             "upsert writes rows that are new or changed; complete replaces all rows",
             ".outputMode",

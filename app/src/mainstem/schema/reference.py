@@ -7,10 +7,20 @@ from typing import Any, Final
 
 from mainstem.schema.features import FEATURES
 from mainstem.schema.models import Schema, definitions, referred
-from mainstem.spec.base import ByteSize, Duration, Identifier, Label, ParameterName, PythonObject, Version
-from mainstem.spec.connections import Bucket
+from mainstem.spec.base import (
+    ByteSize,
+    Duration,
+    Identifier,
+    JavaClass,
+    Label,
+    ParameterName,
+    PythonObject,
+    Version,
+)
+from mainstem.spec.connections import Bucket, SecretKey
+from mainstem.spec.connector import Format
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
-from mainstem.spec.functions import JavaClass
+from mainstem.spec.packages import Coordinate
 from mainstem.spec.pipeline import PipelineName, StreamingPipeline
 from mainstem.spec.rules import MEANING, NAMING
 from mainstem.spec.status import Status
@@ -60,6 +70,9 @@ _STRINGS: Final = {
         "`module:name`, as in `shop.prices:rounded`; the name may have dots too.",
     ),
     "Java class": (JavaClass, "A class with its package, as in `com.example.Soundex`."),
+    "coordinate": (Coordinate, "An artifact of a Maven repository: `group:artifact:version`."),
+    "format": (Format, "Spark's name of a connector: its short name, or its class or package."),
+    "key": (SecretKey, "A key of a Secret."),
     "bucket": (Bucket, "A bucket's name, without `s3a://` and without a path."),
     "duration": (Duration, "`30 seconds`, `5 minutes`, `1 day`, or short: `30s`, `5m`, `1d`."),
 }
@@ -86,6 +99,8 @@ def _walk(name: str, path: str, found: dict[str, Schema], places: dict[str, list
     places.setdefault(name, []).append(path)
     for field, node in found[name].get("properties", {}).items():
         below, suffix = (node["items"], "[]") if "items" in node else (node, "")
+        if isinstance(values := node.get("additionalProperties"), dict):
+            below, suffix = values, ".*"
         if target := referred(below):
             _walk(target, f"{path}.{field}{suffix}".lstrip("."), found, places)
 

@@ -194,6 +194,8 @@ PythonObject = Annotated[
 ]
 """An object of a Python module, `package.module:object`."""
 
+JavaClass = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=255)]
+
 Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 Columns = Annotated[
     tuple[Column, ...],

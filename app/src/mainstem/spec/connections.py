@@ -5,11 +5,14 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from mainstem.spec.base import LIST_SET, MAX_ITEMS, UNIQUE, Identifier, Label, Model, Options, Text
+from mainstem.spec.base import LIST_SET, MAX_ITEMS, UNIQUE, Identifier, JavaClass, Label, Model, Options, Text
 
 
 CREDENTIALS: Final = "spark.mainstem.credentials"
 """The Spark property that names a run's folder of credentials, at the same place in driver and executors."""
+
+
+SecretKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=253)]
 
 
 class SecretRef(Model):
@@ -17,6 +20,13 @@ class SecretRef(Model):
 
     name: Label
     """Name of the Secret; on a laptop, of the folder below `$MAINSTEM_SECRETS` that holds one file per key."""
+
+
+class SecretKeyRef(SecretRef):
+    """One value of a secret."""
+
+    key: SecretKey
+    """Key of the Secret; on a laptop, name of the file."""
 
 
 class Sasl(Model):
@@ -63,6 +73,7 @@ class KafkaConnection(Model):
     """Client properties for every consumer, producer and admin client, without the prefix `kafka.`."""
 
 
+SecretOptions = Annotated[dict[Text, SecretKeyRef], Field(max_length=MAX_ITEMS)]
 Bucket = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", max_length=63)]
 
 
@@ -84,7 +95,7 @@ class S3Connection(Model):
 
 
 class JdbcConnection(Model):
-    """A database by JDBC. PostgreSQL's driver is there; another's must be on the class path."""
+    """A database by JDBC. PostgreSQL's driver is there; another's is named in `packages`."""
 
     url: Text
     """Where it is, without credentials: `jdbc:postgresql://shop:5432/orders`."""
@@ -94,10 +105,30 @@ class JdbcConnection(Model):
     """Properties of the database's driver, such as `sslmode`; PostgreSQL's gets a `socketTimeout` of 600 s."""
 
 
-class Connection(Model):
-    """A named connection: one of `kafka`, `s3`, `jdbc`."""
+class ConnectorOptions(Model):
+    """Options from the document, and options from secrets."""
 
-    one_of: ClassVar = ("kafka", "s3", "jdbc")
+    options: Options = Field(default_factory=dict)
+    """Options by name."""
+    secret_options: SecretOptions = Field(default_factory=dict)
+    """Options whose values come from secrets: option -> name of the Secret, and its key."""
+
+
+class SparkConnection(ConnectorOptions):
+    """Options that every source and sink `spark` of this connection gets."""
+
+
+class CatalogConnection(ConnectorOptions):
+    """A catalog of Spark's, under the connection's name: its tables are `connection.schema.table` in `static.table`, and in SQL."""
+
+    class_: Annotated[JavaClass, Field(alias="class")]
+    """Class of the catalog, such as `org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog`."""
+
+
+class Connection(Model):
+    """A named connection: one of `kafka`, `s3`, `jdbc`, `spark`, `catalog`."""
+
+    one_of: ClassVar = ("kafka", "s3", "jdbc", "spark", "catalog")
 
     name: Identifier
     """Name by which sources and sinks refer to it."""
@@ -107,6 +138,10 @@ class Connection(Model):
     """An S3-compatible store."""
     jdbc: JdbcConnection | None = None
     """A database."""
+    spark: SparkConnection | None = None
+    """What connectors of your own are told."""
+    catalog: CatalogConnection | None = None
+    """A catalog of tables."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -126,3 +161,5 @@ def _references(model: BaseModel) -> Iterator[SecretRef]:
             yield value
         elif isinstance(value, BaseModel):
             yield from _references(value)
+        elif isinstance(value, dict):
+            yield from (item for item in value.values() if isinstance(item, SecretRef))

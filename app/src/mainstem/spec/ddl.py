@@ -26,6 +26,8 @@ def column_names(source: Source) -> list[str] | None:
         return ["timestamp", "value"]
     if source.socket:
         return ["value", "timestamp"] if source.socket.include_timestamp else ["value"]
+    if source.spark:
+        return ddl_columns(source.spark.schema_) if source.spark.schema_ else None
     return _file_columns(source.files) if source.files else None
 
 

@@ -4,11 +4,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StringConstraints
 
-from mainstem.spec.base import Identifier, Model, PythonObject, Text
+from mainstem.spec.base import Identifier, JavaClass, Model, PythonObject, Text
 
 
 DataType = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-JavaClass = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=255)]
 
 
 class PythonFunction(Model):

@@ -16,6 +16,7 @@ from mainstem.spec.base import (
     ByteSize,
     Duration,
     Identifier,
+    JavaClass,
     Label,
     Model,
     ParameterName,
@@ -23,10 +24,10 @@ from mainstem.spec.base import (
     Version,
     pattern,
 )
-from mainstem.spec.connections import Bucket
+from mainstem.spec.connections import Bucket, SecretKey
+from mainstem.spec.connector import Format
 from mainstem.spec.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.spec.fields import field_at, keys_of, model_at
-from mainstem.spec.functions import JavaClass
 from mainstem.spec.packages import Coordinate
 from mainstem.spec.pipeline import PipelineName
 from mainstem.spec.yamltext import Path, Text, render_path
@@ -67,6 +68,8 @@ PATTERNS: Final = {
     pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
     pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
     pattern(ByteSize): ("a size in Spark's words such as 512m or 10g", "InvalidQuantity"),
+    pattern(SecretKey): ("the name of a key: letters, digits, hyphens, dots and underscores", "InvalidName"),
+    pattern(Format): ("Spark's name of a connector: its short name, its class or package", "InvalidName"),
     pattern(Coordinate): ("an artifact with one version: group:artifact:version", "InvalidValue"),
     pattern(Version): ("a version of a Delta table: a number, or latest", "InvalidValue"),
     pattern(ObjectName): (

@@ -31,11 +31,12 @@ def used(graph: Graph, queries: Iterable[Query]) -> set[str]:
     found = set()
     for query in queries:
         for source in graph.sources_of(query.from_):
-            through = source.kafka or (source.static and source.static.jdbc)
-            found |= {through.connection} if through else set()
+            table = source.static and (source.static.jdbc or source.static.spark)
+            through = source.kafka or source.spark or table
+            found |= {through.connection} if through and through.connection else set()
         for sink in query.to:
-            written = sink.kafka or sink.jdbc
-            found |= {written.connection} if written else set()
+            written = sink.kafka or sink.jdbc or sink.spark
+            found |= {written.connection} if written and written.connection else set()
     return found
 
 

@@ -1,6 +1,6 @@
 """The document itself."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
@@ -19,6 +19,7 @@ from mainstem.spec.base import (
     TimeZone,
 )
 from mainstem.spec.connections import Connection
+from mainstem.spec.connector import Connector
 from mainstem.spec.deployment import Driver, Executors, PullSecrets, Schedule
 from mainstem.spec.functions import Function
 from mainstem.spec.packages import Packages
@@ -135,6 +136,18 @@ class PipelineSpec(Model):
     """The driver's pod."""
     executors: Executors = Field(default_factory=Executors)
     """The executors' pods; none by default."""
+
+    def connectors(self) -> Iterator[tuple[tuple[str | int, ...], Connector]]:
+        """Every source, table and sink `spark`: where it stands below `spec`, and what it says."""
+        for index, source in enumerate(self.sources):
+            if source.spark:
+                yield ("sources", index, "spark"), source.spark
+            if source.static and source.static.spark:
+                yield ("sources", index, "static", "spark"), source.static.spark
+        for index, query in enumerate(self.queries):
+            for place, sink in enumerate(query.to):
+                if sink.spark:
+                    yield ("queries", index, "to", place, "spark"), sink.spark
 
 
 class Metadata(Model):

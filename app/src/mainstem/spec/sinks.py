@@ -1,7 +1,7 @@
 """Where a query's rows go: topics, tables, folders of files, databases, and what is for tests."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from mainstem.spec.base import (
     PythonObject,
     Text,
 )
+from mainstem.spec.connector import SparkSink
 from mainstem.spec.delta import DeltaSink
 
 
@@ -72,7 +73,9 @@ class Upsert(Model):
 
 
 class JdbcSink(Model):
-    """A table of PostgreSQL, exactly once: each batch is one transaction, which notes its number in `mainstem_batches`."""
+    """A table of a database: of PostgreSQL exactly once, each batch in one transaction, which notes its number in
+    `mainstem_batches`; of any database at least once.
+    """
 
     connection: Identifier
     """Name of the JDBC connection."""
@@ -80,6 +83,9 @@ class JdbcSink(Model):
     """Table, `name` or `schema.name`, taken literally. It must be there, with a column for each of the query's."""
     upsert: Upsert | None = None
     """Upsert in place of insert; the way to write `outputMode: update`."""
+    delivery: Literal["exactlyOnce", "atLeastOnce"] = "exactlyOnce"
+    """`exactlyOnce` is for PostgreSQL. `atLeastOnce` appends by Spark's own JDBC writer to any database whose driver is there:
+    after a failure the last batch, or a part of it, is written again. Spark makes the table where there is none."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JDBC writer, such as `batchsize`."""
 
@@ -118,11 +124,21 @@ class NoopSink(Model):
 
 
 class Sink(Model):
-    """Where rows go: one of `kafka`, `delta`, `parquet`, `orc`, `csv`, `json`, `text`, `jdbc`, `python`, `console`, `memory`,
-    `noop`.
+    """Where rows go: one of `kafka`, `delta`, `parquet`, `orc`, `csv`, `json`, `text`, `jdbc`, `spark`, `python`, `console`,
+    `memory`, `noop`.
     """
 
-    one_of: ClassVar = ("kafka", "delta", *FILE_FORMATS, "jdbc", "python", "console", "memory", "noop")
+    one_of: ClassVar = (
+        "kafka",
+        "delta",
+        *FILE_FORMATS,
+        "jdbc",
+        "spark",
+        "python",
+        "console",
+        "memory",
+        "noop",
+    )
 
     name: Identifier
     """Name of the sink within its query."""
@@ -142,6 +158,8 @@ class Sink(Model):
     """A folder of text files: the one column, a string, is the line."""
     jdbc: JdbcSink | None = None
     """A table of a database."""
+    spark: SparkSink | None = None
+    """Any connector of Spark's."""
     python: PythonSink | None = None
     """Python code of one's own."""
     console: ConsoleSink | None = None

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from mainstem.spec.base import Column, Duration, Identifier, Model
+from mainstem.spec.connector import SparkSource
 from mainstem.spec.decode import Decode
 from mainstem.spec.delta import DeltaSource
 from mainstem.spec.filesource import FilesSource
@@ -25,10 +26,10 @@ class Watermark(Model):
 
 class Source(Model):
     """A named relation that is read: one of `kafka`, `files`, `delta`, `rate`, `rateMicroBatch`,
-    `socket`, `static`.
+    `socket`, `spark`, `static`.
     """
 
-    one_of: ClassVar = ("kafka", "files", "delta", "rate", "rateMicroBatch", "socket", "static")
+    one_of: ClassVar = ("kafka", "files", "delta", "rate", "rateMicroBatch", "socket", "spark", "static")
 
     name: Identifier
     """Name under which SQL reads it."""
@@ -44,6 +45,8 @@ class Source(Model):
     """Made-up rows, so many a batch, as a stream."""
     socket: SocketSource | None = None
     """Lines of a socket, as a stream."""
+    spark: SparkSource | None = None
+    """Any connector of Spark's, as a stream."""
     static: StaticSource | None = None
     """A table that does not stream."""
     decode: Decode | None = None

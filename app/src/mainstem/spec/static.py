@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from mainstem.spec.base import Ddl, Duration, Identifier, Model, Options, Sql, Text
+from mainstem.spec.connector import SparkTable
 
 
 class CsvTable(Model):
@@ -67,16 +68,18 @@ class JdbcTable(Model):
 
 
 class CatalogTable(Model):
-    """A table of a catalog of Spark's, which `spark.conf` sets up."""
+    """A table of a catalog of Spark's: of a `catalog` connection, or one that `spark.conf` sets up."""
 
     name: Text
     """Its name, with its catalog's and schema's: `catalog.schema.table`."""
 
 
 class StaticSource(Model):
-    """A side input that does not stream: one of `csv`, `json`, `orc`, `parquet`, `text`, `delta`, `jdbc`, `table`."""
+    """A side input that does not stream: one of `csv`, `json`, `orc`, `parquet`, `text`, `delta`, `jdbc`, `table`,
+    `spark`.
+    """
 
-    one_of: ClassVar = ("csv", "json", "orc", "parquet", "text", "delta", "jdbc", "table")
+    one_of: ClassVar = ("csv", "json", "orc", "parquet", "text", "delta", "jdbc", "table", "spark")
 
     csv: CsvTable | None = None
     """CSV files."""
@@ -94,6 +97,8 @@ class StaticSource(Model):
     """A table of a database."""
     table: CatalogTable | None = None
     """A table by name."""
+    spark: SparkTable | None = None
+    """A table of any connector of Spark's."""
     refresh: Duration | None = None
     """How often files are listed, and columns and partitions asked for, anew: each query that reads it is started again
     at a batch's end. Without it that is done whenever a query starts."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from mainstem.spec.pipeline import PipelineSpec
+from mainstem.spec.yamltext import render_path
 
 
 def references(spec: PipelineSpec) -> Iterator[tuple[str, str]]:
@@ -15,8 +16,9 @@ def references(spec: PipelineSpec) -> Iterator[tuple[str, str]]:
             yield f"view {view.name!r}", view.python.function
         if view.state:
             yield f"view {view.name!r}", view.state.processor or view.state.function or ""
+    for at, connector in spec.connectors():
+        if connector.python:
+            yield render_path(("spec", *at)), connector.python
     for query in spec.queries:
-        for sink in query.to:
-            if sink.python:
-                named = sink.python.foreach or sink.python.foreach_batch or ""
-                yield f"sink {sink.name!r} of query {query.name!r}", named
+        for name, python in ((sink.name, sink.python) for sink in query.to if sink.python):
+            yield f"sink {name!r} of query {query.name!r}", python.foreach or python.foreach_batch or ""

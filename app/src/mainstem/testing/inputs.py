@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 
 from mainstem.build import schemas
+from mainstem.build.connections import Connections
 from mainstem.build.sources import Reader
 from mainstem.errors import NotReady
 from mainstem.spec.sources import Source
@@ -42,7 +43,7 @@ class Given(Reader):
         schemas: Mapping[str, str],
         tables: Mapping[str, Sequence[Row]],
     ) -> None:
-        super().__init__({}, {})
+        super().__init__(Connections())
         self._session = session
         self._folder = folder
         self._schemas = schemas
@@ -149,6 +150,8 @@ def _declared(source: Source) -> StructType | None:
     if source.files or source.socket:
         timed = source.socket and source.socket.include_timestamp
         return StructType.fromDDL("value STRING, timestamp TIMESTAMP" if timed else "value STRING")
+    if source.spark and source.spark.schema_:
+        return StructType.fromDDL(source.spark.schema_)
     return None
 
 

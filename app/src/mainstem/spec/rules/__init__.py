@@ -8,6 +8,7 @@ from mainstem.errors import Problem
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.rules import (
     connections,
+    connectors,
     delta,
     deployment,
     expectations,
@@ -61,6 +62,9 @@ NAMING: tuple[Rule, ...] = (
     connections.endpoints,
     kafka.security,
     connections.databases,
+    connectors.formats,
+    connectors.options,
+    connectors.catalogs,
     packages.versions,
     packages.files,
     packages.repositories,
@@ -116,6 +120,7 @@ MEANING: tuple[Rule, ...] = (
     stateful.stores,
     stateful.modes,
     modes.sinks,
+    connectors.modes,
     modes.aggregation,
     sinks.records,
     sinks.databases,

@@ -38,11 +38,17 @@ def endpoints(context: Context) -> Iterator[Problem]:
 
 
 def databases(context: Context) -> Iterator[Problem]:
-    """The address of a database is one of JDBC."""
+    """The address of a database is one of JDBC; not `jdbc:mariadb:`, for which Spark has no dialect."""
     for index, connection in enumerate(context.spec.connections):
         if connection.jdbc and not connection.jdbc.url.startswith("jdbc:"):
             message = f"{show(connection.jdbc.url)} does not begin with jdbc:, as jdbc:postgresql://host/database does"
             yield context.problem(("connections", index, "jdbc", "url"), message, "InvalidAddress")
+        elif connection.jdbc and connection.jdbc.url.startswith("jdbc:mariadb:"):
+            message = (
+                "Spark has no dialect for jdbc:mariadb:, and would read the names of columns in place of their values; use "
+                "jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver takes too"
+            )
+            yield context.problem(("connections", index, "jdbc", "url"), message, "DatabaseNotSupported")
 
 
 def _is_endpoint(text: str) -> bool:

@@ -29,6 +29,10 @@ def _sink(context: Context, at: Path, mode: str, sink: Sink) -> Iterator[Problem
     elif delta and delta.merge and mode == "complete":
         message = "merge upserts rows that are new or changed, and complete replaces the table; use update"
         yield context.problem((*at, "delta", "merge"), message, "OutputModeNotAllowed")
+    elif sink.jdbc and sink.jdbc.delivery == "atLeastOnce":
+        if mode != "append":
+            message = f"delivery: atLeastOnce appends rows, and is not for {mode} mode; use append"
+            yield context.problem(path, message, "OutputModeNotAllowed")
     elif sink.jdbc and mode == "update" and sink.jdbc.upsert is None:
         message = "rows that changed replace those of their keys; give the sink upsert: {keys: [...]}"
         yield context.problem(path, message, "UpsertNeeded")

@@ -92,6 +92,7 @@ _JDBC_WRITER: Final = {
     "createtableoptions": "",
     "createtablecolumntypes": "",
 }
+_CONNECTOR_WRITER: Final = {"checkpointlocation": "checkpoints"}
 _SERVERS: Final = {"bootstrap.servers": "the connection's bootstrapServers"}
 # Spark's source and sink set these themselves, and refuse to be told.
 _CONSUMER: Final = {
@@ -116,11 +117,9 @@ _OF_PRODUCER: Final = _prefixed(_SERVERS | _PRODUCER)
 
 def maps(context: Context) -> Iterator[Given]:
     """Every map of options and arguments that is passed through: where, what is given, what is owned there."""
-    for index, connection in enumerate(context.spec.connections):
-        if connection.kafka:
-            yield ("connections", index, "kafka", "properties"), connection.kafka.properties, _KAFKA_CLIENT
-        if connection.jdbc:
-            yield ("connections", index, "jdbc", "properties"), connection.jdbc.properties, _JDBC
+    yield from _connection_maps(context)
+    for at, connector in context.spec.connectors():
+        yield (*at, "options"), connector.options, _CONNECTOR_WRITER if at[0] == "queries" else {}
     for index, source in enumerate(context.spec.sources):
         yield from _source_maps(("sources", index), source)
     for index, view in enumerate(context.spec.views):
@@ -133,6 +132,16 @@ def maps(context: Context) -> Iterator[Given]:
             yield from _sink_maps(("queries", index, "to", place), sink)
 
 
+def _connection_maps(context: Context) -> Iterator[Given]:
+    for index, connection in enumerate(context.spec.connections):
+        if connection.kafka:
+            yield ("connections", index, "kafka", "properties"), connection.kafka.properties, _KAFKA_CLIENT
+        if connection.jdbc:
+            yield ("connections", index, "jdbc", "properties"), connection.jdbc.properties, _JDBC
+        if told := connection.spark or connection.catalog:
+            yield ("connections", index, connection.choice(), "options"), told.options, {}
+
+
 def _source_maps(at: Path, source: Source) -> Iterator[Given]:
     if source.kafka:
         yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE | _OF_CONSUMER
@@ -142,7 +151,7 @@ def _source_maps(at: Path, source: Source) -> Iterator[Given]:
         yield (*at, "delta", "options"), source.delta.options, _DELTA_SOURCE
     if source.decode and (kind := source.decode.choice()) in _DECODE:
         yield (*at, "decode", kind, "options"), source.decode.member(kind).options, _DECODE[kind]
-    if source.static:
+    if source.static and not source.static.spark:
         kind = source.static.choice()
         owned = {"csv": _CSV_TABLE, "jdbc": _JDBC_TABLE}.get(kind, _TABLE)
         yield (*at, "static", kind, "options"), getattr(source.static.member(kind), "options", {}), owned

@@ -20,6 +20,7 @@ _JAAS: Final = re.compile(r"sasl\.jaas", re.IGNORECASE)
 _SECRET_OPTION: Final = re.compile(r"(password|secret|token|credential)\w*\s*=", re.IGNORECASE)
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _URL_PASSWORD: Final = re.compile(r"[?&;](user|password)=", re.IGNORECASE)
+_PASSWORD: Final = re.compile(r"[?&;]password=", re.IGNORECASE)
 _USER_INFO: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
 
 
@@ -39,6 +40,8 @@ def secrets(context: Context) -> Iterator[Problem]:
 
 def _is_credential(key: str, value: str) -> bool:
     if _JAAS.search(key) and _SECRET_OPTION.search(value):
+        return True
+    if _USER_INFO.search(value) or _PASSWORD.search(value):
         return True
     return bool((_SECRET_KEY.search(key) and value) or _PRIVATE_KEY.search(value))
 

@@ -32,11 +32,18 @@ def databases(context: Context) -> Iterator[Problem]:
             continue
         path: Path = (*at, "jdbc", "table")
         url = urls.get(sink.jdbc.connection, "")
-        if not url.startswith("jdbc:postgresql:"):
+        at_least_once = sink.jdbc.delivery == "atLeastOnce"
+        if not url.startswith("jdbc:postgresql:") and not at_least_once:
             message = (
-                f"only PostgreSQL is written exactly once, and {show(url)} is no address of one; use python"
+                f"only PostgreSQL is written exactly once, and {show(url)} is not a PostgreSQL URL; set delivery: atLeastOnce, "
+                "or use a python sink"
             )
             yield context.problem((*at, "jdbc", "connection"), message, "DatabaseNotSupported")
+        if at_least_once and sink.jdbc.upsert:
+            message = "delivery: atLeastOnce appends rows; upsert is for PostgreSQL, exactly once"
+            yield context.problem((*at, "jdbc", "upsert"), message, "FieldsConflict")
+        if at_least_once:
+            continue
         if not all(sink.jdbc.table.split(".")) or sink.jdbc.table.count(".") > 1:
             message = f"{show(sink.jdbc.table)} is neither name nor schema.name"
             yield context.problem(path, message, "InvalidValue")

@@ -1,0 +1,35 @@
+"""How sources and sinks reach what is elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+
+from mainstem.build import kafka
+from mainstem.spec.connections import JdbcConnection, KafkaConnection, SparkConnection
+from mainstem.spec.graph import Graph
+
+
+@dataclass(frozen=True)
+class Connections:
+    """The document's connections, each kind by name.
+
+    Attributes:
+        kafka: Kafka clusters.
+        jdbc: databases.
+        spark: what connectors are told.
+    """
+
+    kafka: Mapping[str, KafkaConnection] = field(default_factory=dict)
+    jdbc: Mapping[str, JdbcConnection] = field(default_factory=dict)
+    spark: Mapping[str, SparkConnection] = field(default_factory=dict)
+
+
+def connections(graph: Graph, session: SparkSession) -> Connections:
+    """The connections of a document, with the properties that a session's clients need."""
+    there = graph.spec.connections
+    return Connections(
+        kafka.connections(graph, session),
+        {each.name: each.jdbc for each in there if each.jdbc},
+        {each.name: each.spark for each in there if each.spark},
+    )

@@ -1,0 +1,109 @@
+"""Connectors and catalogs that Mainstem does not bring, as Spark takes them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource
+
+from mainstem import logs, secrets
+from mainstem.build import code
+from mainstem.errors import NotReady
+from mainstem.spec.connections import ConnectorOptions, SparkConnection
+from mainstem.spec.connector import Connector, SparkSource, SparkTable
+from mainstem.spec.graph import Graph
+
+
+def stream(
+    session: SparkSession, source: SparkSource, occurrence: str, connections: Mapping[str, SparkConnection]
+) -> DataFrame:
+    """The rows of a connector as a stream, under its name within the query.
+
+    Raises:
+        NotReady: the secret or the Python class cannot be found; `FunctionNotUsable`.
+    """
+    reader = session.readStream.format(format_of(session, source)).options(**options(source, connections))
+    if source.schema_:
+        reader = reader.schema(source.schema_)
+    return reader.name(occurrence).load()
+
+
+def table(session: SparkSession, source: SparkTable, connections: Mapping[str, SparkConnection]) -> DataFrame:
+    """The rows of a connector's table; raises as `stream` does."""
+    reader = session.read.format(format_of(session, source)).options(**options(source, connections))
+    if source.schema_:
+        reader = reader.schema(source.schema_)
+    return reader.load()
+
+
+def format_of(session: SparkSession, connector: Connector) -> str:
+    """Spark's name of a connector; a class of Python is registered with the session first.
+
+    Raises:
+        NotReady: it cannot be found, or is not a DataSource.
+    """
+    if connector.python is None:
+        return connector.format or ""
+    where = f"connector {connector.python!r}"
+    found: Any = code.load(where, connector.python)
+    if not _is_connector(found):
+        message = f"{where} is not a class derived from pyspark.sql.datasource.DataSource"
+        raise NotReady(message, reason="FunctionNotUsable")
+    session.dataSource.register(found)
+    return str(found.name())
+
+
+@contextmanager
+def active(session: SparkSession) -> Iterator[None]:
+    """Within this context the session is the thread's active one, which alone Spark asks for connectors in Python to write."""
+    sessions: Any = SparkSession._get_j_spark_session_class(session._jvm)  # noqa: SLF001
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)  # noqa: SLF001
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def _is_connector(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, DataSource)
+
+
+def options(connector: Connector, connections: Mapping[str, SparkConnection]) -> dict[str, str]:
+    """The options of a connector, behind those of its connection.
+
+    Raises:
+        NotReady: `SecretNotFound`.
+    """
+    shared = told(connections[connector.connection]) if connector.connection else {}
+    own = {key.lower() for key in connector.options}
+    return {key: value for key, value in shared.items() if key.lower() not in own} | dict(connector.options)
+
+
+def told(connection: ConnectorOptions) -> dict[str, str]:
+    """The options of a connection with the values of its secrets, which no log line shows from then on.
+
+    Raises:
+        NotReady: `SecretNotFound`.
+    """
+    found = {key: secrets.value(ref.name, ref.key) for key, ref in connection.secret_options.items()}
+    logs.hide(found.values())
+    return dict(connection.options) | found
+
+
+def catalogs(session: SparkSession, graph: Graph) -> None:
+    """Set the document's catalogs up in a session, which loads them when a table is asked for.
+
+    Raises:
+        NotReady: `SecretNotFound`.
+    """
+    for connection in graph.spec.connections:
+        if connection.catalog:
+            prefix = f"spark.sql.catalog.{connection.name}"
+            session.conf.set(prefix, connection.catalog.class_)
+            for key, value in told(connection.catalog).items():
+                session.conf.set(f"{prefix}.{key}", value)

@@ -1,0 +1,106 @@
+"""Connectors and catalogs of one's own: what of Spark's is refused, what is told of secrets, what the page shows."""
+
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import VALID
+from mainstem import logs
+from mainstem.explain import meaning, text
+from mainstem.run import commandline
+from mainstem.run.conf import redaction
+from mainstem.spec.document import read, read_text
+from mainstem.spec.graph import Graph
+from mainstem.spec.needed import used
+from mainstem.spec.rules.connectors import _OWN_CLASSES, KNOWN
+
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "k8s" / "samples" / "connectors"
+REGISTER = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
+
+
+def pipeline() -> Any:
+    [document] = read_text(VALID["connectors"])
+    return document.pipeline
+
+
+def classes() -> list[str]:
+    """Every connector that Spark and Mainstem bring, by its class."""
+    import mainstem_jars
+
+    found = []
+    for jar in [*(commandline.spark_home() / "jars").glob("*.jar"), *mainstem_jars.paths()]:
+        with zipfile.ZipFile(jar) as packed:
+            if REGISTER in packed.namelist():
+                found += packed.read(REGISTER).decode().splitlines()
+    return [line.strip() for line in found if line.strip() and not line.startswith("#")]
+
+
+def test_no_connector_of_sparks_own_is_reached_by_its_class() -> None:
+    found = classes()
+    assert len(found) >= 18
+    assert [name for name in found if not _OWN_CLASSES.match(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["org.apache.spark.sql.cassandra", "mongodb", "com.example.json.Reader", "pulsar"]
+)
+def test_connectors_of_others_are_not_refused(name: str) -> None:
+    assert not _OWN_CLASSES.match(name)
+    assert name not in KNOWN
+
+
+def test_delivery_of_a_connector_is_said_to_be_unknown() -> None:
+    [named] = meaning(pipeline(), "named")["queries"]
+    assert named["sinks"][0]["promise"].startswith("delivery: not known: depends on the connector")
+    assert named["sinks"][1]["promise"].endswith("may be written again, or a part of it")
+    [source] = [read for read in named["reads"] if read["relation"] == "changes"]
+    assert source["promise"] == "reading again after a failure: not known: depends on the connector"
+    assert source["promise"] in text(meaning(pipeline(), "named"))
+
+
+def test_secrets_of_connectors_and_catalogs_are_mounted() -> None:
+    found = {connection.name: connection.secrets for connection in pipeline().spec.connections}
+    assert found == {"mongo": ("mongo",), "shop": ("mariadb",), "stock": ("mariadb",)}
+
+
+def test_a_query_uses_the_connections_of_its_connectors() -> None:
+    graph = Graph(pipeline())
+    by_name = {query.name: query for query in graph.spec.queries}
+    assert used(graph, [by_name["named"]]) == {"mongo", "shop"}
+    assert used(graph, [by_name["numbers"]]) == set()
+
+
+def test_options_from_secrets_are_blotted_out_of_plans_and_of_sparks_ui() -> None:
+    patterns = redaction(pipeline())
+    options = re.compile(patterns["spark.sql.redaction.options.regex"])
+    assert options.search("connection.uri")
+    assert options.search("url")
+    assert not options.search("connection_uri.timeout")
+    properties = re.compile(patterns["spark.redaction.regex"])
+    assert properties.search("spark.sql.catalog.stock.connection.uri")
+    assert properties.search("spark.hadoop.fs.s3a.secret.key")
+    assert not properties.search("spark.sql.catalog.stock.url")
+
+
+def test_values_of_secrets_that_go_to_a_connector_are_in_no_message() -> None:
+    logs.hide(["a-value-of-a-connector", "short"])
+    assert logs.redact("refused: a-value-of-a-connector; short") == "refused: *****; short"
+
+
+def test_the_page_shows_the_documents_that_run() -> None:
+    page = (ROOT / "docs" / "connectors.md").read_text(encoding="utf-8")
+    for file in SAMPLES.iterdir():
+        if file.is_file():
+            assert (
+                f"```{'python' if file.suffix == '.py' else 'yaml'}\n{file.read_text(encoding='utf-8')}```"
+                in page
+            )
+
+
+@pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.yaml")), ids=lambda file: file.name)
+def test_a_document_of_the_page_is_valid_without_a_warning(file: Path) -> None:
+    assert read(file).warnings == ()
