@@ -230,6 +230,5 @@ def test_slow_webhooks_delay_no_other_namespace(bed: Bed) -> None:
         # What is told of the others' starts does not wait for the slow ones either.
         assert ours.phase("Starting")
         assert time.monotonic() - started < WEBHOOK_SECONDS
-        assert [len(bed.core.list_namespaced_pod(namespace).items) for namespace in slow] == [1] * 4
     for ours in tenants:
         ours.pod(1)

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
 from aiohttp import web
 from mainstem_operator import fence as fences
+from mainstem_operator.election import Election
 from mainstem_operator.fence import Fence, NotTheHolder
 from mainstem_operator.lease import Candidate, Decision, Held, Witness, decide, held, lease_name, manifest
 
@@ -155,3 +156,22 @@ def test_a_refused_write_looks_like_a_server_that_does_not_answer() -> None:
     assert isinstance(error, aiohttp.ClientConnectionError)
     assert isinstance(error, OSError)
     assert "does not hold its Lease" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("blocker", "problem"),
+    [
+        (None, "LeaseUnavailable"),  # it is taken in this moment, or somebody else was faster
+        (lease("other"), ""),  # a replica of the same release, beside which this one stands by
+        (lease("other", release="two/mainstem"), "AnotherOperatorHolds"),
+    ],
+)
+def test_an_operator_without_its_lease_is_ready_only_as_a_replica_that_stands_by(
+    blocker: Held | None, problem: str
+) -> None:
+    async def found() -> str:
+        election = Election(cast("Any", None), ME, "kube-system", Fence())
+        election.trouble, election.blocker = "", blocker
+        return election.problem.partition(":")[0]
+
+    assert asyncio.run(found()) == problem

@@ -60,7 +60,9 @@ class Election:
         if self.trouble or self.is_holder.is_set():
             return f"LeaseUnavailable: {self.trouble or 'it was not renewed in time'}"
         blocker = self.blocker
-        if blocker is None or blocker.release == self._candidate.release:
+        if blocker is None:
+            return "LeaseUnavailable: it is just being taken"
+        if blocker.release == self._candidate.release:
             return ""
         return f"AnotherOperatorHolds: {described(blocker)}"
 
