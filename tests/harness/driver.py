@@ -40,15 +40,7 @@ class Driver:
         folder.mkdir(parents=True, exist_ok=True)
         self.report = folder / "report.json"
         pairs = [f"--set={name}={value}" for name, value in (sets or {}).items()]
-        self.argv = [
-            sys.executable,
-            *program,
-            "run",
-            str(document),
-            *pairs,
-            f"--report={self.report}",
-            *arguments,
-        ]
+        self.argv = self.command(document, folder, *pairs, *arguments, program=program)
         self.progress: list[dict[str, Any]] = []
         self.stdout: list[str] = []
         self._stderr = folder / "stderr.log"
@@ -64,6 +56,14 @@ class Driver:
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    @staticmethod
+    def command(
+        document: Path, folder: Path, *arguments: str, program: tuple[str, ...] = ("-m", "mainstem")
+    ) -> list[str]:
+        """The command line of a run that leaves its report in a folder."""
+        report = f"--report={folder / 'report.json'}"
+        return [sys.executable, *program, "run", str(document), report, *arguments]
 
     def __enter__(self) -> Self:
         return self

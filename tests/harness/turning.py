@@ -64,7 +64,9 @@ class Stage:
         [found] = read_text(json.dumps(document))
         graph = Graph(found.pipeline)
         preflight.present(self.spark, graph, preflight.reachable(graph))
-        turning = Turning(Supervisor(self.spark, found.pipeline, lambda _statuses: None, Stop()))
+        turning = Turning(
+            Supervisor(self.spark, found.pipeline, lambda _statuses: None, Stop(), locate=found.problem)
+        )
         try:
             turning.supervisor.start()
             yield turning

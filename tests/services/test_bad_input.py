@@ -307,7 +307,10 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
     nowhere = {"to": [{"name": "topic", "kafka": {"connection": "events", "topic": "bad-input-nowhere"}}]}
     on_s3 = {"checkpoints": {"location": "s3a://bad-input/c"}}
     table = {"to": [{"name": "table", "parquet": {"path": "s3a://lake/table"}}]}
-    views = [{"name": "wrong", "sql": "SELECT j FROM src"}, {"name": "above", "sql": "SELECT * FROM wrong"}]
+    views = [
+        {"name": "wrong", "sql": "SELECT i,\n  array(i) + 1 AS j FROM src"},
+        {"name": "above", "sql": "SELECT * FROM wrong"},
+    ]
     wanted: dict[str, dict[str, Any]] = {
         "records": {"connections": [broker], "sources": [decoded]},
         "lines": {"sources": [laptop.lines]},
@@ -316,7 +319,7 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
         "secret": {"connections": [s3_at(s3.endpoint, "bad-input")], "sources": [RATE], **on_s3, "env": {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": "wrong-secret"}},
         "read-only checkpoints": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "checkpoints": {"location": "s3a://lake/c"}, "env": keys(readonly)},
         "read-only sink": {"connections": [s3_at(readonly.endpoint, "lake")], "sources": [RATE], "query": table, "env": keys(readonly)},
-        "column": {"sources": [laptop.lines], "views": views, "query": {"from": "above"}},
+        "type": {"sources": [laptop.lines], "views": views, "query": {"from": "above"}},
         "heap": {"sources": [RATE], "arguments": ("--heap=455m",)},
         "client": {"connections": [kafka_at(kafka.bootstrap_servers, **{"ssl.truststore.location": "/none.jks", "security.protocol": "PLAINTEXT", "request.timeout.ms": "soon"})], "sources": [TOPIC]},
     }  # fmt: skip
@@ -400,13 +403,12 @@ def test_a_store_that_may_only_be_read(runs: Runs, what: str) -> None:
     assert ended.line.endswith("[StoreAccessDenied]")
 
 
-def test_a_column_that_is_not_there(runs: Runs) -> None:
-    ended = runs("column")
+def test_types_that_do_not_fit(runs: Runs) -> None:
+    ended = runs("type")
     assert ended.code == Exit.SPEC_INVALID
-    assert "with name `j` cannot be resolved" in ended.line
-    assert "'copy'" in ended.line
+    assert ": spec.views[0].sql: Spark refuses it: Cannot resolve" in ended.line
     assert "SQLQueryContextLogger" not in ended.stderr
-    assert ended.line.endswith("[UNRESOLVED_COLUMN.WITH_SUGGESTION]")
+    assert ended.line.endswith("[DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES]")
 
 
 def test_a_heap_too_small_for_spark(runs: Runs) -> None:

@@ -47,6 +47,7 @@ def main() -> None:
     metavar="DURATION",
     help="Drain once no query had data for so long.",
 )
+@click.option("--strict", is_flag=True, help="Run nothing where Spark refuses a query or a view.")
 @click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the final status here, as JSON."
 )
@@ -62,6 +63,7 @@ def run(
     cores: int | None,
     heap: str,
     stop_when_idle: float | None,
+    strict: bool,
     report: Path | None,
     log_format: Any,
     verbose: bool,
@@ -84,7 +86,13 @@ def run(
         from mainstem.run import runner
 
         options = runner.on_this_machine(
-            document, cores=cores, heap=heap, idle=stop_when_idle, report=report, verbose=verbose
+            document,
+            cores=cores,
+            heap=heap,
+            idle=stop_when_idle,
+            report=report,
+            strict=strict,
+            verbose=verbose,
         )
         runner.run(document, options)
     except MainstemError as error:

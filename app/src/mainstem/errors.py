@@ -58,6 +58,10 @@ class Problem:
         spot = f", line {self.spot[0]}, column {self.spot[1]}" if self.spot else ""
         return self._words(self.path + spot)
 
+    def placed(self) -> str:
+        """What is wrong and where, without the reason: `path, line 2, column 9: message`."""
+        return self.named().removesuffix(f" [{self.reason}]")
+
     def _words(self, where: str) -> str:
         level = "warning: " if self.warning else ""
         words = " ".join(f"{where}: {self.message}".split())  # a key may hold a line break

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.errors import Problem, SpecInvalid
-from mainstem.spec.expectations import METRIC, ROWS
+from mainstem.spec.expectations import METRIC, ROWS, Expectation
 from mainstem.spec.views import View
 
 
@@ -31,6 +31,11 @@ def judged(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
         return rows
     violated = [F.count_if(~F.col(_verdict(i))).alias(one.name) for i, one in enumerate(view.expectations)]
     return rows.observe(f"{METRIC}{view.name}", F.count(F.lit(1)).alias(ROWS), *violated)
+
+
+def asked(frame: DataFrame, expectation: Expectation) -> None:
+    """Ask one expectation of rows, which Spark may refuse."""
+    frame.select(F.coalesce(F.expr(expectation.expect), F.lit(False)))
 
 
 def kept(rows: DataFrame, view: View) -> DataFrame:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -11,7 +11,7 @@ from mainstem.build.batches import writer
 from mainstem.build.batchquery import Batch
 from mainstem.build.connections import connections
 from mainstem.build.fit import misfits
-from mainstem.build.views import Builder
+from mainstem.build.views import Builder, Guard, unguarded
 from mainstem.errors import SpecInvalid
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import STATE_STORES, Query
@@ -21,10 +21,13 @@ _STREAMING_SOURCES: Final = ("StreamingRelation", "StreamingRelationV2")
 """Leaves of an analysed plan that Spark's micro-batches make sources of."""
 
 
-def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter | Batch:
+def build(
+    session: SparkSession, graph: Graph, query: Query, guard: Guard = unguarded
+) -> DataStreamWriter | Batch:
     """The query's writer, with its DataFrames built anew in the given session; a `Batch` where nothing streams.
 
-    Built anew for every start, because file listings and Delta schemas are frozen in a DataFrame.
+    `guard` is around the making of each view. Built anew for every start, because file listings and Delta schemas are
+    frozen in a DataFrame.
 
     Raises:
         AnalysisException: Spark refuses the SQL or a path.
@@ -32,19 +35,41 @@ def build(session: SparkSession, graph: Graph, query: Query) -> DataStreamWriter
         NotReady: Python or Java code that the document names cannot be found or used; `SecretNotFound`.
         Py4JJavaError: a database refuses a sink.
     """
+    frame = relation(session, graph, query, guard)
+    known = connections(graph, session)
+    if not frame.isStreaming:
+        return Batch(frame, query, known)
+    return writer(frame, query, checkpoint(graph, query), known)
+
+
+def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = unguarded) -> DataFrame:
+    """The rows of the query, which its sinks can write; raises as `build` does."""
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES[query.state.provider])
     functions.register(session, graph)
     connector.catalogs(session, graph)
     # An aggregation whose whole result is written takes rows from stateful steps that only append.
     mode = "append" if query.output_mode == "complete" else query.output_mode
-    frame = Builder(session, graph, output_mode=mode).relation(query.from_)
+    frame = Builder(session, graph, output_mode=mode, guard=guard).relation(query.from_)
     if found := misfits(graph, query, frame):
         raise SpecInvalid(found)
-    known = connections(graph, session)
-    if not frame.isStreaming:
-        return Batch(frame, query, known)
-    return writer(frame, query, checkpoint(graph, query), known)
+    return frame
+
+
+def check_stream(frame: DataFrame, query: Query) -> None:
+    """Let Spark say what it would say of a stream once it starts.
+
+    Raises:
+        AnalysisException: the plan has what Spark does not do over a stream in this output mode.
+    """
+    session = frame.sparkSession
+    unchecked = session.conf.get("spark.sql.streaming.unsupportedOperationCheck", "true") != "true"
+    if unchecked or not frame.isStreaming:
+        return
+    jvm: Any = session._jvm  # noqa: SLF001
+    mode = getattr(jvm.org.apache.spark.sql.streaming.OutputMode, query.output_mode.capitalize())()
+    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
+    checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)  # noqa: SLF001
 
 
 def occurrences(writer: DataStreamWriter) -> list[str]:

@@ -8,7 +8,12 @@ twice.
 import itertools
 import re
 from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Protocol
 
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from mainstem.build import expectations, sources, steps
@@ -19,6 +24,22 @@ from mainstem.spec.occurrences import next_name
 from mainstem.spec.sql import Reference
 from mainstem.spec.sqltext import unended
 from mainstem.spec.views import View
+from mainstem.spec.yamltext import Path
+
+
+class Guard(Protocol):
+    """Is told which part of the document is built, and may say of whose making Spark's refusal is."""
+
+    def __call__(
+        self, path: Path, sql: str = ..., written: Callable[[int], int] = ...
+    ) -> AbstractContextManager[None]:
+        """The context in which the part at the path is built, of `sql`, whose offsets are `written` in the document."""
+
+
+def unguarded(path: Path, sql: str = "", written: Callable[[int], int] = int) -> AbstractContextManager[None]:
+    """Nobody is told."""
+    del path, sql, written
+    return nullcontext()
 
 
 class Builder:
@@ -29,11 +50,19 @@ class Builder:
         graph: the pipeline's relations.
         reader: opens sources; by default where they are.
         output_mode: the query's, which stateful steps share.
+        guard: around the making of each part; what Spark refuses there is the part's own.
     """
 
     def __init__(
-        self, session: SparkSession, graph: Graph, reader: Reader | None = None, output_mode: str = "append"
+        self,
+        session: SparkSession,
+        graph: Graph,
+        reader: Reader | None = None,
+        output_mode: str = "append",
+        guard: Guard = unguarded,
     ) -> None:
+        self._guard = guard
+        self._places = {view.name: index for index, view in enumerate(graph.spec.views)}
         self._session = session
         self._output_mode = output_mode
         self._graph = graph
@@ -53,7 +82,8 @@ class Builder:
             if view.expectations:
                 rows = expectations.kept(self._judged(rows, view), view)
             self._watermarks[name] += 1
-            return sources.watermarked(rows, view.watermark, f"{name}/{self._watermarks[name]}")
+            with self._guard(self._place(name, "watermark")):
+                return sources.watermarked(rows, view.watermark, f"{name}/{self._watermarks[name]}")
         if view := self._graph.quarantines.get(name):
             return expectations.aside(self._judged(self._view(view.name), view), view)
         if source := self._graph.dead_letters.get(name):
@@ -66,33 +96,46 @@ class Builder:
         """A stream's rows are counted where the query first reads them; a table's not, which is read by each batch anew."""
         counted = view.name not in self._counted and self._graph.streams(view.name)
         self._counted.add(view.name)
-        return expectations.judged(rows, view, counted=counted)
+        try:
+            return expectations.judged(rows, view, counted=counted)
+        except (AnalysisException, ParseException):
+            for index, one in enumerate(view.expectations):
+                with self._guard(self._place(view.name, "expectations", index, "expect"), one.expect):
+                    expectations.asked(rows, one)
+            raise
+
+    def _place(self, view: str, *path: str | int) -> Path:
+        return ("spec", "views", self._places[view], *path)
 
     def _view(self, name: str) -> DataFrame:
         view = self._graph.views[name]
         if view.sql is not None:
             return self._select(name, view.sql)
         inputs = [self.relation(below) for _, below in view.inputs]
-        if view.python:
-            return steps.transformed(name, view.python, inputs)
-        if view.state:
-            return steps.stateful(name, view.state, inputs, self._output_mode)
-        if view.deduplicate:
-            return steps.deduplicated(inputs[0], view.deduplicate)
+        with self._guard(self._place(name, view.choice())):
+            if view.python:
+                return steps.transformed(name, view.python, inputs)
+            if view.state:
+                return steps.stateful(name, view.state, inputs, self._output_mode)
+            if view.deduplicate:
+                return steps.deduplicated(inputs[0], view.deduplicate)
         raise ValueError(f"{name} is no view")
 
     def _select(self, name: str, sql: str) -> DataFrame:
         references = self._graph.facts[name].references
+        written: Callable[[int], int] = int
         if references is None:
             frames = [(below, self.relation(below)) for below in self._graph.reads(name)]
         else:
             known = [reference for reference in references if reference.name in self._graph.names]
             sql, names = distinct(sql, known)
+            written = partial(written_offset, known, names)
             frames = [(alias, self.relation(ref.name)) for alias, ref in zip(names, known, strict=True)]
         # Registered only now: building a relation registers names of its own.
         for alias, frame in frames:
             frame.createOrReplaceTempView(alias)
-        return self._query(sql)
+        with self._guard(self._place(name, "sql"), sql, written):
+            return self._query(sql)
 
     def _query(self, sql: str) -> DataFrame:
         sql = unended(sql)
@@ -118,6 +161,26 @@ def distinct(sql: str, references: list[Reference]) -> tuple[str, list[str]]:
         names.append(name)
     for reference, name in reversed(list(zip(references, names, strict=True))):
         if name != reference.name:
-            alias = "" if reference.aliased else f" AS {reference.name}"
-            sql = f"{sql[: reference.start]}{name}{alias}{sql[reference.end :]}"
+            sql = f"{sql[: reference.start]}{_renamed(reference, name)}{sql[reference.end :]}"
     return sql, names
+
+
+def written_offset(references: list[Reference], names: list[str], offset: int) -> int:
+    """The offset in a text for one in the same text as `distinct` makes it.
+
+    >>> written_offset([Reference("a", 14, 15, False), Reference("a", 21, 22, True)], ["a", "a__2"], 29)
+    26
+    """
+    grown = 0
+    for reference, name in zip(references, names, strict=True):
+        if name == reference.name:
+            continue
+        length = len(_renamed(reference, name))
+        if offset < reference.start + grown + length:
+            return min(offset - grown, reference.start)
+        grown += length - (reference.end - reference.start)
+    return offset - grown
+
+
+def _renamed(reference: Reference, name: str) -> str:
+    return name if reference.aliased else f"{name} AS {reference.name}"

@@ -1,7 +1,8 @@
-"""What the log says of a query that failed: one line an attempt."""
+"""What the log says of a query that failed, one line an attempt, and of one that was drained."""
 
 from typing import Any
 
+from mainstem.run.drain import Outcome
 from mainstem.run.failures import Failure
 from mainstem.run.running import Run
 
@@ -28,3 +29,14 @@ def log_failure(log: Any, run: Run, failure: Failure, wait: float | None) -> Non
     if not failure.outage:  # which is tried again without end
         attempt["attempts"] = run.restarts.settings.max_retries
     log.warning("query restarts", **fields, **attempt)
+
+
+def log_drain(log: Any, run: Run, outcome: Outcome) -> None:
+    """One line: how the drain of a query ended, by its batches."""
+    log.info(
+        "query drained" if outcome.clean else "query cut",
+        query=run.query.name,
+        committed=outcome.committed,
+        pending=outcome.pending,
+        seconds=round(outcome.seconds, 2),
+    )

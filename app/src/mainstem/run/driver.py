@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mainstem import logs, names
-from mainstem.errors import DrainCut, Exit, MainstemError, SpecInvalid
+from mainstem.errors import DrainCut, Exit, MainstemError, Problem, SpecInvalid
 from mainstem.run import termination
 from mainstem.run.pod import Pod
 from mainstem.run.querystatus import QueryStatus
@@ -88,6 +88,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         verbose=verbose,
         opened=reporter.opened,
         ended=ended,
+        words=Problem.named,
     )
     run(document, options, stop)
 

@@ -72,7 +72,7 @@ def classify(error: Any) -> Failure:
     """The failure behind an exception of ours, of pyspark or py4j, or behind a Java exception."""
     if isinstance(error, SpecInvalid):
         problem = error.problems[0]
-        return Failure(problem.reason, problem.message, permanent=True)
+        return Failure(problem.reason, problem.placed(), permanent=True)
     if isinstance(error, NotReady):
         return Failure(error.reason, error.message)
     return of_text(_chain(error))

@@ -2,14 +2,13 @@
 
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
 from mainstem.errors import NotReady
-from mainstem.run import commandline, java
+from mainstem.run import commandline, java, scratch
 
 
 LONGEST: Final = 600.0
@@ -40,8 +39,7 @@ def resolve(
     Raises:
         NotReady: `PackagesNotResolved`, with the artifacts and what Ivy says of them; `JavaNotFound`.
     """
-    with tempfile.TemporaryDirectory(prefix="mainstem-ivy-") as folder:
-        own = Path(folder)
+    with scratch.folder() as own:
         (own / "ivy.xml").write_text(_module(coordinates), encoding="utf-8")
         (own / "settings.xml").write_text(_settings(repositories), encoding="utf-8")
         found = sorted((commandline.spark_home() / "jars").glob("ivy-*.jar"))

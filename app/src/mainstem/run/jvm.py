@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from mainstem.run import commandline, java
 # Spark waits a second for its driver's pod to be ready before it asks for executors, and a driver is ready once its
 # queries run. Told as an error, with an exception, at every start.
 _HARMLESS = "Timed out waiting for [1000] milliseconds for [Pod]"
+_FRAME = re.compile(r"\s+at \S+\(|\s+\.\.\. \d+ more")
+"""A line of a stack trace of Java's."""
 _LEVELS = {"FATAL": "error", "ERROR": "error", "WARN": "warning", "INFO": "info"}
 
 
@@ -143,7 +146,8 @@ class _Pump:
         self._output(line)
 
     def _keep(self, stream: str, line: str) -> None:
-        self._said[stream] = [*self._said[stream][-4:], line]
+        if not _FRAME.match(line):  # what an exception says, not where
+            self._said[stream] = [*self._said[stream][-4:], line]
 
     def _log_line(self, line: str) -> None:
         try:

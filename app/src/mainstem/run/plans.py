@@ -6,11 +6,14 @@ from functools import partial
 from pathlib import Path as File
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from mainstem.build import connector
+from mainstem.build import query as build
 from mainstem.build.views import Builder
+from mainstem.errors import SpecInvalid
 from mainstem.run import session
+from mainstem.run.analysis import Analysis
 from mainstem.run.ownership import Ownership
 from mainstem.run.place import this_machine
 from mainstem.run.starting import Starter
@@ -24,16 +27,28 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
 
     Raises:
         NotReady: Spark does not start, or what a query reads cannot be opened.
-        SpecInvalid: Spark refuses a query.
+        SpecInvalid: Spark refuses queries or views; with all that it refuses of the document.
     """
     graph = Graph(document.pipeline)
+    analysis = Analysis(graph, document.problem)
     first = Starter(graph, Ownership(document.pipeline.name)).first
-    queries = [query for query in graph.spec.queries if query.name in names]
+    found: dict[str, str] = {}
     place = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
     # Standard output is the explanation's, which may be JSON.
     aside = partial(print, file=sys.stderr)
     with session.opened(document.pipeline, place, output=aside, verbose=False) as spark:
-        return {query.name: first(query, partial(plan, spark, graph, query)) for query in queries}
+        for query in graph.spec.queries:
+            if query.name not in names:
+                continue
+            try:
+                frame = first(query, partial(_checked, spark.newSession(), graph, query, analysis))
+                found[query.name] = explained(frame)
+            except SpecInvalid as refused:
+                analysis.noted(refused)
+        analysis.others(spark)
+    if analysis.problems:
+        raise SpecInvalid(analysis.problems, document.file)
+    return found
 
 
 def plan(spark: SparkSession, graph: Graph, query: Query) -> str:
@@ -41,7 +56,18 @@ def plan(spark: SparkSession, graph: Graph, query: Query) -> str:
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     connector.catalogs(own, graph)
+    return explained(Builder(own, graph).relation(query.from_))
+
+
+def explained(relation: DataFrame) -> str:
+    """The plans of a relation."""
     # Spark explains a stream only where the plan that it is given is resolved already: that of a SQL text is not.
-    frame: Any = Builder(own, graph).relation(query.from_).select("*")
-    utils: Any = spark._jvm.org.apache.spark.sql.api.python.PythonSQLUtils  # noqa: SLF001
+    frame: Any = relation.select("*")
+    utils: Any = relation.sparkSession._jvm.org.apache.spark.sql.api.python.PythonSQLUtils  # noqa: SLF001
     return str(utils.explainString(frame._jdf.queryExecution(), "extended"))  # noqa: SLF001
+
+
+def _checked(session: SparkSession, graph: Graph, query: Query, analysis: Analysis) -> DataFrame:
+    frame = build.relation(session, graph, query, analysis.part)
+    build.check_stream(frame, query)
+    return frame

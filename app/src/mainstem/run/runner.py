@@ -14,7 +14,7 @@ from typing import Any, Final
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
-from mainstem.errors import DrainCut, MainstemError, NotReady, QueryFailed, SpecInvalid
+from mainstem.errors import DrainCut, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
 from mainstem.run import claims, preflight, session, usercode
 from mainstem.run.place import Place, this_machine
 from mainstem.run.querystatus import QueryStatus, as_json
@@ -24,7 +24,6 @@ from mainstem.run.supervisor import TURN, Supervisor
 from mainstem.run.upkeep import Upkeep
 from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
 
 
 Ended = Callable[[str, list[QueryStatus]], None]
@@ -45,6 +44,8 @@ class Options:
         verbose: Spark's INFO lines and stack traces.
         opened: called with Spark's session once there is one.
         ended: called at the end.
+        strict: run nothing where Spark refuses anything of the document.
+        words: what is said of a problem; None where the reader has the document's file.
     """
 
     place: Place
@@ -53,6 +54,8 @@ class Options:
     verbose: bool = False
     opened: Callable[[Any], None] = lambda _session: None
     ended: Ended = lambda _outcome, _statuses: None
+    strict: bool = False
+    words: Callable[[Problem], str] | None = None
 
 
 def on_this_machine(
@@ -62,6 +65,7 @@ def on_this_machine(
     heap: str,
     idle: float | None,
     report: Path | None,
+    strict: bool,
     verbose: bool,
 ) -> Options:
     """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
@@ -69,8 +73,9 @@ def on_this_machine(
     place = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
     reporter = for_stream(sys.stdout, name)
     if report is None:
-        return Options(place, reporter, idle, verbose)
-    return Options(place, reporter, idle, verbose, ended=partial(_write_report, report, name))
+        return Options(place, reporter, idle, verbose, strict=strict)
+    ended = partial(_write_report, report, name)
+    return Options(place, reporter, idle, verbose, ended=ended, strict=strict)
 
 
 def run(document: Document, options: Options, stop: Stop | None = None) -> None:
@@ -101,8 +106,10 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
             if not stop.asked:
                 place = options.place
                 owner = place.owner(pipeline.name)
-                supervisor = Supervisor(spark, pipeline, reporter.changed, stop, place.run, owner)
-                _run(supervisor, spark, pipeline, options, stop, silent)
+                supervisor = Supervisor(
+                    spark, pipeline, reporter.changed, stop, place.run, owner, document.problem
+                )
+                _run(supervisor, spark, document, options, stop, silent)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__
     finally:
@@ -112,18 +119,20 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
 def _run(
     supervisor: Supervisor,
     spark: Any,
-    pipeline: StreamingPipeline,
+    document: Document,
     options: Options,
     stop: Stop,
     silent: frozenset[str],
 ) -> None:
-    outcome = "failed"
+    outcome, pipeline = "failed", document.pipeline
     try:
         with _interruptible(spark, stop):
             preflight.present(spark, Graph(pipeline), silent)
             claims.take(spark, Graph(pipeline), options.place.owner(pipeline.name))
             with Upkeep(spark, Graph(pipeline)) as upkeep:
-                outcome = _started(supervisor, stop) or _loop(supervisor, upkeep, options, stop)
+                outcome = _started(supervisor, document, options, stop) or _loop(
+                    supervisor, upkeep, options, stop
+                )
     except (Py4JNetworkError, ConnectionError):
         raise  # no JVM, nothing to drain
     except Exception:
@@ -132,6 +141,9 @@ def _run(
     finally:
         supervisor.close()
         options.ended(outcome, supervisor.statuses)
+    if supervisor.analysis.covers(supervisor.failures) and not stop.asked:
+        # Nothing that could run is left. Of a run that is told to go the rest shall run again.
+        raise SpecInvalid(supervisor.analysis.problems)
     if supervisor.failures:
         raise query_failed(supervisor.failures)
     if outcome == "failed" and supervisor.waiting:
@@ -160,14 +172,17 @@ def _missed(status: QueryStatus) -> NotReady:
     return NotReady(message, reason=status.reason or "NotReady")
 
 
-def _started(supervisor: Supervisor, stop: Stop) -> str | None:
+def _started(supervisor: Supervisor, document: Document, options: Options, stop: Stop) -> str | None:
     """Start the queries; `drained` where the end was asked for before any of them ran."""
     try:
-        supervisor.start()
+        supervisor.start(strict=options.strict)
     except MainstemError:
         if not stop.asked:
             raise
         return "drained"
+    words = options.words or (lambda problem: problem.render(document.file))
+    for problem in supervisor.analysis.problems:
+        logs.get("mainstem").error(words(problem))
     return None
 
 

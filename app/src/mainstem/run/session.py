@@ -1,8 +1,6 @@
 """The Spark session of one pipeline: scratch folder, properties, JVM."""
 
 import logging
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,11 +15,12 @@ from pyspark.sql import SparkSession
 
 from mainstem import interrupts
 from mainstem.errors import NotReady
-from mainstem.run import packages, secrets
+from mainstem.run import host, packages, secrets
 from mainstem.run.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
 from mainstem.run.failures import Failure, classify
 from mainstem.run.jvm import launch
 from mainstem.run.place import Place
+from mainstem.run.scratch import LEAST, folder
 from mainstem.spec.deployment import WANTED_HEAP
 from mainstem.spec.pipeline import StreamingPipeline
 
@@ -33,8 +32,8 @@ def opened(
     """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
 
     Raises:
-        NotReady: Java, jars, packages or a secret are missing, or the JVM does not start; `JvmLost` when it ends before
-            its time.
+        NotReady: Java, jars, packages, a secret or what a run needs of its machine is missing, or the JVM does not start;
+            `JvmLost` when it ends before its time.
     """
     interrupts.clean_up_first()
     # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
@@ -42,8 +41,8 @@ def opened(
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
     # And py4j what a function of batches raises, which the query's own failure tells.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL + 1)
-    scratch = Path(tempfile.mkdtemp(prefix="mainstem-"))
-    try:
+    host.check()
+    with folder(LEAST) as scratch:
         conf = spark_conf(pipeline, _machine(pipeline, scratch, place))
         jars = packages.class_path(pipeline.spec.packages, place.code)
         jvm = launch(conf, output, scratch, address=place.address, verbose=verbose, packages=jars)
@@ -63,8 +62,6 @@ def opened(
             ) from error
         finally:
             shut_down(jvm.gateway)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def shut_down(gateway: Any) -> None:

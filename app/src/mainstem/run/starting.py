@@ -9,8 +9,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.build import query as build
 from mainstem.build.batchquery import Batch
+from mainstem.build.views import Guard
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.run import pinned, slots, sweep
+from mainstem.run.analysis import Analysis
 from mainstem.run.batchrun import BatchRun
 from mainstem.run.failures import classify
 from mainstem.run.handles import Handle, Stream
@@ -21,6 +23,7 @@ from mainstem.run.runs import DONE, PLANNED, Runs
 from mainstem.run.sweep import Suspects
 from mainstem.spec.graph import Graph
 from mainstem.spec.occurrences import occurrence_names
+from mainstem.spec.problems import Locate, without_text
 from mainstem.spec.queries import Query
 
 
@@ -37,6 +40,7 @@ class Starter:
         told: takes what a query that runs once has done, in the words of Spark's streams.
         run: the name of the run that this start continues; empty where each start is a run of its own.
         suspect: takes query, folder, and the files in it that an unfinished batch may have left.
+        locate: makes a problem of a place in the document.
     """
 
     def __init__(
@@ -46,18 +50,31 @@ class Starter:
         told: Callable[[Progress], None] = lambda _: None,
         run: str = "",
         suspect: Callable[[str, str, Suspects], None] = lambda *_: None,
+        locate: Locate = without_text,
     ) -> None:
+        self._locate = locate
         self._graph = graph
         self._ownership = ownership
         self._told = told
         self._run = run
         self._suspect = suspect
 
-    def built(self, run: Run) -> Built:
-        """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan."""
-        made = build.build(run.session, self._graph, run.query)
+    def built(self, run: Run, guard: Guard | None = None) -> Built:
+        """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan.
+
+        `guard` is around the making of each view; without one a view that Spark refuses is named all the same.
+        """
+        guard = guard or Analysis(self._graph, self._locate).part
+        made = build.build(run.session, self._graph, run.query, guard)
         if not isinstance(made, Batch):
             run.occurrences = {name: run.occurrences.get(name, name) for name in build.occurrences(made)}
+        return made
+
+    def checked(self, run: Run, guard: Guard) -> Built:
+        """The same, and Spark has said that it would start it."""
+        made = self.built(run, guard)
+        if not isinstance(made, Batch):
+            build.check_stream(made._df, run.query)  # noqa: SLF001
         return made
 
     def prepare(self, run: Run, built: Built) -> None:

@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, SpecInvalid
-from mainstem.run.attempts import log_failure
+from mainstem.run.analysis import Analysis
+from mainstem.run.attempts import log_drain, log_failure
 from mainstem.run.current import Current
 from mainstem.run.drain import Outcome
 from mainstem.run.draining import drained, stopped
@@ -42,6 +43,7 @@ from mainstem.run.waits import Waits
 from mainstem.spec.base import seconds
 from mainstem.spec.graph import Graph
 from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.problems import Locate, without_text
 
 
 TURN: Final = 0.2
@@ -58,6 +60,10 @@ class Supervisor:
         stop: whether the run is asked to end, and to end at once; nothing is started once it is.
         run: the name of the run that this start continues; empty where each start is a run of its own.
         owner: the name under which the pipeline owns its checkpoints; None is its own.
+        locate: makes a problem of a place in the document.
+
+    Attributes:
+        analysis: what Spark refuses of the document.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class Supervisor:
         stop: StopAsked,
         run: str = "",
         owner: str | None = None,
+        locate: Locate = without_text,
     ) -> None:
         self._pipeline = pipeline
         self._graph = Graph(pipeline)
@@ -82,7 +89,9 @@ class Supervisor:
         conditional = pipeline.spec.checkpoints.require_conditional_writes
         ownership = Ownership(owner or pipeline.name, conditional=conditional)
         self._orphans = OrphanCleaner(session, self._graph)
-        self._starter = Starter(self._graph, ownership, self._events.put, run, self._orphans.suspect)
+        suspect = self._orphans.suspect
+        self._starter = Starter(self._graph, ownership, self._events.put, run, suspect, locate)
+        self.analysis = Analysis(self._graph, locate)
         self._refresher = Refresher(self._graph, self._starter.built)
         self._waits = Waits(session, self._graph)
         self._log = logs.get("mainstem")
@@ -106,12 +115,12 @@ class Supervisor:
         """Queries that wait for a source."""
         return [run.status for run in self._runs if run.absent is not None]
 
-    def start(self) -> None:
-        """Build all queries that are not suspended and whose sources are there, make their folders fit, then start them:
-        where one is refused, none runs.
+    def start(self, *, strict: bool = False) -> None:
+        """Build all queries that are not suspended and whose sources are there, make their folders fit, then start those
+        that Spark takes; with `strict` none where it refuses anything of the document.
 
         Raises:
-            SpecInvalid: Spark's analysis refuses a query; with Spark's own condition as reason.
+            SpecInvalid: Spark's analysis refuses every query, or with `strict` anything; with all problems.
             NotReady: a sink's folder is another's, a query cannot start for what is around it, or a source is not there
                 and its query does not wait.
         """
@@ -121,16 +130,23 @@ class Supervisor:
         self._orphans.start()
         first = self._starter.first
         runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
-        built = [first(run.query, partial(self._starter.built, run)) for run in runs]
-        for run, one in zip(runs, built, strict=True):
+        built = self.analysis.document(self._starter, runs, some=bool(self.waiting), strict=strict)
+        for run, refused in self.analysis.refused:
+            self._failed(run, classify(refused), time.monotonic())
+        for run, one in built:
             first(run.query, partial(self._starter.prepare, run, one))
-        for run, one in zip(runs, built, strict=True):
+        for run, one in built:
             if self._stop.asked:
                 return
-            if refused := first(run.query, partial(self._made_anew, run, one)):
-                self._failed(run, refused, time.monotonic())
+            if anew := first(run.query, partial(self._made_anew, run, one)):
+                self._failed(run, anew, time.monotonic())
                 continue
-            self._started(run, first(run.query, partial(self._starter.started, run, one)))
+            try:
+                self._started(run, first(run.query, partial(self._starter.started, run, one)))
+            except SpecInvalid as refused:
+                if strict:
+                    raise
+                self._failed(run, classify(self.analysis.refuse(run, refused)), time.monotonic())
 
     def turn(self) -> bool:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""
@@ -282,10 +298,4 @@ class Supervisor:
             self._failed(run, replace(failure, permanent=True), time.monotonic())
             return
         run.status = replace(run.status, state=State.DRAINED if outcome.clean else State.CUT)
-        self._log.info(
-            "query drained" if outcome.clean else "query cut",
-            query=run.query.name,
-            committed=outcome.committed,
-            pending=outcome.pending,
-            seconds=round(outcome.seconds, 2),
-        )
+        log_drain(self._log, run, outcome)

@@ -6,8 +6,9 @@ from pathlib import Path as File
 from typing import Any
 
 from mainstem.errors import NotReady, Problem, SpecInvalid
-from mainstem.spec.messages import did_you_mean, shape_problems, show
+from mainstem.spec.messages import MAX_PROBLEMS, did_you_mean, shape_problems, show
 from mainstem.spec.parameters import substitute, values_of
+from mainstem.spec.partial import rest
 from mainstem.spec.pipeline import API_VERSION, KIND, StreamingPipeline
 from mainstem.spec.problems import problem_at
 from mainstem.spec.rules import check
@@ -123,10 +124,20 @@ def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Doc
     part = replace(part, data={key: value for key, value in part.data.items() if key != "status"})
     written, problems = shape_problems(part, StreamingPipeline)
     if written is None:
-        return None, problems
+        return None, problems + _further(part, problems, overrides)
     pipeline, problems = substitute(written, part, overrides)
     if pipeline is None:
-        return None, problems
+        return None, problems + _further(part, problems, overrides)
     values = values_of(written, overrides)
     problems = check(pipeline, part, values)
     return Document(written, pipeline, tuple(p for p in problems if p.warning), file, part, values), problems
+
+
+def _further(part: Text, problems: list[Problem], overrides: Mapping[str, str]) -> list[Problem]:
+    """Problems of what is left of a document without its broken parts."""
+    left = rest(part, problems) if len(problems) < MAX_PROBLEMS else None
+    if left is None:
+        return []
+    _, found = _read_part(left.text, "", overrides)
+    known = {(problem.path, problem.reason) for problem in problems}
+    return [problem for problem in left.whole(found) if (problem.path, problem.reason) not in known]

@@ -77,4 +77,6 @@ def source_columns(source: Source) -> Columns:
     names = column_names(source) if decodable or source.decode is None else None
     if names is None:
         return UNKNOWN
+    if source.spark and source.decode is None:  # what a connector gives is its own affair
+        return Columns(tuple(names))
     return Columns(tuple(names), open=source.files is not None and source.decode is None, flat=True)

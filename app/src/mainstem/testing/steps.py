@@ -1,8 +1,6 @@
 """Runs the cases of a suite on a local Spark: gives rows, lets every query finish with them, looks at what came."""
 
 import json
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +19,7 @@ from pyspark.sql.types import StructType
 from mainstem.build import functions
 from mainstem.build.views import Builder
 from mainstem.errors import MainstemError, NotReady
+from mainstem.run import scratch
 from mainstem.run.failures import classify
 from mainstem.spec.graph import Graph
 from mainstem.spec.messages import nearest_of
@@ -75,7 +74,11 @@ def run(suite: Suite, spark: SparkSession, told: Callable[[Outcome], None]) -> l
 
 
 def _case(suite: Suite, case: Case, spark: SparkSession) -> tuple[Failure, ...]:
-    folder = Path(tempfile.mkdtemp(prefix="mainstem-test-"))
+    with scratch.folder() as folder:
+        return _case_in(folder, suite, case, spark)
+
+
+def _case_in(folder: Path, suite: Suite, case: Case, spark: SparkSession) -> tuple[Failure, ...]:
     graph = Graph(suite.document.pipeline)
     given = Given(spark, folder / "given", suite.tests.schemas, dict(suite.tests.tables) | dict(case.tables))
     (folder / "given").mkdir()
@@ -92,8 +95,6 @@ def _case(suite: Suite, case: Case, spark: SparkSession) -> tuple[Failure, ...]:
     except (PySparkException, Py4JError) as error:
         failure = classify(error)
         return (Failure(number, failure.message, "", failure.reason),)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return ()
 
 

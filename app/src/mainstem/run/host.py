@@ -1,0 +1,47 @@
+"""What this machine must give a run, checked before Spark's JVM starts: its own messages name none of it."""
+
+import os
+import pwd
+import resource
+from typing import Final
+
+from mainstem.errors import NotReady
+
+
+OPEN_FILES: Final = 1024
+"""Spark's class path alone has over 300 jars, each of them an open file."""
+
+
+def check() -> None:
+    """Check the limits and the user of this process; its limit of open files is raised as far as it may be.
+
+    Raises:
+        NotReady: `TooFewOpenFiles`, `UserUnknown`.
+    """
+    _raise_open_files()
+    _check_user()
+
+
+def _raise_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < OPEN_FILES:
+        raise NotReady(
+            f"this process may open {hard} files, and a run needs {OPEN_FILES}",
+            reason="TooFewOpenFiles",
+            remedy=f"raise the limit: `ulimit -n {OPEN_FILES}` or more, as the user who may",
+        )
+    if soft < hard or (hard == resource.RLIM_INFINITY and soft < OPEN_FILES):
+        most = OPEN_FILES * 64 if hard == resource.RLIM_INFINITY else hard
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _check_user() -> None:
+    """Hadoop asks the system for the user's name, and fails without one; `HADOOP_USER_NAME` does not help."""
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        raise NotReady(
+            f"user {os.geteuid()} has no name in /etc/passwd, and Spark does not start without one",
+            reason="UserUnknown",
+            remedy="run as a user that /etc/passwd names; the image of the app has one",
+        ) from None

@@ -1,0 +1,82 @@
+"""Broken parts of a document hide no problem of the rest, and make none."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from documents.bad import BAD, BASE
+from mainstem.errors import Problem, SpecInvalid
+from mainstem.spec.document import read_text
+
+
+VALID = sorted((Path(__file__).parents[1] / "documents" / "valid").glob("*.yaml"))
+LISTS = ("parameters", "connections", "functions", "sources", "views", "queries")
+
+
+def refusals(text: str) -> list[Problem]:
+    try:
+        read_text(text)
+    except SpecInvalid as refused:
+        return [problem for problem in refused.problems if not problem.warning]
+    return []
+
+
+@pytest.mark.parametrize("file", VALID, ids=lambda file: file.stem)
+def test_a_broken_part_is_all_that_is_wrong_with_a_sound_document(file: Path) -> None:
+    """Each entry of each list, broken by an unknown field: no rule speaks of what was left out."""
+    whole = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for name in LISTS:
+        for index in range(len(whole["spec"].get(name, ()))):
+            data: Any = copy.deepcopy(whole)
+            data["spec"][name][index]["colour"] = "red"
+            found = [(problem.path, problem.reason) for problem in refusals(yaml.safe_dump(data))]
+            assert found == [(f"spec.{name}[{index}].colour", "UnknownField")]
+
+
+def test_rules_are_asked_of_the_rest() -> None:
+    text = (
+        BASE.replace("  timeZone: UTC", "  timeZone: Mars")
+        .replace("    - name: weather\n", "    - name: Weather\n")
+        .replace("GROUP BY 1, 2", "GROUP BY 1, 2 LIMIT 5")
+        .replace("value % 2 AS odd", "vaule % 2 AS odd")
+        .replace("s3a://checkpoints/flights", "s3://checkpoints/flights")
+    )
+    assert [(problem.line, problem.path, problem.reason) for problem in refusals(text)] == [
+        (20, "spec.sources[1].name", "InvalidName"),
+        (70, "spec.checkpoints.location", "UnknownScheme"),
+        (71, "spec.timeZone", "UnknownTimeZone"),
+    ]
+    text = text.replace("s3://checkpoints/flights", "s3a://checkpoints/flights")
+    assert [(problem.line, problem.path, problem.reason) for problem in refusals(text)] == [
+        (20, "spec.sources[1].name", "InvalidName"),
+        (40, "spec.views[2].sql", "UnknownColumn"),
+        (50, "spec.queries[1].outputMode", "LimitNotAllowed"),
+        (71, "spec.timeZone", "UnknownTimeZone"),
+    ]
+
+
+def test_a_broken_query_leaves_its_views_to_be_checked() -> None:
+    text = BASE.replace("to:\n        - name: files", "too:\n        - name: files").replace(
+        "d.*, a.name", "d.*, d.carier, a.name"
+    )
+    assert [(problem.line, problem.reason) for problem in refusals(text)] == [
+        (31, "UnknownColumn"),
+        (42, "MissingField"),
+        (44, "UnknownField"),
+    ]
+
+
+@pytest.mark.parametrize("bad", [bad for bad in BAD if bad.text is None], ids=lambda bad: bad.name)
+def test_a_broken_setting_hides_no_problem(bad: Any) -> None:
+    """Beside a time zone that is none stands all that was said without it."""
+    text = bad.document()
+    if (
+        "  timeZone: UTC\n" not in text
+        or "InvalidYaml" in "".join(bad.problems)
+        or "timeZone" in "".join(bad.problems)
+    ):
+        pytest.skip("not with a time zone")
+    alone, both = refusals(text), refusals(text.replace("  timeZone: UTC\n", "  timeZone: Mars\n"))
+    assert set(alone) <= set(both)

@@ -1,0 +1,118 @@
+"""Temporary folders of killed processes go with the next start; those of living ones and of other users stay."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mainstem.errors import NotReady
+from mainstem.run import scratch
+
+
+HOLD = """
+import sys, time
+from mainstem.run import scratch
+with scratch.folder() as folder:
+    (folder / "file").write_text("x")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def holder(parent: Path) -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD],
+        env=os.environ | {"TMPDIR": str(parent)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_the_folder_goes_with_its_context(parent: Path) -> None:
+    with scratch.folder() as folder:
+        (folder / "file").touch()
+        assert folder.parent == parent
+    assert not list(parent.iterdir())
+
+
+def test_a_start_removes_the_folder_of_a_killed_process_and_none_of_a_living_one(parent: Path) -> None:
+    killed, left = holder(parent)
+    living, kept = holder(parent)
+    try:
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+        assert left.exists()
+        with scratch.folder() as folder:
+            assert sorted(parent.iterdir()) == sorted([kept, folder])
+            assert (kept / "file").exists()
+    finally:
+        end(living)
+
+
+def test_what_is_not_ours_stays(parent: Path) -> None:
+    target = parent / "target"
+    target.mkdir()
+    (parent / f"{scratch.PREFIX}link").symlink_to(target)
+    (parent / f"{scratch.PREFIX}file").touch()
+    other = parent / "mainstem-notes"
+    other.mkdir()
+    scratch.remove_abandoned(parent)
+    assert len(list(parent.iterdir())) == 4
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to another user")
+def test_folders_of_other_users_stay(parent: Path) -> None:
+    theirs = parent / f"{scratch.PREFIX}theirs"
+    theirs.mkdir()
+    os.chown(theirs, 54321, 54321)
+    scratch.remove_abandoned(parent)
+    assert theirs.exists()
+
+
+def test_a_folder_that_is_removed_before_its_lock_is_made_anew(
+    parent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another start may come between a folder and its lock."""
+    lock, removed = scratch.fcntl.flock, []
+
+    def late(descriptor: int, operation: int) -> None:
+        if not removed:
+            removed.extend(parent.iterdir())
+            removed[0].rmdir()
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(scratch.fcntl, "flock", late)
+    with scratch.folder() as folder:
+        assert folder.exists()
+        assert folder != removed[0]
+
+
+def test_too_little_space_is_refused_by_name(parent: Path) -> None:
+    with pytest.raises(NotReady) as refused, scratch.folder(least=1 << 60):
+        pass
+    assert refused.value.reason == "DiskFull"
+    assert str(parent) in refused.value.message
+    assert "TMPDIR" in refused.value.remedy
+
+
+def test_a_missing_temporary_folder_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
+    with pytest.raises(NotReady) as refused, scratch.folder():
+        pass
+    assert refused.value.reason == "TemporaryFolderNotWritable"
+    assert "/proc/nowhere" in refused.value.message
