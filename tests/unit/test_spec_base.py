@@ -207,7 +207,8 @@ def strings(limits: list[Any]) -> st.SearchStrategy[str]:
     if any("_cron" in repr(item) for item in limits):
         return st.sampled_from(["0 3 * * *", "*/15 8-18 * * MON-FRI", "0 0 L 2,12 *"])
     if pattern := limit(limits, "pattern", None):
-        found = st.from_regex(re.compile(pattern.replace("$", r"\Z"), re.ASCII), fullmatch=True)
+        anchored = re.sub(r"\$(?=$|[|)])", r"\\Z", pattern)  # not the `$` of a class of characters
+        found = st.from_regex(re.compile(anchored, re.ASCII), fullmatch=True)
         return found.filter(lambda text: len(text) <= limit(limits, "max_length", 1024))
     letters = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff\ufffe\uffff")
     return st.text(letters, min_size=limit(limits, "min_length", 0), max_size=20)
