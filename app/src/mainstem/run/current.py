@@ -5,11 +5,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
-from mainstem.run.failures import Failure
+from mainstem.run.failures import MOST, Failure
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import lagging
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.running import Run
+from mainstem.run.signs import BAD_RECORD_ADVICE, BAD_RECORD_REASON, FIRST_RECORD_ADVICE
 from mainstem.run.topics import Answer, Topics
 from mainstem.spec.status import OUTAGES
 
@@ -56,10 +57,22 @@ class Current:
 
     def explained(self, run: Run, failure: Failure) -> Failure:
         """The failure, or the outage behind it: clients have many words for a server that does not answer."""
+        failure = advised(failure, run.status)
         outage = self.outage(run)
         if outage is None or failure.permanent or failure.outage:
             return failure
         return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")
+
+
+def advised(failure: Failure, status: QueryStatus) -> Failure:
+    """The failure of a malformed record, with other advice where no batch has been committed before: then it may be the
+    schema that is at fault, and to leave such records out would leave out all.
+    """
+    parsed = status.batch is not None or any(source.good for source in status.sources)
+    if failure.reason != BAD_RECORD_REASON or parsed or not failure.message.endswith(BAD_RECORD_ADVICE):
+        return failure
+    told = failure.message.removesuffix(BAD_RECORD_ADVICE)
+    return replace(failure, message=f"{told[: MOST - len(FIRST_RECORD_ADVICE)]}{FIRST_RECORD_ADVICE}")
 
 
 def current(

@@ -31,12 +31,19 @@ def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = Fal
     return Sign(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
+BAD_RECORD_REASON: Final = "BadRecord"
+BAD_RECORD_ADVICE: Final = "; set decode.onBadRecord to drop or deadLetter"
+FIRST_RECORD_ADVICE: Final = (
+    "; nothing has been read before: where other records look like this one, the schema or an option of the format is wrong; "
+    "where few are malformed, set decode.onBadRecord to deadLetter"
+)
+
 SIGNS: Final = (
     _sign(
         # Where Spark shows the plan, the two parts of the message stand apart.
         re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*)",
-        "BadRecord",
-        "{found}; set decode.onBadRecord to drop or deadLetter",
+        BAD_RECORD_REASON,
+        f"{{found}}{BAD_RECORD_ADVICE}",
         permanent=True,
     ),
     _sign(

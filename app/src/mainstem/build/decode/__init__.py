@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.build import schemas
+from mainstem.build.decode import misfits
 from mainstem.build.decode.avroformat import AvroFormat
 from mainstem.build.decode.csvformat import CsvFormat
 from mainstem.build.decode.format import Format
@@ -80,7 +81,7 @@ class Decoded:
         return self._records.where(~F.col(_GOOD)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            self._why().alias("error"),
+            misfits.aside(self._why()).alias("error"),
             F.current_timestamp().alias("time"),
         )
 
@@ -109,7 +110,8 @@ class Decoded:
         ]
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         what = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
-        return F.concat(F.lit(BAD_RECORD), what, *places)
+        why = F.when(~self._ahead, F.concat(F.lit(": "), misfits.aside(self._why())))
+        return F.concat(F.lit(BAD_RECORD), what, *places, F.coalesce(why, F.lit("")))
 
     def _why(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))

@@ -9,6 +9,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
+from mainstem.build.decode import misfits
+
 
 class Format(Protocol):
     """One format; `value` is the record as it was read, BINARY or STRING."""
@@ -33,7 +35,8 @@ def text_of(value: Column) -> Column:
 
 def no_text(text: Column) -> Column:
     """What is wrong with a record that is no text at all; more cases may follow."""
-    return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), "not valid UTF-8")
+    bytes_ = F.concat(F.lit("not valid UTF-8: "), misfits.beginning_of_bytes(text.cast("binary")))
+    return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), bytes_)
 
 
 def has_valid_texts(column: Column, kind: DataType) -> Column | None:
