@@ -10,7 +10,7 @@ from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import lagging
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.running import Run
-from mainstem.run.signs import BAD_RECORD_ADVICE, BAD_RECORD_REASON, FIRST_RECORD_ADVICE
+from mainstem.run.signs import BAD_RECORD_ADVICE, FIRST_RECORD_ADVICE
 from mainstem.run.topics import Answer, Topics
 from mainstem.spec.status import OUTAGES
 
@@ -69,7 +69,7 @@ def advised(failure: Failure, status: QueryStatus) -> Failure:
     schema that is at fault, and to leave such records out would leave out all.
     """
     parsed = status.batch is not None or any(source.good for source in status.sources)
-    if failure.reason != BAD_RECORD_REASON or parsed or not failure.message.endswith(BAD_RECORD_ADVICE):
+    if failure.reason != "BadRecord" or parsed or not failure.message.endswith(BAD_RECORD_ADVICE):
         return failure
     told = failure.message.removesuffix(BAD_RECORD_ADVICE)
     return replace(failure, message=f"{told[: MOST - len(FIRST_RECORD_ADVICE)]}{FIRST_RECORD_ADVICE}")

@@ -31,7 +31,6 @@ def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = Fal
     return Sign(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
-BAD_RECORD_REASON: Final = "BadRecord"
 BAD_RECORD_ADVICE: Final = "; set decode.onBadRecord to drop or deadLetter"
 FIRST_RECORD_ADVICE: Final = (
     "; nothing has been read before: where other records look like this one, the schema or an option of the format is wrong; "
@@ -42,7 +41,7 @@ SIGNS: Final = (
     _sign(
         # Where Spark shows the plan, the two parts of the message stand apart.
         re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*)",
-        BAD_RECORD_REASON,
+        "BadRecord",
         f"{{found}}{BAD_RECORD_ADVICE}",
         permanent=True,
     ),
