@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from mainstem.run import fulldisks
 from mainstem.run.failures import MOST, Failure
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import lagging
@@ -12,6 +13,7 @@ from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.running import Run
 from mainstem.run.signs import BAD_RECORD_ADVICE, FIRST_RECORD_ADVICE
 from mainstem.run.topics import Answer, Topics
+from mainstem.spec.graph import Graph
 from mainstem.spec.status import OUTAGES
 
 
@@ -28,10 +30,11 @@ class Current:
     Args:
         outages: which servers do not answer.
         topics: what topics have.
+        graph: the document's.
     """
 
-    def __init__(self, outages: Outages, topics: Topics) -> None:
-        self._outages, self._topics = outages, topics
+    def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
+        self._outages, self._topics, self._graph = outages, topics, graph
 
     def status(self, run: Run) -> QueryStatus:
         """How a query stands now."""
@@ -57,7 +60,7 @@ class Current:
 
     def explained(self, run: Run, failure: Failure) -> Failure:
         """The failure, or the outage behind it: clients have many words for a server that does not answer."""
-        failure = advised(failure, run.status)
+        failure = advised(fulldisks.explained(failure, self._graph, run.query), run.status)
         outage = self.outage(run)
         if outage is None or failure.permanent or failure.outage:
             return failure
