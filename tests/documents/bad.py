@@ -1400,7 +1400,25 @@ BAD: Final = [
         "decode of files with columns",
         (('temp DOUBLE"}', 'temp DOUBLE"}\n      decode: {json: {schema: a INT}}'),),
         (
-            "22:15: spec.sources[1].decode: files of format json have columns already; decode reads lines: format: text [DecodeNotAllowed]",
+            "22:15: spec.sources[1].decode: files of format json have columns already; decode reads lines: format: text, or leave decode out, for the schema decodes them; onBadRecord stands under files [DecodeNotAllowed]",
+        ),
+    ),
+    Bad(
+        "files without records to put aside, in an encoding without lines",
+        (
+            (
+                'format: json, schema: "origin STRING, temp DOUBLE"}',
+                "format: text, onBadRecord: drop, options: {ENCODING: utf-16le}}\n      decode: {csv: {schema: a INT}}",
+            ),
+            (
+                "rate: {rowsPerSecond: 5}",
+                "files: {path: /data/ticks, format: parquet, schema: a INT, onBadRecord: drop}",
+            ),
+        ),
+        (
+            "21:50: spec.sources[1].files.onBadRecord: lines of text have it in decode: onBadRecord stands there [FieldNotAllowed]",
+            "21:89: spec.sources[1].files.options.ENCODING: utf-16le has no lines that could be found by their bytes; convert the files to UTF-8 [EncodingNotSupported]",
+            "24:66: spec.sources[2].files.onBadRecord: a file of parquet is read whole or not at all [FieldNotAllowed]",
         ),
     ),
     Bad(

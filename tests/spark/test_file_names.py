@@ -91,7 +91,7 @@ def test_a_static_folder_has_each_file_once(spark: SparkSession, tmp_path: Path,
     table = {"path": str(folder)} | ({"schema": "n BIGINT"} if kind in ("json", "csv") else {})
     source = StaticSource.model_validate({kind: table})
 
-    rows = static.table(spark, source, Connections()).collect()
+    rows = static.table(spark, "side", source, Connections()).collect()
 
     assert sorted(int(row[0]) for row in rows) == list(range(len(NAMES)))
 

@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 import yaml
+from documents import altered_values
 from mainstem.errors import Exit
 from mainstem.schema.crd import crd
 from mainstem.spec.document import read_text
@@ -310,3 +311,11 @@ def test_every_scenario_stands_in_its_table() -> None:
 def test_the_readmes_pipeline_is_the_sample() -> None:
     sample = (ROOT / "k8s" / "samples" / "ticks.yaml").read_text().partition("\n")[2]
     assert f"```yaml\n{sample}```" in (ROOT / "README.md").read_text()
+
+
+def test_every_value_that_is_altered_stands_on_its_page() -> None:
+    page = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8").splitlines()
+    for name, table in (("JSON", altered_values.JSON), ("CSV", altered_values.CSV)):
+        for value in (value for value in table if value.outcome == altered_values.ALTERED):
+            becomes = "null" if value.spark is None else f"`{value.spark}`"
+            assert f"| {name} | {value.kind} | `{value.text}` | {becomes} |" in page

@@ -3,7 +3,7 @@
 from typing import Final
 
 
-CRD_REVISION: Final = 4
+CRD_REVISION: Final = 5
 """Counts up with every change of the resource's schema; an operator refuses a definition that is older than its own."""
 SCHEMA: Final = "mainstem.dev/schema"
 """Annotation of the definition that carries it."""

@@ -5,10 +5,11 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import connector, decode, delta, kafka, schemas, static, streams
+from mainstem.build import connector, decode, delta, filerecords, kafka, schemas, static, streams
 from mainstem.build.connections import Connections
 from mainstem.spec.base import interval
 from mainstem.spec.connections import KafkaConnection
+from mainstem.spec.decode import Decode
 from mainstem.spec.filesource import FilesSource
 from mainstem.spec.kafkasource import KafkaSource
 from mainstem.spec.sources import Source, Watermark
@@ -29,11 +30,13 @@ class Reader:
         self._connections = connections
 
     def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-        """The columns that a streaming source has by itself, under its name within the query."""
+        """The columns that a streaming source has by itself, under its name within the query; of one that decodes, its
+        records.
+        """
         if source.kafka:
             return _kafka(session, source.kafka, occurrence, self._connections.kafka[source.kafka.connection])
         if source.files:
-            return _files(session, source.files, occurrence, decoded=source.decode is not None)
+            return _files(session, source, source.files, occurrence)
         if source.delta:
             delta_reader = session.readStream.format("delta").options(**delta.source_options(source.delta))
             return delta_reader.name(occurrence).load(source.delta.path)
@@ -46,7 +49,7 @@ class Reader:
         """The rows of a static source."""
         if source.static is None:
             raise ValueError(f"{source.name} is no table")
-        return static.table(session, source.static, self._connections)
+        return static.table(session, source.name, source.static, self._connections)
 
 
 def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
@@ -60,9 +63,9 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
     """
     if source.static:
         return reader.table(session, source)
-    frame = _raw(reader, session, source, occurrence)
-    if source.decode:
-        frame = decode.Decoded(frame, source.decode, occurrence, source.watermark).good()
+    frame = reader.stream(session, source, occurrence)
+    if source.decoding:
+        frame = _decoded(frame, source, source.decoding, occurrence).good()
     return watermarked(frame, source.watermark, occurrence)
 
 
@@ -89,15 +92,21 @@ def watermarked(frame: DataFrame, watermark: Watermark | None, occurrence: str) 
 
 def dead_letters(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
     """The records of a source that do not parse."""
-    if source.decode is None:
+    if source.decoding is None:
         raise ValueError(f"{source.name} decodes nothing")
-    raw = _raw(reader, session, source, occurrence)
-    return decode.Decoded(raw, source.decode, occurrence, source.watermark).bad()
+    return _decoded(reader.stream(session, source, occurrence), source, source.decoding, occurrence).bad()
 
 
-def _raw(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-    frame = reader.stream(session, source, occurrence)
-    return frame.withColumn("file", F.col("_metadata.file_path")) if source.files and source.decode else frame
+def _decoded(raw: DataFrame, source: Source, how: Decode, occurrence: str) -> decode.Decoded:
+    field = "decode" if source.decode else "files"
+    return decode.Decoded(
+        raw,
+        how,
+        occurrence,
+        source.watermark,
+        many=bool(how.json_ and source.files and filerecords.is_many(source.files.options)),
+        remedy=f"set {field}.onBadRecord to drop or deadLetter",
+    )
 
 
 def _kafka(
@@ -109,13 +118,14 @@ def _kafka(
     return session.readStream.format("kafka").options(**options).name(occurrence).load()
 
 
-def _files(session: SparkSession, source: FilesSource, occurrence: str, *, decoded: bool) -> DataFrame:
-    reader = session.readStream.format(source.format).options(
-        **streams.files(source, occurrence, decoded=decoded)
-    )
-    if source.format != "text":
-        reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
-    return reader.name(occurrence).load(source.path)
+def _files(session: SparkSession, source: Source, files: FilesSource, occurrence: str) -> DataFrame:
+    options = streams.files(files, occurrence)
+    if source.decoding:
+        return filerecords.stream(session, files.path, occurrence, source.decoding, options)
+    reader = session.readStream.format(files.format).options(**options)
+    if files.format != "text":
+        reader = reader.schema(schemas.columns(files.schema_, files.schema_file))
+    return reader.name(occurrence).load(files.path)
 
 
 def _unkept(source: Source) -> tuple[str, dict[str, str]]:

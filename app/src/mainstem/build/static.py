@@ -1,14 +1,20 @@
 """Static sources of the document as DataFrames."""
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StructType
 
-from mainstem.build import connector, jdbc
+from mainstem.build import connector, filerecords, jdbc
 from mainstem.build.connections import Connections
-from mainstem.spec.static import DeltaTable, StaticSource
+from mainstem.build.decode import Decoded
+from mainstem.spec.filesource import decoding
+from mainstem.spec.static import CsvTable, DeltaTable, JsonTable, StaticSource
 
 
-def table(session: SparkSession, source: StaticSource, connections: Connections) -> DataFrame:
-    """The rows of a static source.
+def table(session: SparkSession, name: str, source: StaticSource, connections: Connections) -> DataFrame:
+    """The rows of the static source of that name.
 
     Raises:
         NotReady: a secret is missing, or a connector's Python class.
@@ -24,7 +30,7 @@ def table(session: SparkSession, source: StaticSource, connections: Connections)
         return session.read.format("jdbc").options(**options).load()
     if source.spark:
         return connector.table(session, source.spark, connections.spark)
-    return _files(session, source)
+    return _files(session, source, name)
 
 
 def _delta(session: SparkSession, table: DeltaTable) -> DataFrame:
@@ -36,12 +42,39 @@ def _delta(session: SparkSession, table: DeltaTable) -> DataFrame:
     return reader.load(table.path)
 
 
-def _files(session: SparkSession, source: StaticSource) -> DataFrame:
+def _files(session: SparkSession, source: StaticSource, name: str) -> DataFrame:
     kind = source.choice()
+    if records := source.csv or source.json_:
+        return _records(session, kind, records, name)
     table = source.member(kind)
-    reader = session.read.format(kind).options(**table.options)
-    if source.csv:
-        reader = reader.option("header", source.csv.header)
-    if getattr(table, "schema_", None) is not None:
-        reader = reader.schema(table.schema_)
-    return reader.load(table.path)
+    return session.read.format(kind).options(**table.options).load(table.path)
+
+
+def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name: str) -> DataFrame:
+    """Rows of text files; the first record that does not parse ends the query.
+
+    To pass over one would be to find nothing where it is looked up. An empty line is no record here.
+    """
+    options = dict(table.options)
+    if isinstance(table, CsvTable):
+        options["header"] = str(table.header).lower()
+    columns = table.schema_ or _inferred(session, kind, table.path, options)
+    if not columns:
+        return session.createDataFrame([], StructType())
+    how = decoding(kind, columns, None, options, "fail")
+    raw = filerecords.table(session, table.path, how, options)
+    raw = raw.where(F.col("value").isNull() | (F.trim("value") != ""))
+    return Decoded(
+        raw,
+        how,
+        name,
+        counted=False,
+        many=bool(how.json_) and filerecords.is_many(options),
+        remedy=f"mend it: {name} is a side input, of which no record may be missing",
+    ).good()
+
+
+def _inferred(session: SparkSession, kind: str, path: str, options: Mapping[str, str]) -> str:
+    """The columns as Spark finds them in the files, as DDL; empty where it finds none."""
+    reader = session.read.format(kind).options(**options).option("mode", "DROPMALFORMED")
+    return str(reader.load(path)._jdf.schema().toDDL())  # noqa: SLF001 - Python's own leaves names unquoted

@@ -5,13 +5,12 @@ from mainstem.spec.filesource import FilesSource
 from mainstem.spec.madeup import RateMicroBatchSource, RateSource, SocketSource
 
 
-def files(source: FilesSource, occurrence: str, *, decoded: bool) -> dict[str, str]:
+def files(source: FilesSource, occurrence: str) -> dict[str, str]:
     """The options of the file source, without its schema.
 
     Args:
         source: the source.
         occurrence: its name within the query, for what Mainstem's jar reports of its files.
-        decoded: whether a damaged file ends with a line that is null, which no decoder takes for a record.
     """
     clean = source.clean_source
     age = source.max_file_age
@@ -24,7 +23,7 @@ def files(source: FilesSource, occurrence: str, *, decoded: bool) -> dict[str, s
         "sourceArchiveDir": clean.archive if clean else None,
     }
     flags = {"latestFirst": source.latest_first, "fileNameOnly": source.file_name_only}
-    flags |= {"mainstemFailOnDataLoss": source.fail_on_data_loss, "mainstemMarkDamaged": decoded}
+    flags |= {"mainstemFailOnDataLoss": source.fail_on_data_loss}
     ours = {"mainstemSource": occurrence}
     return (
         dict(source.options) | _texts(given) | {key: str(flag).lower() for key, flag in flags.items()} | ours

@@ -5,15 +5,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
-from mainstem.run import fulldisks
-from mainstem.run.failures import MOST, Failure
+from mainstem.run.failures import Failure
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import lagging
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.running import Run
-from mainstem.run.signs import BAD_RECORD_ADVICE, FIRST_RECORD_ADVICE
 from mainstem.run.topics import Answer, Topics
-from mainstem.spec.graph import Graph
 from mainstem.spec.status import OUTAGES
 
 
@@ -30,11 +27,10 @@ class Current:
     Args:
         outages: which servers do not answer.
         topics: what topics have.
-        graph: the document's.
     """
 
-    def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
-        self._outages, self._topics, self._graph = outages, topics, graph
+    def __init__(self, outages: Outages, topics: Topics) -> None:
+        self._outages, self._topics = outages, topics
 
     def status(self, run: Run) -> QueryStatus:
         """How a query stands now."""
@@ -60,22 +56,10 @@ class Current:
 
     def explained(self, run: Run, failure: Failure) -> Failure:
         """The failure, or the outage behind it: clients have many words for a server that does not answer."""
-        failure = advised(fulldisks.explained(failure, self._graph, run.query), run.status)
         outage = self.outage(run)
         if outage is None or failure.permanent or failure.outage:
             return failure
         return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")
-
-
-def advised(failure: Failure, status: QueryStatus) -> Failure:
-    """The failure of a malformed record, with other advice where no batch has been committed before: then it may be the
-    schema that is at fault, and to leave such records out would leave out all.
-    """
-    parsed = status.batch is not None or any(source.good for source in status.sources)
-    if failure.reason != "BadRecord" or parsed or not failure.message.endswith(BAD_RECORD_ADVICE):
-        return failure
-    told = failure.message.removesuffix(BAD_RECORD_ADVICE)
-    return replace(failure, message=f"{told[: MOST - len(FIRST_RECORD_ADVICE)]}{FIRST_RECORD_ADVICE}")
 
 
 def current(

@@ -139,7 +139,7 @@ class Inputs:
         if name and not asked(what, "", lambda: self._session.catalog.tableExists(name)):
             return Absent("TableNotFound", f"{what}: no table is called {name!r}")
         try:
-            asked(what, "", lambda: static.table(self._session, source, self._connections))
+            asked(what, "", lambda: static.table(self._session, what, source, self._connections))
         except NotReady as error:
             if error.reason != "TableNotFound":
                 raise

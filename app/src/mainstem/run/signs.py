@@ -31,18 +31,12 @@ def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = Fal
     return Sign(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
-BAD_RECORD_ADVICE: Final = "; set decode.onBadRecord to drop or deadLetter"
-FIRST_RECORD_ADVICE: Final = (
-    "; nothing has been read before: where other records look like this one, the schema or an option of the format is wrong; "
-    "where few are malformed, set decode.onBadRecord to deadLetter"
-)
-
 SIGNS: Final = (
     _sign(
         # Where Spark shows the plan, the two parts of the message stand apart.
         re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*)",
         "BadRecord",
-        f"{{found}}{BAD_RECORD_ADVICE}",
+        "{found}",
         permanent=True,
     ),
     _sign(
@@ -79,26 +73,6 @@ SIGNS: Final = (
         r"UnknownTopicOrPartition|topic '?[\w.-]+'? not present in metadata",
         "TopicNotFound",
         "the topic{topic} does not exist",
-    ),
-    _sign(
-        r"RecordTooLargeException: The message is (?P<found>\d+ bytes[^\n]*? larger than \d+), which is the value of the max\.request\.size",
-        "RecordTooLarge",
-        "a record does not fit into a request: {found}; raise max.request.size in properties of the connection, and the topic's "
-        "max.message.bytes with it",
-        permanent=True,
-    ),
-    _sign(
-        r"RecordTooLargeException: The message is (?P<found>\d+ bytes[^\n]*?) the total memory buffer",
-        "RecordTooLarge",
-        "a record does not fit into the producer's buffer: {found} it; raise buffer.memory in properties of the connection",
-        permanent=True,
-    ),
-    _sign(
-        r"RecordTooLargeException",
-        "RecordTooLarge",
-        "the broker refuses a record, or a batch of records, as too large; raise the topic's max.message.bytes, which the broker "
-        "limits by message.max.bytes",
-        permanent=True,
     ),
     _sign(
         r"OffsetOutOfRange|Some data may have been lost|KAFKA_DATA_LOSS",

@@ -83,7 +83,7 @@ class Supervisor:
         self._outages = Outages(self._graph)
         self._topics = Topics(session, self._graph, self._outages)
         self._renewals = Renewals(self._graph, self._topics)
-        self._current = Current(self._outages, self._topics, self._graph)
+        self._current = Current(self._outages, self._topics)
         self._listeners = Listeners(pipeline.spec.listeners)
         self._events = Events(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
         conditional = pipeline.spec.checkpoints.require_conditional_writes

@@ -53,7 +53,10 @@ def exactly_one(keys: list[str]) -> Rule:
 _RESERVED: Final = frozenset({"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"})  # fmt: skip
 """Words that are no names in CEL."""
 _NAME: Final = PipelineName.__metadata__[0]  # type: ignore[attr-defined]
-_DEAD: Final = "has(s.decode) && s.decode.onBadRecord == 'deadLetter'"
+_DEAD: Final = (
+    "(has(s.decode) ? s.decode.onBadRecord == 'deadLetter' : has(s.files) && has(s.files.onBadRecord) && "
+    "s.files.onBadRecord == 'deadLetter')"
+)
 _CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
 _SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && q.checkpoint.generation == o.checkpoint.generation"
 _BOUNDED: Final = " || ".join(f"has(self.{key})" for key in kafka.ENDS["ending"])
@@ -175,6 +178,11 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
         ),
         Rule(
             "!has(self.schema) || !has(self.schemaFile)", "give one of schema and schemaFile", ".schemaFile"
+        ),
+        Rule(
+            "!has(self.onBadRecord) || self.format in ['csv', 'json']",
+            "onBadRecord is for csv and json; lines of text have it in decode",
+            ".onBadRecord",
         ),
         Rule(
             "!has(self.maxFilesPerTrigger) || !has(self.maxBytesPerTrigger)",

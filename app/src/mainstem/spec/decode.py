@@ -7,6 +7,7 @@ from pydantic import Field
 from mainstem.spec.base import LIST_SET, UNIQUE, Ddl, Model, Options, Sql, Text
 
 
+OnBadRecord = Literal["fail", "drop", "deadLetter"]
 KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
@@ -68,7 +69,7 @@ class Decode(Model):
     """Avro records."""
     text: TextDecode | None = None
     """Plain text."""
-    on_bad_record: Literal["fail", "drop", "deadLetter"] = "fail"
+    on_bad_record: OnBadRecord = "fail"
     """What becomes of a record that does not parse. `deadLetter` offers it as relation `<source>_dead_letters`."""
     keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET), UNIQUE] = ()
     """Columns of the Kafka record to keep beside the decoded ones."""

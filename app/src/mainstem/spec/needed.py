@@ -17,9 +17,7 @@ def needed(graph: Graph) -> list[str]:
     A connection that nothing uses, or that only suspended queries use, stops no run, whatever it lacks.
     """
     queries = running(graph)
-    names = used(graph, queries).union(
-        catalogs_named(graph), *(stores_used(graph, query) for query in queries)
-    )
+    names = used(graph, queries).union(*(stores_used(graph, query) for query in queries))
     return [connection.name for connection in graph.spec.connections if connection.name in names]
 
 
@@ -48,16 +46,6 @@ def stores_used(graph: Graph, query: Query) -> set[str]:
     return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
 
 
-def catalogs_named(graph: Graph) -> set[str]:
-    """Names of the catalogs that a text of the document may read: a SQL view, or a static table by name."""
-    tables = [
-        source.static.table.name for source in graph.spec.sources if source.static and source.static.table
-    ]
-    text = "\n".join([*(view.sql or "" for view in graph.spec.views), *tables])
-    words = {word.lower() for word in re.findall(r"\w+", text)}
-    return {each.name for each in graph.spec.connections if each.catalog and each.name.lower() in words}
-
-
 def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
     """The document's warnings without those about other queries, or about what only other queries use."""
     graph = Graph(document.pipeline)
@@ -83,12 +71,6 @@ def path_of(source: Source) -> str | None:
     if streamed := source.files or source.delta:
         return streamed.path
     return source.static.path if source.static else None
-
-
-def written_paths(graph: Graph, query: Query) -> list[str]:
-    """The folders that a query writes: its checkpoint and those of its sinks."""
-    folders = [sink.folder.path for sink in query.to if sink.folder]
-    return [f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}", *folders]
 
 
 def _paths(graph: Graph, query: Query) -> Iterator[str]:

@@ -79,4 +79,4 @@ def source_columns(source: Source) -> Columns:
         return UNKNOWN
     if source.spark and source.decode is None:  # what a connector gives is its own affair
         return Columns(tuple(names))
-    return Columns(tuple(names), open=source.files is not None and source.decode is None, flat=True)
+    return Columns(tuple(names), open=source.files is not None and source.decoding is None, flat=True)

@@ -21,7 +21,7 @@ class Watermark(Model):
     """Rows older than the newest event time less this delay may be dropped by stateful operators."""
     max_future: Duration | None = None
     """A record whose event time is further than this ahead of the clock does not parse: `onBadRecord` decides, and it moves
-    no watermark. Of a source with `decode`. Without it one record of the year 2099 has all later rows dropped."""
+    no watermark. Of a source with `decode`, or with files of csv or json. Without it one record of the year 2099 has all later rows dropped."""
 
 
 class Source(Model):
@@ -60,8 +60,13 @@ class Source(Model):
         return self.static is None and not (self.kafka and self.kafka.bounded)
 
     @property
+    def decoding(self) -> Decode | None:
+        """How records become columns: by `decode`, or by the schema of files of csv and json; None without records."""
+        return self.decode or (self.files.decoding if self.files else None)
+
+    @property
     def dead_letters(self) -> str | None:
         """Name of the relation of records that did not parse, where the source offers one."""
-        if self.decode is None or self.decode.on_bad_record != "deadLetter":
+        if self.decoding is None or self.decoding.on_bad_record != "deadLetter":
             return None
         return f"{self.name}_dead_letters"

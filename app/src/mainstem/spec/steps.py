@@ -104,7 +104,7 @@ def _of_relation(graph: Graph, name: str) -> Iterator[Doing]:
         return
     if not source.streaming:
         yield Doing.STATIC
-    if source.decode is not None:
+    if source.decoding is not None:
         yield Doing.DECODE
     if source.watermark is not None and name in graph.sources:
         yield Doing.WATERMARK

@@ -123,13 +123,13 @@ class Given(Reader):
 
     def _as_records(self, source: Source, rows: Sequence[Row], schema: StructType) -> list[dict[str, Any]]:
         """Rows as the source itself would bring them: of one that decodes, records."""
-        columns = [columns_of(row, source.decode) for row in rows]
+        columns = [columns_of(row, source.decoding) for row in rows]
         if source.kafka:
             columns = [self._of_kafka(source, each) for each in columns]
         check(source.name, schema.fieldNames(), columns)
         return [
             {name: _typed(value, schema[name].dataType) for name, value in record.items()}
-            for record in encoded(self._session, source.name, source.decode, columns)
+            for record in encoded(self._session, source.name, source.decoding, columns)
         ]
 
     def _of_kafka(self, source: Source, columns: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Given(Reader):
 
 def _declared(source: Source) -> StructType | None:
     """The columns of a stream as its document, or its kind, has them; None where only its table knows."""
-    if source.files and source.files.format != "text":
+    if source.files and source.files.format != "text" and source.decoding is None:
         return schemas.columns(source.files.schema_, source.files.schema_file)
     if source.kafka:
         return StructType.fromDDL(_KAFKA)

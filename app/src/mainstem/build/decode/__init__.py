@@ -4,18 +4,21 @@ Whether a record parses is asked once, counted in the same pass (`observe`), and
 reader: what is not good is bad, so that good + bad is what was read.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StructType
 
 from mainstem.build import schemas
-from mainstem.build.decode import misfits
+from mainstem.build.decode import jsonformat
 from mainstem.build.decode.avroformat import AvroFormat
 from mainstem.build.decode.csvformat import CsvFormat
 from mainstem.build.decode.format import Format
 from mainstem.build.decode.jsonformat import JsonFormat
 from mainstem.build.decode.textformat import TextFormat
+from mainstem.build.filerecords import FAULT, FOLDERS, columns
 from mainstem.spec.base import interval
 from mainstem.spec.decode import Decode
 from mainstem.spec.sources import Watermark
@@ -25,9 +28,8 @@ METRIC: Final = "mainstem"
 BAD_RECORD: Final = "mainstem:BadRecord:"
 _RECORD: Final = "__mainstem_record"
 _GOOD: Final = "__mainstem_good"
+_WHOLE: Final = "__mainstem_whole"
 _AHEAD: Final = "the event time is further ahead of the clock than watermark.maxFuture: "
-_DAMAGED: Final = "the file is truncated or damaged: what follows the last record cannot be read"
-"""Of the null that stands for the rest of a file; a line of text is never null."""
 _PLACE: Final = ("topic", "partition", "offset", "file")
 
 
@@ -35,32 +37,51 @@ class Decoded:
     """Records, parsed and counted under `mainstem.<occurrence>`; some of them are good, the others are bad.
 
     Args:
-        raw: has `value` (BINARY or STRING); further columns are kept.
+        raw: has `value` (BINARY or STRING); further columns are kept. Those of `filerecords` say what is known of a file.
         decode: the format, and what becomes of bad records.
         occurrence: name of the source's occurrence in the query.
         watermark: the event time, which may bound how far ahead of the clock a good record is.
+        counted: false for what each batch reads anew.
+        many: a record of JSON is a whole file, with one object or an array of them; each object counts.
+        remedy: what to do where a bad record fails the query.
 
     Raises:
         NotReady: a schema's file cannot be read, or holds none.
     """
 
     def __init__(
-        self, raw: DataFrame, decode: Decode, occurrence: str, watermark: Watermark | None = None
+        self,
+        raw: DataFrame,
+        decode: Decode,
+        occurrence: str,
+        watermark: Watermark | None = None,
+        *,
+        counted: bool = True,
+        many: bool = False,
+        remedy: str = "set decode.onBadRecord to drop or deadLetter",
     ) -> None:
         self._decode = decode
-        self._format = _format(decode)
-        value = F.col("value")
-        record = raw.withColumn(_RECORD, self._format.parse(value))
+        self._remedy = remedy
+        folders = raw.schema[FOLDERS].dataType if FOLDERS in raw.columns else StructType()
+        self._folders = folders.fieldNames() if isinstance(folders, StructType) else []
+        self._fault = F.col(FAULT) if FAULT in raw.columns else F.lit(None).cast("string")
+        self._format = _format(decode, self._folders, many=many)
+        record = raw.withColumn(_RECORD, self._format.parse(F.col("value")))
         kind = record.schema[_RECORD].dataType
-        whole = F.coalesce(self._format.is_whole(F.col(_RECORD), value, kind), F.lit(False))
+        fits = self._format.is_whole(F.col(_RECORD), F.col("value"), kind) & self._fault.isNull()
+        whole = F.coalesce(fits, F.lit(False))
+        if many:
+            record = jsonformat.objects(record.withColumn(_WHOLE, whole), _RECORD, _WHOLE)
+            whole = F.col(_WHOLE)
         self._event_time = self._bounded_event_time(record, watermark)
         self._ahead = self._is_ahead(watermark) & whole
-        good = whole & ~self._ahead
-        self._records = record.withColumn(_GOOD, good).observe(
-            f"{METRIC}.{occurrence}",
-            F.count_if(F.col(_GOOD)).alias("good"),
-            F.count_if(~F.col(_GOOD)).alias("bad"),
-        )
+        self._records = record.withColumn(_GOOD, whole & ~self._ahead)
+        if counted:
+            self._records = self._records.observe(
+                f"{METRIC}.{occurrence}",
+                F.count_if(F.col(_GOOD)).alias("good"),
+                F.count_if(~F.col(_GOOD)).alias("bad"),
+            )
 
     def good(self) -> DataFrame:
         """The columns of the good records, and those of Kafka that are kept; `fail` raises at the first bad record."""
@@ -69,7 +90,7 @@ class Decoded:
             records = records.where(F.assert_true(F.col(_GOOD), self._fail_message()).isNull())
         else:
             records = records.where(F.col(_GOOD))
-        return records.select(*self._format.columns(F.col(_RECORD)), *self._decode.keep)
+        return records.select(*self._columns(), *self._decode.keep)
 
     def bad(self) -> DataFrame:
         """The dead letters: raw BINARY, topic, partition, offset, file, error, time."""
@@ -81,15 +102,27 @@ class Decoded:
         return self._records.where(~F.col(_GOOD)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            misfits.aside(self._why()).alias("error"),
+            self._why().alias("error"),
             F.current_timestamp().alias("time"),
         )
+
+    def _columns(self) -> list[Column]:
+        """The columns of the relation, in the order of the schema; some are in the names of folders."""
+        found = self._format.columns(F.col(_RECORD))
+        if not self._folders:
+            return found
+        order = columns(self._decode).fieldNames()
+        parsed = iter(found)
+        return [
+            F.col(FOLDERS).getField(name).alias(name) if name in self._folders else next(parsed)
+            for name in order
+        ]
 
     def _bounded_event_time(self, record: DataFrame, watermark: Watermark | None) -> Column:
         """The event time, where something bounds it, else null."""
         if watermark is not None and watermark.max_future is not None:
-            columns = [*self._format.columns(F.col(_RECORD)), *map(F.col, self._decode.keep)]
-            for name, column in zip(record.select(*columns).columns, columns, strict=True):
+            given = [*self._columns(), *map(F.col, self._decode.keep)]
+            for name, column in zip(record.select(*given).columns, given, strict=True):
                 if name.lower() == watermark.column.lower():
                     return column
         return F.lit(None).cast("timestamp")
@@ -110,24 +143,20 @@ class Decoded:
         ]
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         what = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
-        why = F.when(~self._ahead, F.concat(F.lit(": "), misfits.aside(self._why())))
-        return F.concat(F.lit(BAD_RECORD), what, *places, F.coalesce(why, F.lit("")))
+        return F.concat(F.lit(BAD_RECORD), what, *places, F.lit(f"; {self._remedy}"))
 
     def _why(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))
         why = F.when(self._ahead, ahead).otherwise(self._format.why(F.col(_RECORD), F.col("value")))
-        if "file" not in self._records.columns:
-            return why
-        return F.when(F.col("value").isNull(), _DAMAGED).otherwise(why)
+        return F.coalesce(self._fault, why)
 
 
-def _format(decode: Decode) -> Format:
+def _format(decode: Decode, folders: Sequence[str], *, many: bool) -> Format:
+    schema = StructType([field for field in columns(decode) if field.name not in folders])
     if decode.json_:
-        return JsonFormat(
-            schemas.columns(decode.json_.schema_, decode.json_.schema_file), decode.json_.options
-        )
+        return JsonFormat(schema, decode.json_.options, many=many)
     if decode.csv:
-        return CsvFormat(schemas.columns(decode.csv.schema_, decode.csv.schema_file), decode.csv.options)
+        return CsvFormat(schema, decode.csv.options)
     if decode.avro:
         schema = schemas.avro(decode.avro.schema_, decode.avro.schema_file)
         return AvroFormat(schema, decode.avro.registry_id, decode.avro.options)

@@ -6,10 +6,10 @@ from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, StringType, StructType
 
-from mainstem.build.decode import misfits
-from mainstem.build.decode.format import no_text, text_of
+from mainstem.build.decode.format import no_text, parser_options, text_of
+from mainstem.build.decode.values import is_unaltered
 
 
 _CORRUPT: Final = "__mainstem_corrupt"
@@ -36,8 +36,10 @@ class CsvFormat:
         the others. So what follows an unclosed quote, or a field too many, is no part of a good record.
         """
         framed = StructType([*self.schema.fields]).add(_END, StringType()).add(_CORRUPT, StringType())
-        options = dict(self.options) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        return F.from_csv(self._framed(text_of(value)), _ddl(framed), options)
+        options = parser_options(self.options) | {"columnNameOfCorruptRecord": _CORRUPT}
+        text = text_of(value)
+        line = F.when(self._parses(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
+        return F.from_csv(line, _ddl(framed), options)
 
     def columns(self, record: Column) -> list[Column]:
         """The fields of the line."""
@@ -45,25 +47,19 @@ class CsvFormat:
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is asked
         """A line of UTF-8 with as many fields as the schema has columns, all of which fit."""
-        return (record[_END] == _END) & record[_CORRUPT].isNull() & F.is_valid_utf8(text_of(value))
+        text = text_of(value)
+        fits = (record[_END] == _END) & record[_CORRUPT].isNull() & F.is_valid_utf8(text)
+        unaltered = is_unaltered(record, self.schema, text, self.options)
+        return fits if unaltered is None else fits & unaltered
 
-    def why(self, record: Column, value: Column) -> Column:
+    def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - the text is asked
         """What is wrong, as far as it can be told."""
         text = text_of(value)
-        names = [field.name for field in self.schema.fields]
-        strings = StructType([StructField(name, StringType()) for name in names]).add(_END, StringType())
-        raw = F.from_csv(self._framed(text), _ddl(strings), dict(self.options))
-        number = F.lit(f"not a line of {len(names)} fields: ")
         return (
             no_text(text)
             .when(text == "", "the record is empty")
-            .when(~F.coalesce(raw[_END] == _END, F.lit(False)), F.concat(number, misfits.beginning(text)))
-            .otherwise(misfits.in_csv(record, raw, self.schema, self.options))
+            .otherwise("the fields do not fit the schema, by number or by type")
         )
-
-    def _framed(self, text: Column) -> Column:
-        """The line with a field of our own behind it; null where no parser is to see it."""
-        return F.when(self._parses(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
 
     @property
     def _separator(self) -> str:

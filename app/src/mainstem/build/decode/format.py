@@ -1,15 +1,14 @@
 """What the formats of records have in common."""
 
-import functools
-import operator
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+from pyspark.sql.types import DataType
 
-from mainstem.build.decode import misfits
+
+_DATE: Final = {"dateFormat": "yyyy-MM-dd"}
 
 
 class Format(Protocol):
@@ -28,6 +27,16 @@ class Format(Protocol):
         """What is wrong with a record that is not whole, by what `parse` gave and by what it was read from."""
 
 
+def parser_options(options: Mapping[str, str]) -> dict[str, str]:
+    """What Spark's parsers of JSON and CSV are told.
+
+    A DATE is `2013-01-31` unless the document says otherwise: Spark alone takes any text that begins like one, and leaves
+    the rest out.
+    """
+    date = {} if "dateformat" in map(str.lower, options) else _DATE
+    return {**date, **options, "mode": "PERMISSIVE"}
+
+
 def text_of(value: Column) -> Column:
     """The record as STRING."""
     return value.cast("string")
@@ -35,46 +44,4 @@ def text_of(value: Column) -> Column:
 
 def no_text(text: Column) -> Column:
     """What is wrong with a record that is no text at all; more cases may follow."""
-    bytes_ = F.concat(F.lit("not valid UTF-8: "), misfits.beginning_of_bytes(text.cast("binary")))
-    return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), bytes_)
-
-
-def has_valid_texts(column: Column, kind: DataType) -> Column | None:
-    """Whether every string within the column is UTF-8, at whatever depth; null counts as valid.
-
-    Args:
-        column: the column.
-        kind: its type.
-
-    Returns:
-        A BOOLEAN that is never null; None for a type that holds no strings.
-    """
-    if isinstance(kind, StringType):
-        return _true_of_null(F.is_valid_utf8(column))
-    if isinstance(kind, StructType):
-        return _all(has_valid_texts(column.getField(field.name), field.dataType) for field in kind.fields)
-    if isinstance(kind, ArrayType):
-        return _in_each(column, kind.elementType)
-    if isinstance(kind, MapType):
-        parts = (F.map_keys(column), kind.keyType), (F.map_values(column), kind.valueType)
-        return _all(_in_each(items, item) for items, item in parts)
-    return None
-
-
-def _in_each(items: Column, kind: DataType) -> Column | None:
-    if has_valid_texts(F.lit(None), kind) is None:
-        return None
-    return _true_of_null(F.forall(items, lambda item: _certain(has_valid_texts(item, kind))))
-
-
-def _all(checks: Iterable[Column | None]) -> Column | None:
-    known = [check for check in checks if check is not None]
-    return functools.reduce(operator.and_, known) if known else None
-
-
-def _true_of_null(check: Column) -> Column:
-    return F.coalesce(check, F.lit(True))
-
-
-def _certain(check: Column | None) -> Column:
-    return F.lit(True) if check is None else check
+    return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), "not valid UTF-8")

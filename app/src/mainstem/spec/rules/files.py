@@ -1,12 +1,14 @@
 """Files as a stream: their schema, their limits, and what becomes of those that were read."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from mainstem.errors import Problem
-from mainstem.spec.filesource import FilesSource
+from mainstem.spec.filesource import DECODED, FilesSource
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.rules.context import Context
 from mainstem.spec.rules.places import normal, within
+from mainstem.spec.sources import Source
 from mainstem.spec.yamltext import Path
 
 
@@ -31,6 +33,37 @@ def schema(context: Context) -> Iterator[Problem]:
         elif len(given) > 1:
             message = "schema says already what the columns are; give one of the two"
             yield context.problem((*path, "schemaFile"), message, "FieldsConflict")
+
+
+def records(context: Context) -> Iterator[Problem]:
+    """What becomes of bad records is said of files that have records: csv, json, or text with `decode`."""
+    for path, _, files in _files(context):
+        if files.on_bad_record is not None and files.format not in DECODED:
+            message = (
+                "lines of text have it in decode: onBadRecord stands there"
+                if files.format == "text"
+                else f"a file of {files.format} is read whole or not at all"
+            )
+            yield context.problem((*path, "onBadRecord"), message, "FieldNotAllowed", key=True)
+
+
+def encodings(context: Context) -> Iterator[Problem]:
+    """Lines are found by their bytes, so the encoding of text files has ASCII in it as it is."""
+    for index, source in enumerate(context.spec.sources):
+        for path, options in _texts(index, source):
+            for key, value in options.items():
+                if key.lower() in ("encoding", "charset") and re.match("utf-?(16|32)", value, re.IGNORECASE):
+                    message = (
+                        f"{value} has no lines that could be found by their bytes; convert the files to UTF-8"
+                    )
+                    yield context.problem((*path, key), message, "EncodingNotSupported")
+
+
+def _texts(index: int, source: Source) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    if source.files and source.decoding:
+        yield ("sources", index, "files", "options"), source.files.options
+    if source.static and (kind := source.static.choice()) in DECODED:
+        yield ("sources", index, "static", kind, "options"), source.static.member(kind).options
 
 
 def limits(context: Context) -> Iterator[Problem]:

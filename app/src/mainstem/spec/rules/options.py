@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from mainstem.spec.filesource import DECODED, LAYOUT
 from mainstem.spec.rules.context import Context
 from mainstem.spec.sinks import Sink
 from mainstem.spec.sources import Source
@@ -45,8 +46,10 @@ _FILES: Final = {
     "ignoremissingfiles": "failOnDataLoss",
     "mainstemsource": "",
     "mainstemfailondataloss": "failOnDataLoss",
-    "mainstemmarkdamaged": "",
+    "mainstemkind": "",
+    "mainstemcolumns": "schema",
 }
+_TEXT_FILES: Final = _FILES | {"ignorecorruptfiles": "onBadRecord"}
 _DELTA_SOURCE: Final = {
     "path": "path",
     "maxfilespertrigger": "maxFilesPerTrigger",
@@ -62,7 +65,6 @@ _DELTA_SOURCE: Final = {
     "excluderegex": "excludeRegex",
     "failondataloss": "failOnDataLoss",
 }
-_CSV_TABLE: Final = {"path": "path", "header": "header"}
 _TABLE: Final = {"path": "path"}
 _JDBC_TABLE: Final = {"url": "the connection's url", "dbtable": "table", "query": "query", "user": "the connection's secretRef"}  # fmt: skip
 _JDBC: Final = {"url": "url", "dbtable": "", "query": "", "user": "secretRef"}
@@ -75,13 +77,22 @@ _WRITER: Final = {
 }
 _DELTA_SINK: Final = {"mergeschema": "mergeSchema", "overwriteschema": "overwriteSchema"}
 _PARSED: Final = {"mode": "onBadRecord", "columnnameofcorruptrecord": "onBadRecord"}
+_OF_FILES: Final = dict.fromkeys(sorted(LAYOUT - {"comment"}), "options of files")
+_DECODED_FILES: Final = (
+    _TEXT_FILES | _PARSED | {"wholetext": "multiLine", "maxcolumns": "", "inferschema": "schema"}
+)
+# A line that does not parse ends the query: rows of a side input are looked up, and a missing one is seen by nobody.
+_DECODED_TABLE: Final = _TABLE | dict.fromkeys(
+    ("mode", "columnnameofcorruptrecord", "ignorecorruptfiles", "wholetext", "maxcolumns"), ""
+)
+_CSV_TABLE: Final = _DECODED_TABLE | {"header": "header"}
 _DECODE: Final = {
-    "json": _PARSED,
-    "csv": _PARSED | {"maxcolumns": ""},
+    "json": _PARSED | _OF_FILES,
+    "csv": _PARSED | _OF_FILES | {"maxcolumns": ""},
     "avro": {"mode": "onBadRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
 }
 # The sweep knows files by their endings.
-FILE_WRITER: Final = _WRITER | {"extension": ""}
+_FILE_WRITER: Final = _WRITER | {"extension": ""}
 _JDBC_WRITER: Final = {
     "url": "the connection's url",
     "dbtable": "table",
@@ -146,15 +157,21 @@ def _source_maps(at: Path, source: Source) -> Iterator[Given]:
     if source.kafka:
         yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE | _OF_CONSUMER
     if source.files:
-        yield (*at, "files", "options"), source.files.options, _FILES
+        yield (*at, "files", "options"), source.files.options, _of_files(source)
     if source.delta:
         yield (*at, "delta", "options"), source.delta.options, _DELTA_SOURCE
     if source.decode and (kind := source.decode.choice()) in _DECODE:
         yield (*at, "decode", kind, "options"), source.decode.member(kind).options, _DECODE[kind]
     if source.static and not source.static.spark:
         kind = source.static.choice()
-        owned = {"csv": _CSV_TABLE, "jdbc": _JDBC_TABLE}.get(kind, _TABLE)
+        owned = {"csv": _CSV_TABLE, "json": _DECODED_TABLE, "jdbc": _JDBC_TABLE}.get(kind, _TABLE)
         yield (*at, "static", kind, "options"), getattr(source.static.member(kind), "options", {}), owned
+
+
+def _of_files(source: Source) -> Mapping[str, str]:
+    if source.files and source.files.format in DECODED:
+        return _DECODED_FILES
+    return _FILES if source.decode is None else _TEXT_FILES
 
 
 def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
@@ -163,7 +180,7 @@ def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
     if sink.delta:
         yield (*at, "delta", "options"), sink.delta.options, _WRITER | _DELTA_SINK
     if sink.files:
-        yield (*at, sink.choice(), "options"), sink.files.options, FILE_WRITER
+        yield (*at, sink.choice(), "options"), sink.files.options, _FILE_WRITER
     if sink.jdbc:
         yield (*at, "jdbc", "options"), sink.jdbc.options, _JDBC_WRITER
     if sink.python:

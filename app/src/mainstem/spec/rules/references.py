@@ -132,8 +132,9 @@ def _reading(context: Context, name: str, below: str) -> tuple[Path, int | None]
 def _unknown(context: Context, name: str) -> str:
     source = context.graph.sources.get(name.removesuffix("_dead_letters"))
     if source is not None and source.dead_letters != name:
+        field = "files" if source.files and source.files.decoding else "decode"
         return (
-            f"no relation {name!r}: the source {source.name!r} offers it with decode.onBadRecord: deadLetter"
+            f"no relation {name!r}: the source {source.name!r} offers it with {field}.onBadRecord: deadLetter"
         )
     view = context.graph.views.get(name.removesuffix("_quarantine"))
     if view is not None and view.name != name:

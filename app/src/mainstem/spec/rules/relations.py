@@ -29,6 +29,10 @@ def decoding(context: Context) -> Iterator[Problem]:
             yield context.problem(path, message, "DecodeNotAllowed")
         elif source.files and source.files.format != "text":
             message = f"files of format {source.files.format} have columns already; decode reads lines: format: text"
+            if source.files.decoding:
+                message += (
+                    ", or leave decode out, for the schema decodes them; onBadRecord stands under files"
+                )
             yield context.problem(path, message, "DecodeNotAllowed")
         elif source.files and source.decode.keep:
             yield context.problem(
@@ -76,7 +80,7 @@ def watermarks(context: Context) -> Iterator[Problem]:
         if source.static:
             yield context.problem(path, "a static source has no watermark", "WatermarkNotAllowed")
             continue
-        if source.watermark.max_future is not None and source.decode is None:
+        if source.watermark.max_future is not None and source.decoding is None:
             yield context.problem((*path, "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
         known = column_names(source)
         if known is not None and source.watermark.column.lower() not in {name.lower() for name in known}:
@@ -110,7 +114,7 @@ def dead_letters(context: Context) -> Iterator[Problem]:
         if source.dead_letters is None:
             continue
         readers = context.readers(source.dead_letters)
-        path: Path = ("sources", index, "decode", "onBadRecord")
+        path: Path = ("sources", index, "decode" if source.decode else "files", "onBadRecord")
         if not readers:
             message = (
                 f"no query reads {source.dead_letters!r}, so bad records would vanish; add one, or use drop"

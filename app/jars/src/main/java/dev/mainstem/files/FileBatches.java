@@ -2,17 +2,15 @@ package dev.mainstem.files;
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 import scala.Function1;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * Gives each batch of a file stream an exact list of files, and a reader that survives damaged ones.
+ * Gives each batch of a file stream an exact list of files.
  *
  * <p>It changes streams whose reader has the option {@link #SOURCE}, and nothing else.
  */
@@ -22,9 +20,6 @@ final class FileBatches extends Rule<LogicalPlan> {
 
     /** Reader option: whether a batch fails when one of its files is gone; true without it. */
     static final String FAIL_ON_LOSS = "mainstemfailondataloss";
-
-    /** Reader option: whether a damaged file ends with a record that has no value. */
-    static final String MARK_DAMAGED = "mainstemmarkdamaged";
 
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
@@ -59,10 +54,8 @@ final class FileBatches extends Rule<LogicalPlan> {
         boolean fail = !"false".equals(option(files, FAIL_ON_LOSS));
         String query = files.sparkSession().sparkContext().getLocalProperty("sql.streaming.queryId");
         FileIndex index = new BatchFiles(files.location(), query, option(files, SOURCE), fail);
-        boolean marked = "true".equals(option(files, MARK_DAMAGED)) && files.fileFormat() instanceof TextFileFormat;
-        FileFormat format = marked ? new MarkedTextFormat() : files.fileFormat();
         HadoopFsRelation exact = files.copy(
-                index, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), format, files.options(),
+                index, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(), files.options(),
                 files.sparkSession());
         return node.copy(exact, node.output(), node.catalogTable(), node.isStreaming(), node.stream());
     }

@@ -1,0 +1,81 @@
+package dev.mainstem.files;
+
+import com.univocity.parsers.csv.CsvParser;
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.csv.CSVOptions;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Where records begin and end in a text file, by the reader's options.
+ *
+ * <p><code>mainstemkind</code>: <code>csv</code>, <code>json</code> or <code>text</code>. <code>mainstemcolumns</code>:
+ * names that the header of a CSV file must have, one a line; without it a header is not compared. As in Spark:
+ * <code>header</code>, <code>multiLine</code>, <code>encoding</code>, <code>comment</code>, <code>sep</code>,
+ * <code>quote</code>, <code>escape</code>.
+ */
+final class Layout implements Serializable {
+    private static final long serialVersionUID = 1L;
+    private final HashMap<String, String> options;
+
+    Layout(Map<String, String> options) {
+        this.options = new HashMap<>();
+        options.forEach((key, value) -> this.options.put(key.toLowerCase(java.util.Locale.ROOT), value));
+    }
+
+    boolean isCsv() {
+        return "csv".equals(options.get("mainstemkind"));
+    }
+
+    /** Whether a record of CSV may have several lines, and whether it is the file's first that names the columns. */
+    boolean spansLines() {
+        return isCsv() && isTrue("multiline");
+    }
+
+    boolean hasHeader() {
+        return isCsv() && isTrue("header");
+    }
+
+    /** The charset of the files; null for UTF-8, whose bytes are taken as they are. */
+    String encoding() {
+        String given = options.getOrDefault("encoding", options.getOrDefault("charset", "UTF-8"));
+        return "UTF-8".equalsIgnoreCase(given) || "UTF8".equalsIgnoreCase(given) ? null : given;
+    }
+
+    /** What begins a line that is no record; null where nothing does. */
+    byte[] comment() {
+        CSVOptions csv = isCsv() ? csv() : null;
+        return csv == null || !csv.isCommentSet() ? null : String.valueOf(csv.comment()).getBytes(UTF_8);
+    }
+
+    /** The options of the format; without the encoding, for Spark knows a few of Java's only. */
+    CSVOptions csv() {
+        Map<String, String> syntax = new HashMap<>(options);
+        syntax.keySet().removeAll(List.of("encoding", "charset"));
+        return new CSVOptions(scala.collection.immutable.Map.from(CollectionConverters.asScala(syntax)), false, "UTC");
+    }
+
+    /** Why the header is not the one that is expected; null where it is, or where none is. */
+    String misfit(String header) {
+        String names = options.get("mainstemcolumns");
+        if (names == null) {
+            return null;
+        }
+        String[] wanted = names.split("\n", -1);
+        String[] found = new CsvParser(csv().asParserSettings()).parseLine(header);
+        boolean fits = found != null && found.length == wanted.length;
+        for (int place = 0; fits && place < wanted.length; place++) {
+            fits = wanted[place].equalsIgnoreCase(found[place]);
+        }
+        return fits ? null : "the file's header names " + Arrays.toString(found) + ", the schema " + Arrays.toString(wanted);
+    }
+
+    private boolean isTrue(String option) {
+        return "true".equalsIgnoreCase(options.get(option));
+    }
+
+    private static final java.nio.charset.Charset UTF_8 = java.nio.charset.StandardCharsets.UTF_8;
+}

@@ -1,0 +1,72 @@
+package dev.mainstem.files;
+
+import java.util.function.Supplier;
+import java.util.zip.ZipException;
+import org.apache.hadoop.fs.ChecksumException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.collection.Iterator;
+
+/** What Spark's text reader gives, up to where the file ends or breaks. */
+final class SoundLines implements Lines {
+    private static final UTF8String MARK = UTF8String.fromBytes(new byte[] {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF});
+    private final Supplier<Iterator<InternalRow>> opening;
+    private Iterator<InternalRow> lines;
+    private boolean first;
+    private boolean damaged;
+    private boolean over;
+
+    SoundLines(Supplier<Iterator<InternalRow>> opening, boolean first) {
+        this.opening = opening;
+        this.first = first;
+    }
+
+    @Override
+    public boolean hasNext() {
+        if (damaged) {
+            return !over;
+        }
+        try {
+            if (lines == null) {
+                lines = opening.get();
+            }
+            return lines.hasNext();
+        } catch (Throwable error) {
+            if (!isDamage(error)) {
+                throw error;
+            }
+            damaged = true;
+            return true;
+        }
+    }
+
+    @Override
+    public UTF8String next() {
+        if (damaged) {
+            over = true;
+            return null;
+        }
+        UTF8String line = lines.next().getUTF8String(0);
+        boolean marked = first && line.startsWith(MARK);
+        first = false;
+        return marked ? UTF8String.fromBytes(line.getBytes(), MARK.numBytes(), line.numBytes() - MARK.numBytes()) : line;
+    }
+
+    /**
+     * True where the content is at fault: a checksum or a codec says so. Of a store that fails or a right that is missing
+     * it is false, for reading the file again may help.
+     */
+    private static boolean isDamage(Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof ChecksumException || cause instanceof ZipException || fromCodec(cause)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean fromCodec(Throwable error) {
+        StackTraceElement[] frames = error.getStackTrace();
+        return frames.length > 0 && frames[0].getClassName().startsWith("org.apache.hadoop.io.compress.");
+    }
+}

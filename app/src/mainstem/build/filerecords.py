@@ -1,0 +1,104 @@
+"""Text files as records, before they are decoded: where one begins and ends, and what the names of folders add."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StringType, StructField, StructType
+
+from mainstem.build import schemas
+from mainstem.spec.decode import Decode
+
+
+FORMAT: Final = "dev.mainstem.files.RecordFormat"
+FOLDERS: Final = "__mainstem_folders"
+"""Column, a STRUCT: values of the schema's columns that folders are named by, as in `day=2013-01-01`."""
+FAULT: Final = "__mainstem_fault"
+"""Column, a STRING: why the record cannot be decoded; null for most."""
+_RECORD: Final = StructType().add("__mainstem_value", StringType()).add(FAULT, StringType())
+
+Load = Callable[[StructType, Mapping[str, str]], DataFrame]
+"""Opens the files with a schema and options."""
+
+
+def stream(
+    session: SparkSession, path: str, occurrence: str, decode: Decode, options: Mapping[str, str]
+) -> DataFrame:
+    """Records of files as they appear: value STRING, file STRING, and the columns `FAULT` and, where there are any, `FOLDERS`.
+
+    Args:
+        session: the query's session.
+        path: folder.
+        occurrence: name of the source's occurrence in the query.
+        decode: how the records become columns.
+        options: those of the file source and of the format's reader.
+    """
+
+    def load(schema: StructType, layout: Mapping[str, str]) -> DataFrame:
+        return session.readStream.format(FORMAT).schema(schema).options(**layout).name(occurrence).load(path)
+
+    return _records(load, decode, options)
+
+
+def table(session: SparkSession, path: str, decode: Decode, options: Mapping[str, str]) -> DataFrame:
+    """Records of the files that are there; its columns are those of `stream`."""
+
+    def load(schema: StructType, layout: Mapping[str, str]) -> DataFrame:
+        return session.read.format(FORMAT).schema(schema).options(**layout).load(path)
+
+    return _records(load, decode, options)
+
+
+def columns(decode: Decode) -> StructType:
+    """The columns that records of JSON and CSV become; of other formats none.
+
+    Raises:
+        NotReady: a schema's file cannot be read, or holds none.
+    """
+    structured = decode.json_ or decode.csv
+    return schemas.columns(structured.schema_, structured.schema_file) if structured else StructType()
+
+
+def is_many(options: Mapping[str, str]) -> bool:
+    """Whether a file of JSON is one text, with one object or an array of them."""
+    return _is_true(_lower(options), "multiline")
+
+
+def _records(load: Load, decode: Decode, options: Mapping[str, str]) -> DataFrame:
+    schema = columns(decode)
+    layout = _layout(decode, options)
+    found = load(_RECORD, layout).columns[len(_RECORD) :]
+    folders = [field for field in schema if field.name.lower() in {name.lower() for name in found}]
+    files = load(StructType([*_RECORD, *folders]), layout | _header(schema, folders, layout))
+    kept = [F.struct(*[F.col(f"`{field.name}`") for field in folders]).alias(FOLDERS)] if folders else []
+    value, fault = (F.col(name) for name in _RECORD.names)
+    return files.select(
+        value.alias("value"), fault.alias(FAULT), F.col("_metadata.file_path").alias("file"), *kept
+    )
+
+
+def _layout(decode: Decode, options: Mapping[str, str]) -> dict[str, str]:
+    """What the reader in Java is told of the files; keys in lower case."""
+    kind = decode.choice()
+    parser: Mapping[str, str] = getattr(decode.member(kind), "options", {})
+    layout = _lower(parser) | _lower(options) | {"mainstemkind": kind}
+    if kind == "json" and _is_true(layout, "multiline"):
+        layout["wholetext"] = "true"
+    return layout
+
+
+def _header(schema: StructType, folders: list[StructField], layout: Mapping[str, str]) -> dict[str, str]:
+    """The names that the header of a CSV file must have, unless the document forces the schema on it."""
+    if not _is_true(layout, "header") or _is_true(layout, "enforceschema"):
+        return {}
+    apart = {field.name for field in folders}
+    return {"mainstemcolumns": "\n".join(name for name in schema.fieldNames() if name not in apart)}
+
+
+def _lower(options: Mapping[str, str]) -> dict[str, str]:
+    return {key.lower(): value for key, value in options.items()}
+
+
+def _is_true(options: Mapping[str, str], key: str) -> bool:
+    return options.get(key, "").lower() == "true"

@@ -1,0 +1,182 @@
+"""What Spark's parsers make of each value, what Mainstem lets pass, and that what is altered is in the page."""
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from documents.altered_values import ALTERED, BAD, CSV, EQUAL, JSON, TODAY, Value
+from mainstem.build.decode import Decoded
+from mainstem.spec.decode import Decode
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+
+pytestmark = [pytest.mark.S10, pytest.mark.S12]
+
+
+def shown(frame: DataFrame, kinds: Sequence[str]) -> DataFrame:
+    """The place of each record, and its one column that is not null, as a string."""
+    columns = [_shown(f"c{place}", kind) for place, kind in enumerate(kinds)]
+    return frame.select("offset", F.coalesce(*columns).alias("value"))
+
+
+def _shown(column: str, kind: str) -> Any:
+    if kind == "BINARY":
+        return F.base64(column)
+    return F.to_json(F.col(column)) if kind == "VARIANT" else F.col(column).cast("string")
+
+
+def rows_of(raws: list[bytes], spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(list(enumerate(raws)), "offset BIGINT, raw BINARY").withColumnRenamed(
+        "raw", "value"
+    )
+
+
+@pytest.mark.parametrize(("kind", "table"), [("json", JSON), ("csv", CSV)], ids=["json", "csv"])
+def test_values_are_what_the_text_says_or_malformed_or_in_the_page(
+    spark: SparkSession, kind: str, table: Sequence[Value]
+) -> None:
+    kinds = list(dict.fromkeys(value.kind for value in table))
+    schema = ", ".join(f"c{place} {name}" for place, name in enumerate(kinds))
+    place = {name: place for place, name in enumerate(kinds)}
+    raws = [
+        f'{{"c{place[value.kind]}":{value.text}}}'
+        if kind == "json"
+        else "," * place[value.kind] + value.text + "," * (len(kinds) - 1 - place[value.kind])
+        for value in table
+    ]
+    frame = rows_of([raw.encode() for raw in raws], spark)
+    today = str(spark.sql("SELECT current_date() AS day").collect()[0].day)
+
+    parse = F.from_json if kind == "json" else F.from_csv
+    read = parse(F.col("value").cast("string"), f"{schema}, bad STRING", {"columnNameOfCorruptRecord": "bad"})
+    alone = shown(
+        frame.select("offset", read.alias("r")).where("r.bad IS NULL").select("offset", "r.*"), kinds
+    )
+    by_spark = {row.offset: row.value for row in alone.collect()}
+    how = {kind: {"schema": schema}, "onBadRecord": "deadLetter", "keep": ["offset"]}
+    decoded = Decoded(frame, Decode.model_validate(how), "src")
+    good = {row.offset: row.value for row in shown(decoded.good(), kinds).collect()}
+
+    for at, value in enumerate(table):
+        wanted = None if value.spark is None else value.spark.replace(TODAY, today)
+        assert by_spark.get(at) == wanted, (kind, value, by_spark.get(at))
+        if value.outcome == BAD:
+            assert at not in good, (kind, value, good[at])
+        else:
+            assert at in good, (kind, value)
+            assert good[at] == wanted, (kind, value, good[at])
+
+
+def varint(number: int) -> bytes:
+    """A number as Avro writes it."""
+    left = (number << 1) ^ (number >> 127)
+    found = bytearray()
+    while True:
+        found.append(left & 0x7F | (0x80 if left > 0x7F else 0))
+        left >>= 7
+        if not left:
+            return bytes(found)
+
+
+def logical(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "logicalType": name, **more}
+
+
+AMOUNT = logical("bytes", "decimal", precision=4, scale=2)
+AVRO: list[tuple[Any, bytes, str | None, str]] = [
+    ("int", varint(2**31 - 1), "2147483647", EQUAL),
+    ("int", varint(2**31), "0", ALTERED),  # no writer of the schema writes it
+    ("long", varint(2**63 - 1), "9223372036854775807", EQUAL),
+    ("long", varint(2**70), None, BAD),
+    ("boolean", b"\x01", "true", EQUAL),
+    ("double", struct.pack("<d", float("inf")), "Infinity", EQUAL),
+    ("double", struct.pack("<d", -0.0), "-0.0", EQUAL),
+    ("string", b"\x06a\x00b", "a\x00b", EQUAL),
+    (logical("int", "date"), varint(15706), "2013-01-01", EQUAL),
+    (logical("int", "date"), varint(2932897), "+10000-01-01", EQUAL),
+    (logical("long", "timestamp-millis"), varint(1357016400000), "2013-01-01 05:00:00", EQUAL),
+    (logical("long", "timestamp-millis"), varint(2**62), None, BAD),
+    (logical("long", "timestamp-micros"), varint(253402300800000000), "+10000-01-01 00:00:00", EQUAL),
+    (AMOUNT, b"\x04\x04\xd2", "12.34", EQUAL),
+    (AMOUNT, b"\x06\x01\xe2\x40", None, BAD),  # 1234.56 has six digits
+    ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, varint(2), None, BAD),
+    ({"type": "map", "values": "int"}, b"\x04\x02a\x02\x02a\x04\x00", "{a -> 2}", ALTERED),
+]
+
+
+def test_avro_values_are_what_the_bytes_say_or_malformed(spark: SparkSession) -> None:
+    kinds = list({json.dumps(kind): kind for kind, *_ in AVRO}.values())
+    fields = [{"name": f"c{place}", "type": ["null", kind]} for place, kind in enumerate(kinds)]
+    schema = json.dumps({"type": "record", "name": "R", "fields": fields})
+    raws = [
+        b"".join(b"\x02" + raw if other == kind else b"\x00" for other in kinds) for kind, raw, _, _ in AVRO
+    ]
+    how = Decode.model_validate({"avro": {"schema": schema}, "onBadRecord": "deadLetter", "keep": ["offset"]})
+    decoded = Decoded(rows_of(raws, spark), how, "src")
+    good = {row.offset: row.value for row in shown(decoded.good(), ["STRING"] * len(kinds)).collect()}
+    for at, (kind, raw, wanted, outcome) in enumerate(AVRO):
+        found = good.get(at), at in good
+        assert found == (wanted, outcome != BAD), (kind, raw, found)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (r'{"s":"\ud83d\udeb2"}', True),
+        (r'{"s":"\\ud83d"}', True),
+        (r'{"s":"\\\ud83d"}', False),
+        (r'{"s":"\\\ud83d\udeb2 \\\\udeb2"}', True),
+        (r'{"s":"\uD83D\uD83D\uDEB2"}', False),
+        (r'{"unknown":"\udeb2"}', False),
+        (r'{"\udeb2":1}', False),
+    ],
+)
+def test_an_escape_that_is_half_a_character_is_malformed(
+    spark: SparkSession, text: str, *, whole: bool
+) -> None:
+    how = Decode.model_validate({"json": {"schema": "s STRING"}, "onBadRecord": "deadLetter"})
+    letters = Decoded(rows_of([text.encode()], spark), how, "src").bad().collect()
+    assert [letter.error for letter in letters] == ([] if whole else ["an escape is half a character"])
+
+
+def test_values_within_others_are_held_to_the_same(spark: SparkSession) -> None:
+    schema = "a ARRAY<DATE>, m MAP<STRING, TIMESTAMP>, o STRUCT<b: TINYINT, l: ARRAY<STRUCT<d: DOUBLE>>>, h SMALLINT"
+    raws = [
+        b'{"a":["2013-01-01",null],"m":{"x":0,"y":null},"o":{"b":-128,"l":[{"d":1e3},null]},"h":200}',
+        b'{"a":["2013-01-01 x"]}',
+        b'{"m":{"x":1357016400000}}',
+        b'{"m":{"x":0,"x":0}}',
+        b'{"o":{"b":200}}',
+        b'{"o":{"b":1,"l":[{"d":1},{"d":-1e999}]}}',
+        b'{"o":{"l":[{"d":1},{"d":"-Infinity"}]}}',
+    ]
+    how = {"json": {"schema": schema}, "onBadRecord": "drop", "keep": ["offset"]}
+    rows = Decoded(rows_of(raws, spark), Decode.model_validate(how), "src").good().collect()
+    assert [row.offset for row in rows] == [0, 6]
+    assert (rows[0].o.b, rows[0].h) == (-128, 200)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "schema", "raw"),
+    [
+        ("json", {"dateFormat": "dd.MM.yyyy"}, "v DATE", b'{"v":"31.12.2013"}'),
+        ("csv", {"DATEFORMAT": "dd.MM.yyyy"}, "v DATE", b"31.12.2013"),
+        ("csv", {"positiveInf": "oo"}, "v DOUBLE", b"oo"),
+        ("csv", {"locale": "de-DE"}, "v DECIMAL(10,2)", b'"1.234,5"'),
+    ],
+)
+def test_options_of_the_parser_hold_for_values(
+    spark: SparkSession, kind: str, options: dict[str, str], schema: str, raw: bytes
+) -> None:
+    how = Decode.model_validate({kind: {"schema": schema, "options": options}, "onBadRecord": "drop"})
+    assert Decoded(rows_of([raw], spark), how, "src").good().count() == 1
+
+
+def test_nothing_else_is_altered() -> None:
+    """The rows are told apart, so that none hides another."""
+    for table in (JSON, CSV):
+        assert len({(value.kind, value.text) for value in table}) == len(table)
+        assert {value.outcome for value in table} == {EQUAL, BAD, ALTERED}
