@@ -53,6 +53,53 @@ BAD_SINKS: Final = [
         SINKS,
     ),
     Bad(
+        "options that no writer has, beside a pattern that Spark refuses",
+        (
+            (
+                "parquet: {path: /lake/lines}",
+                "csv: {path: /lake/lines, options: {Header: 'true', hedaer: 'true', inferSchema: 'true', parquet.block.size: '1', dateFormat: YYYY-MM-dd}}",
+            ),
+        ),
+        (
+            "19:62: warning: spec.queries[0].to[1].csv.options.hedaer: Spark's writer of csv has no option 'hedaer' and passes over it; did you mean 'header'? [UnknownOption]",
+            "19:78: warning: spec.queries[0].to[1].csv.options.inferSchema: Spark's writer of csv has no option 'inferSchema' and passes over it; there are maxRecordsPerFile, retention, compression, lineSep, encoding, dateFormat, timestampFormat, timestampNTZFormat, timeFormat, timeZone, locale, charset, codec, charToEscapeQuoteEscaping, comment, delimiter, emptyValue, escape, escapeQuotes, header, ignoreLeadingWhiteSpace, ignoreTrailingWhiteSpace, nullValue, quote, quoteAll, sep [UnknownOption]",
+            "19:136: spec.queries[0].to[1].csv.options.dateFormat: 'YYYY-MM-dd', character 1: Spark has no letter 'Y' here; y is the year [InvalidPattern]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "patterns that Spark refuses, or hardly means",
+        (
+            (
+                "parquet: {path: /lake/lines}",
+                'json: {path: /lake/lines, options: {timestampFormat: "YYYY-MM-DD hh:mm:ss", dateFormat: "E dd"}}',
+            ),
+        ),
+        (
+            "19:65: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 1: Spark has no letter 'Y' here; y is the year [InvalidPattern]",
+            "19:73: warning: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 9: 'DD' is the day of the year; d is that of the month [UnlikelyPattern]",
+            "19:76: warning: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 12: 'hh' is an hour before or after noon, and no a says which; HH counts to 23 [UnlikelyPattern]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "a pattern that Spark writes and does not read",
+        (
+            (
+                "subscribe: [raw]}}",
+                "subscribe: [raw]}, decode: {json: {schema: 'a DATE', options: {dateFormat: E dd}}}}",
+            ),
+            (
+                "        - name: topic\n          kafka: {connection: events, topic: copy, valueColumn: value}\n",
+                "",
+            ),
+        ),
+        (
+            "9:122: spec.sources[0].decode.json.options.dateFormat: 'E dd', character 1: Spark writes 'E' and does not read it; leave it out [InvalidPattern]",
+        ),
+        SINKS,
+    ),
+    Bad(
         "text of several columns",
         (("parquet: {path: /lake/lines}", "text: {path: /lake/lines, partitionBy: [topic]}"),),
         (

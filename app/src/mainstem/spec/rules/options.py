@@ -92,7 +92,7 @@ _DECODE: Final = {
     "avro": {"mode": "onBadRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
 }
 # The sweep knows files by their endings.
-_FILE_WRITER: Final = _WRITER | {"extension": ""}
+FILE_WRITER: Final = _WRITER | {"extension": ""}
 _JDBC_WRITER: Final = {
     "url": "the connection's url",
     "dbtable": "table",
@@ -180,7 +180,7 @@ def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
     if sink.delta:
         yield (*at, "delta", "options"), sink.delta.options, _WRITER | _DELTA_SINK
     if sink.files:
-        yield (*at, sink.choice(), "options"), sink.files.options, _FILE_WRITER
+        yield (*at, sink.choice(), "options"), sink.files.options, FILE_WRITER
     if sink.jdbc:
         yield (*at, "jdbc", "options"), sink.jdbc.options, _JDBC_WRITER
     if sink.python:

@@ -1,0 +1,66 @@
+"""Patterns of dates and times: what is refused, where, and what is advised. A Spark test holds them against Spark."""
+
+import pytest
+from mainstem.spec.datetimepatterns import faults
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "",
+        "yyyy-MM-dd HH:mm:ss",
+        "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+        "yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX]",
+        "dd/MM/yy hh:mm a",
+        "d MMM yyyy 'o''clock' ''",
+        "D",
+        "yyyy/DDD",
+        "VV z O",
+    ],
+)
+def test_what_spark_takes(pattern: str) -> None:
+    assert faults(pattern, parsing=True) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("YYYY-MM-dd", [(0, "y is the year")]),
+        ("yyyy-MM-ddTHH:mm", [(10, "'T'")]),
+        ("yyyy-MM-dd HH:mm:ssZZZZZZ", [(19, "at most 5")]),
+        ("yyyyyyy", [(0, "7 times 'y'")]),
+        ("HHH", [(0, "1 or 2")]),
+        ("dd.MM.yyyy 'at", [(11, "not closed")]),
+        ("yyyy]", [(4, "closes nothing")]),
+        ("yyyy{MM}", [(4, "reserved"), (7, "reserved")]),
+        ("E dd", [(0, "does not read")]),
+        ("ww uu", [(0, "weekofyear"), (3, "day of the week")]),
+        ("yyyy-MM-dd HH:mm:ss.SSSSSSSSSS", [(20, "at most 9")]),
+    ],
+)
+def test_what_spark_refuses(pattern: str, expected: list[tuple[int, str]]) -> None:
+    found = faults(pattern, parsing=True)
+    assert [fault.offset for fault in found] == [offset for offset, _ in expected]
+    for fault, (_, said) in zip(found, expected, strict=True):
+        assert fault.certain
+        assert said in fault.message
+
+
+def test_letters_that_are_only_written() -> None:
+    assert faults("E QQQ F", parsing=False) == []
+    assert [fault.offset for fault in faults("E QQQ F", parsing=True)] == [0, 2, 6]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "offset", "said"),
+    [
+        ("yyyy-MM-DD", 8, "d is that of the month"),
+        ("yyyy-MM-dd hh:mm:ss", 11, "HH counts to 23"),
+        ("KK:mm", 0, "HH counts to 23"),
+    ],
+)
+def test_what_spark_takes_and_hardly_means(pattern: str, offset: int, said: str) -> None:
+    [fault] = faults(pattern, parsing=True)
+    assert not fault.certain
+    assert fault.offset == offset
+    assert said in fault.message
