@@ -9,6 +9,8 @@ import pytest
 from harness import sparks
 from harness.kafka import Broker
 from harness.records import Record
+from mainstem.run.failures import classify
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 
@@ -111,3 +113,20 @@ def test_a_batch_that_runs_again_is_in_the_topic_again_and_none_is_lost(
     pipe.forget_commit(0)
     pipe.run([{"id": 2}], {"topic": topic}, "SELECT id FROM lines", *more)
     assert [json.loads(record.value or b"")["id"] for record in read(kafka, topic)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("topic", "options", "setting"),
+    [("s27-large", {}, "raise max.request.size"), ("s27-refused", {"kafka.max.request.size": "20000000"}, "raise the topic's max.message.bytes")],
+    ids=["the client", "the broker"],
+)  # fmt: skip
+def test_a_record_that_is_too_large_is_told_by_the_setting_that_refuses_it(
+    pipe: Pipe, kafka: Broker, topic: str, options: dict[str, str], setting: str
+) -> None:
+    kafka.create_topic(topic)
+    sink = {"topic": topic, "valueColumn": "name", "options": options}
+    with pytest.raises(StreamingQueryException) as raised:
+        pipe.run([{"id": 1, "name": "x"}], sink, "SELECT repeat(name, 10000000) AS name FROM lines")
+    failure = classify(raised.value)
+    assert (failure.reason, failure.permanent) == ("RecordTooLarge", True)
+    assert setting in failure.message

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from mainstem.build.batches import SINK_NOTE
 from mainstem.build.decode import BAD_RECORD
 from mainstem.run.failures import classify, of_text
 from py4j.protocol import Py4JJavaError
@@ -130,6 +131,38 @@ CASES = [
         "TopicNotFound",
         "the topic 'nowhere' does not exist",
         permanent=False,
+    ),
+    Case(
+        "a record larger than the client sends",
+        stream(
+            f"{ABORTED}org.apache.kafka.common.errors.RecordTooLargeException: The message is 10485848 bytes when serialized which is larger "
+            "than 1048576, which is the value of the max.request.size configuration.\nDriver stacktrace:",
+            "org.apache.kafka.common.errors.RecordTooLargeException: The message is 10485848 bytes when serialized which is larger than "
+            "1048576, which is the value of the max.request.size configuration.",
+        ),
+        "RecordTooLarge",
+        "a record does not fit into a request: 10485848 bytes when serialized which is larger than 1048576; raise max.request.size in "
+        "properties of the connection, and the topic's max.message.bytes with it",
+    ),
+    Case(
+        "a record larger than the producer's buffer",
+        stream(
+            "org.apache.kafka.common.errors.RecordTooLargeException: The message is 40000088 bytes when serialized which is larger than the "
+            "total memory buffer you have configured with the buffer.memory configuration."
+        ),
+        "RecordTooLarge",
+        "a record does not fit into the producer's buffer: 40000088 bytes when serialized which is larger than it; raise buffer.memory in "
+        "properties of the connection",
+    ),
+    Case(
+        "a record larger than the broker takes",
+        stream(
+            "org.apache.kafka.common.errors.RecordTooLargeException: The request included a message larger than the max message size the "
+            "server will accept."
+        ),
+        "RecordTooLarge",
+        "the broker refuses a record, or a batch of records, as too large; raise the topic's max.message.bytes, which the broker limits by "
+        "message.max.bytes",
     ),
     Case(
         "records that have expired",
@@ -526,6 +559,15 @@ def test_the_causes_of_a_java_exception_are_read() -> None:
     )
     assert classify(error).reason == "DiskFull"
     assert classify(Py4JJavaError("An error occurred while calling o102.mkdirs.", error)).reason == "DiskFull"  # type: ignore[no-untyped-call]
+
+
+def test_the_sink_that_a_batch_failed_in_is_named() -> None:
+    error = ValueError(f"odd {'x' * 500}")
+    error.add_note(f"{SINK_NOTE}'archive'")
+    message = classify(error).message
+    assert message.startswith("odd xxx")
+    assert message.endswith("x... (sink 'archive')")
+    assert len(message) == 400
 
 
 def test_a_circle_of_causes_ends() -> None:

@@ -153,6 +153,13 @@ def test_an_error_of_mainstem_s_in_a_batch_keeps_its_reason() -> None:
     assert (failure.reason, failure.message) == ("SecretNotFound", "the secret 'db' has no password")
 
 
+def test_the_sink_is_named_behind_the_exception() -> None:
+    before, spark, after = WRAPPED["foreachBatch"]
+    said = "ValueError: odd\nmainstem: in the sink 'code'\n"
+    failure = of_text(f"{before}Traceback (most recent call last):\n{spark}{OWN}{said}{after}")
+    assert failure.message == "ValueError: odd (shop.py:12 in parse) (sink 'code')"
+
+
 @pytest.mark.parametrize("said", ["exited unexpectedly (crashed)", "failed to connect back."])
 def test_a_worker_that_ends_is_told_by_what_may_have_ended_it(said: str) -> None:
     failure = of_text(

@@ -17,10 +17,12 @@ from mainstem.build.merge import merger
 from mainstem.build.sinks import BatchWriter, Native, native, shaped
 from mainstem.build.triggers import triggered
 from mainstem.spec.queries import Query
-from mainstem.spec.sinks import Sink
+from mainstem.spec.sinks import ConsoleSink, Sink
 
 
 _MOST_PARTITIONS: Final = 1_000_000
+SINK_NOTE: Final = "mainstem: in the sink "
+"""Begins the note of an exception; the name of the sink follows, quoted."""
 
 
 def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connections) -> DataStreamWriter:
@@ -33,7 +35,7 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
         connections: connections by name.
     """
     alone = query.to[0] if len(query.to) == 1 else None
-    told = native(frame.sparkSession, alone, connections) if alone and not _by_batch(alone) else None
+    told = native(frame.sparkSession, alone, connections) if alone and not _by_batch(query, alone) else None
     stream = (shaped(frame, alone) if alone and told else frame).writeStream
     stream = stream.queryName(query.name).outputMode(query.output_mode)
     stream = triggered(stream, query).option("checkpointLocation", checkpoint)
@@ -41,11 +43,22 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
         return told.apply(stream)
     if alone and alone.python and alone.python.foreach:
         return stream.foreach(python.row_writer(alone.python))
-    return stream.foreachBatch(in_turn([batch_writer(frame, query, sink, connections) for sink in query.to]))
+    return stream.foreachBatch(
+        in_turn([(sink.name, batch_writer(frame, query, sink, connections)) for sink in query.to])
+    )
 
 
-def in_turn(writers: Sequence[BatchWriter]) -> BatchWriter:
-    """Computes a batch once, wholly, and writes it with one writer after the other.
+def _is_shown_by_batches(query: Query) -> bool:
+    """Whether the query's one sink is the console, and batches name the query there, which Spark's own console does not.
+    Triggers whose tasks do not end, and progress that is tracked aside, know no function of batches.
+    """
+    resident = query.trigger is not None and query.trigger.resident
+    alone = len(query.to) == 1 and query.to[0].console is not None
+    return alone and not resident and query.async_progress_tracking is None
+
+
+def in_turn(writers: Sequence[tuple[str, BatchWriter]]) -> BatchWriter:
+    """Computes a batch once, wholly, and writes it with one writer after the other; what one raises names its sink.
 
     Wholly even where a sink has the batch already and reads nothing of it: the state of the batch's aggregations is
     made by computing it, and Spark refuses to commit a batch without.
@@ -57,8 +70,12 @@ def in_turn(writers: Sequence[BatchWriter]) -> BatchWriter:
         kept = batch.coalesce(_MOST_PARTITIONS).persist()
         try:
             kept.count()
-            for each in writers:
-                each(kept, batch_id)
+            for sink, each in writers:
+                try:
+                    each(kept, batch_id)
+                except Exception as error:
+                    error.add_note(f"{SINK_NOTE}{sink!r}")
+                    raise
         finally:
             kept.unpersist()
 
@@ -81,6 +98,8 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
         )
     if sink.python:
         return python.batch_writer(sink.python)
+    if sink.console:
+        return _console(query.name, sink.console)
     if sink.memory:
         return python.keeper(session, sink.name, mode)
     told = native(session, sink, connections)
@@ -90,18 +109,30 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     return _spark_sink(session, told, mode) if sink.folder else _plain(sink, told, replaces=replaces)
 
 
-def _by_batch(sink: Sink) -> bool:
-    """Whether the sink has no streaming writer of Spark's, or shall not use it."""
-    return sink.jdbc is not None or (sink.spark is not None and sink.spark.mode == "batch")
+def _by_batch(query: Query, sink: Sink) -> bool:
+    """Whether the query's one sink has no streaming writer of Spark's, or shall not use it."""
+    by_choice = sink.jdbc is not None or (sink.spark is not None and sink.spark.mode == "batch")
+    return by_choice or _is_shown_by_batches(query)
+
+
+def _console(query: str, sink: ConsoleSink) -> BatchWriter:
+    """Shows a batch as Spark's console does, under the query's name; all at once, so that no other query's rows come
+    between.
+    """
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        jvm: Any = batch.sparkSession._jvm  # noqa: SLF001
+        rows = batch._jdf.showString(sink.num_rows, 20 if sink.truncate else 0, False)  # noqa: SLF001
+        line = "-" * 43
+        jvm.System.out.println(f"{line}\nBatch: {batch_id} of {query}\n{line}\n{rows}")
+
+    return write
 
 
 def _plain(sink: Sink, told: Native, *, replaces: bool) -> BatchWriter:
     """A writer that keeps no account of batches."""
 
-    def write(batch: DataFrame, batch_id: int) -> None:
-        if sink.console:
-            jvm: Any = batch.sparkSession._jvm  # noqa: SLF001
-            jvm.System.out.println(f"Batch: {batch_id}")
+    def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
         rows = shaped(batch, sink).write.format(told.format).options(**told.options)
         with connector.active(batch.sparkSession):
             rows.mode("overwrite" if replaces else "append").save()

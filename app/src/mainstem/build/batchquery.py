@@ -32,5 +32,7 @@ class Batch:
             rows: those of `frame`.
             run: number of the run; the same for every attempt at it.
         """
-        writers = [batch_writer(rows, self.query, sink, self.connections) for sink in self.query.to]
+        writers = [
+            (sink.name, batch_writer(rows, self.query, sink, self.connections)) for sink in self.query.to
+        ]
         in_turn(writers)(rows, run)

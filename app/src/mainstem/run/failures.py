@@ -1,10 +1,11 @@
 """What Spark raised, as one line with a stable reason, and whether a restart can help."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mainstem import logs
+from mainstem.build.batches import SINK_NOTE
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.run import changes, tracebacks
 from mainstem.run.columns import difference
@@ -34,6 +35,8 @@ class Failure:
         return self.reason in OUTAGES
 
 
+_MOST: Final = 400
+"""Characters of a message."""
 LONGEST: Final = 20_000
 """Characters of a traceback that are kept, of its end."""
 _CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"
@@ -65,6 +68,7 @@ _WRAPPERS: Final = re.compile(
     r"\[STREAM_FAILED\] Query \[[^\]]*\] terminated with exception: |"
     r"Job aborted due to stage failure: .*?\(executor \S+\): |Job aborted due to stage failure: .*?executor driver\): "
 )
+_SINK: Final = re.compile(rf"^[ |]*{SINK_NOTE}('[^'\n]*')$", re.MULTILINE)
 _STATE: Final = re.compile(r"\.?\s*SQLSTATE: \w{5}\b")
 
 
@@ -75,11 +79,21 @@ def classify(error: Any) -> Failure:
         return Failure(problem.reason, problem.placed(), permanent=True)
     if isinstance(error, NotReady):
         return Failure(error.reason, error.message)
-    return of_text(_chain(error))
+    notes = getattr(error, "__notes__", []) if isinstance(error, BaseException) else []
+    return of_text("\n".join([_chain(error), *notes]))
 
 
 def of_text(text: str) -> Failure:
     """The failure that the text of a chain of causes tells of; pure."""
+    match = _SINK.search(text)
+    failure = _of_text(_SINK.sub("", text))
+    if match is None:
+        return failure
+    sink = f" (sink {match[1]})"
+    return replace(failure, message=f"{_short(failure.message, _MOST - len(sink))}{sink}")
+
+
+def _of_text(text: str) -> Failure:
     text = _told(text)
     for sign in SIGNS:
         if match := sign.pattern.search(text):
@@ -166,6 +180,6 @@ def _chain(error: Any) -> str:
     return "\n".join(parts)
 
 
-def _short(text: str) -> str:
+def _short(text: str, most: int = _MOST) -> str:
     text = " ".join(text.split()).rstrip(";.")
-    return text if len(text) <= 400 else f"{text[:397]}..."
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -75,6 +75,26 @@ SIGNS: Final = (
         "the topic{topic} does not exist",
     ),
     _sign(
+        r"RecordTooLargeException: The message is (?P<found>\d+ bytes[^\n]*? larger than \d+), which is the value of the max\.request\.size",
+        "RecordTooLarge",
+        "a record does not fit into a request: {found}; raise max.request.size in properties of the connection, and the topic's "
+        "max.message.bytes with it",
+        permanent=True,
+    ),
+    _sign(
+        r"RecordTooLargeException: The message is (?P<found>\d+ bytes[^\n]*?) the total memory buffer",
+        "RecordTooLarge",
+        "a record does not fit into the producer's buffer: {found} it; raise buffer.memory in properties of the connection",
+        permanent=True,
+    ),
+    _sign(
+        r"RecordTooLargeException",
+        "RecordTooLarge",
+        "the broker refuses a record, or a batch of records, as too large; raise the topic's max.message.bytes, which the broker "
+        "limits by message.max.bytes",
+        permanent=True,
+    ),
+    _sign(
         r"OffsetOutOfRange|Some data may have been lost|KAFKA_DATA_LOSS",
         "KafkaDataLost",
         "records that the checkpoint points to have expired{gap}; set failOnDataLoss: false to go on behind the gap",
