@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.run import fulldisks
 from mainstem.run.analysis import Analysis
 from mainstem.run.attempts import log_drain, log_failure
 from mainstem.run.current import Current
@@ -233,7 +234,7 @@ class Supervisor:
     def _failed(self, run: Run, failure: Failure, now: float) -> None:
         if not self._stop.asked and self._waits.again(run, self._runs, failure):
             return
-        failure = self._current.explained(run, failure)
+        failure = self._current.explained(run, fulldisks.explained(failure, self._graph, run.query))
         wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
         state = State.FAILED if wait is None else State.RESTARTING
         run.due = None if wait is None else now + wait

@@ -73,6 +73,12 @@ def path_of(source: Source) -> str | None:
     return source.static.path if source.static else None
 
 
+def written_paths(graph: Graph, query: Query) -> list[str]:
+    """The folders that a query writes: its checkpoint and those of its sinks."""
+    folders = [sink.folder.path for sink in query.to if sink.folder]
+    return [f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}", *folders]
+
+
 def _paths(graph: Graph, query: Query) -> Iterator[str]:
     yield graph.spec.checkpoints.location
     yield from (path for source in graph.sources_of(query.from_) if (path := path_of(source)))

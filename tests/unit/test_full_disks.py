@@ -1,0 +1,75 @@
+"""A full disk is told by the folders that lie on it."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from mainstem.run.failures import Failure
+from mainstem.run.fulldisks import explained, local
+from mainstem.spec.document import read_text
+from mainstem.spec.graph import Graph
+
+
+FULL = Failure("DiskFull", "no space is left on the device")
+
+
+def told(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
+    """What is said where the device of one of the folders below the given one is full."""
+    spec = {
+        "sources": [{"name": "ticks", "rate": {}}],
+        "queries": [
+            {
+                "name": "q",
+                "from": "ticks",
+                "to": [{"name": "out", "parquet": {"path": f"file://{folder}/out"}}],
+            }
+        ],
+        "checkpoints": {"location": f"{folder}/checkpoints"},
+    }
+    for name in ("out", "checkpoints", "tmp"):
+        (folder / name).mkdir()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: f"{folder}/tmp")
+
+    def device(path: Any) -> Any:
+        free = 0 if str(path).startswith(f"{folder}/{full}") else 10**6
+        return SimpleNamespace(f_bavail=free, f_frsize=4096, f_files=10, f_favail=5)
+
+    monkeypatch.setattr(os, "statvfs", device)
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "p"}}
+    [document] = read_text(yaml.safe_dump(head | {"spec": spec}))
+    graph = Graph(document.pipeline)
+    return explained(FULL, graph, graph.spec.queries[0]).message.replace(str(folder), "")
+
+
+@pytest.mark.parametrize(
+    ("full", "said"),
+    [
+        ("out", "full: /out"),
+        ("checkpoints", "full: /checkpoints/q/1"),
+        ("tmp", "full: /tmp"),
+        ("nothing", "one of /checkpoints/q/1, /out, /tmp"),
+    ],
+)
+def test_a_full_disk_is_told_by_the_folder_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str, said: str
+) -> None:
+    assert told(tmp_path, monkeypatch, full) == f"no space is left on the device; {said}"
+
+
+def test_other_failures_are_left_alone() -> None:
+    failure = Failure("OutOfMemory", "the heap is full")
+    graph: Any = None
+    assert explained(failure, graph, graph) is failure
+
+
+def test_a_path_in_a_store_is_not_local() -> None:
+    assert [local(path) for path in ("s3a://b/c", "file:/a/b", "file:///a", "a/b", "/a")] == [
+        None,
+        "/a/b",
+        "/a",
+        "a/b",
+        "/a",
+    ]
