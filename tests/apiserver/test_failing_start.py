@@ -50,6 +50,8 @@ class Failing:
                     self.reported[name], self.first[name] = time.monotonic() - started, ours.status
             time.sleep(0.05)
         self.writes = bed.writes() - before
+        for ours in self.pipelines.values():
+            ours.phase("BackingOff")
         self.later = {name: ours.get() for name, ours in self.pipelines.items()}
 
 
@@ -104,13 +106,14 @@ def test_it_starts_by_itself_once_the_webhook_is_gone(bed: Bed, webhooks: Webhoo
     with webhooks.asked(webhooks.closed, ours.namespace):
         ours.create()
         ours.phase("BackingOff")
+        until(lambda: ours.events() == ["BackingOff"])
         bed.operator.kill()
         bed.operator.up()  # a new operator announces no start
         time.sleep(1)
         assert ours.status["phase"] == "BackingOff"
     ours.pod(1)
     assert ours.phase("Starting")["attempt"] == 1
-    until(lambda: ours.events()[-1] == "DriverStarting")
+    until(lambda: ours.events()[-1:] == ["DriverStarting"])
     assert ours.events() in (["BackingOff", "DriverStarting"], ["BackingOff", "BackingOff", "DriverStarting"])
 
 
