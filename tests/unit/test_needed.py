@@ -169,3 +169,29 @@ def test_a_connection_that_nothing_uses_stops_no_run(
     [document] = read_text(json.dumps(head | {"spec": spec}))
     assert preflight.reachable(Graph(document.pipeline)) == frozenset()
     assert secrets.write(document.pipeline, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "table", "named"),
+    [
+        ("SELECT value FROM lines", None, set()),
+        ("SELECT l.value FROM lines l JOIN Warehouse.shop.items USING (value)", None, {"warehouse"}),
+        ("SELECT value FROM lines", "warehouse.shop.items", {"warehouse"}),
+    ],
+)
+def test_a_catalog_is_used_where_a_text_names_it(sql: str, table: str | None, named: set[str]) -> None:
+    catalog = {
+        "class": "org.example.Catalog",
+        "secretOptions": {"token": {"name": "nowhere", "key": "token"}},
+    }
+    tables = [{"name": "items", "static": {"table": {"name": table}}}] if table else []
+    spec = {
+        "connections": [{"name": "warehouse", "catalog": catalog}],
+        "sources": [{"name": "lines", "files": {"path": "/in"}}, *tables],
+        "views": [{"name": "v", "sql": sql}],
+        "queries": [{"name": "copy", "from": "v", "to": [{"name": "out", "console": {}}]}],
+        "checkpoints": {"location": "/checkpoints"},
+    }
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    [document] = read_text(json.dumps(head | {"spec": spec}))
+    assert set(needed(Graph(document.pipeline))) == named

@@ -13,6 +13,7 @@ from mainstem.errors import NotReady
 from mainstem.spec.connections import ConnectorOptions, SparkConnection
 from mainstem.spec.connector import Connector, SparkSource, SparkTable
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import needed
 
 
 def stream(
@@ -101,9 +102,17 @@ def catalogs(session: SparkSession, graph: Graph) -> None:
     Raises:
         NotReady: `SecretNotFound`.
     """
+    names = needed(graph)
     for connection in graph.spec.connections:
-        if connection.catalog:
-            prefix = f"spark.sql.catalog.{connection.name}"
-            session.conf.set(prefix, connection.catalog.class_)
-            for key, value in told(connection.catalog).items():
-                session.conf.set(f"{prefix}.{key}", value)
+        if connection.catalog is None:
+            continue
+        try:
+            options = told(connection.catalog)
+        except NotReady:
+            if connection.name in names:
+                raise
+            continue  # what nothing names stops no run
+        prefix = f"spark.sql.catalog.{connection.name}"
+        session.conf.set(prefix, connection.catalog.class_)
+        for key, value in options.items():
+            session.conf.set(f"{prefix}.{key}", value)

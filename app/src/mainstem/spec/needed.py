@@ -17,7 +17,9 @@ def needed(graph: Graph) -> list[str]:
     A connection that nothing uses, or that only suspended queries use, stops no run, whatever it lacks.
     """
     queries = running(graph)
-    names = used(graph, queries).union(*(stores_used(graph, query) for query in queries))
+    names = used(graph, queries).union(
+        catalogs_named(graph), *(stores_used(graph, query) for query in queries)
+    )
     return [connection.name for connection in graph.spec.connections if connection.name in names]
 
 
@@ -44,6 +46,16 @@ def stores_used(graph: Graph, query: Query) -> set[str]:
     """Names of the S3 connections of the buckets that the query's checkpoint, sources, sinks and jars lie in."""
     buckets = {match[1] for path in _paths(graph, query) if (match := re.match(r"s3a://([^/]+)", path))}
     return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
+
+
+def catalogs_named(graph: Graph) -> set[str]:
+    """Names of the catalogs that a text of the document may read: a SQL view, or a static table by name."""
+    tables = [
+        source.static.table.name for source in graph.spec.sources if source.static and source.static.table
+    ]
+    text = "\n".join([*(view.sql or "" for view in graph.spec.views), *tables])
+    words = {word.lower() for word in re.findall(r"\w+", text)}
+    return {each.name for each in graph.spec.connections if each.catalog and each.name.lower() in words}
 
 
 def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
