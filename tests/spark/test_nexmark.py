@@ -15,7 +15,7 @@ from harness.driver import Driver
 from harness.java import SHORT_LIVED
 
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "documents" / "nexmark.yaml"
 PERSON = "id BIGINT, name VARCHAR, emailAddress VARCHAR, creditCard VARCHAR, city VARCHAR, state VARCHAR, extra VARCHAR"
