@@ -265,6 +265,7 @@ def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Ben
     [(_, message)] = {(reason, message) for state, reason, message in told if state is State.RESTARTING}
     assert message is not None
     assert message.startswith("RuntimeError: as asked (sinks.py:")
+    assert message.endswith(" (sink 'out')")
 
 
 @pytest.mark.S35

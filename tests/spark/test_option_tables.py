@@ -7,6 +7,7 @@ import pytest
 from mainstem.spec.datetimepatterns import faults
 from mainstem.spec.rules.sinkoptions import KNOWN
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 
@@ -53,7 +54,7 @@ def test_patterns_are_refused_where_spark_refuses_them(spark: SparkSession, *, p
     def refused(pattern: str) -> bool:
         try:
             formatter.apply(pattern, zone, parsing)
-        except Py4JJavaError:
+        except (Py4JJavaError, PySparkException):
             return True
         return False
 

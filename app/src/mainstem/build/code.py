@@ -93,12 +93,14 @@ def not_found(where: str, what: str) -> NotReady:
 
 
 def told(error: BaseException) -> str:
-    """An exception of the user's code on one line: what it says, and the lines of theirs that led to it.
+    """An exception of the user's code on one line: what it says, without notes, and the lines of theirs that led to it.
 
     >>> told(ValueError("no such airport"))
     'ValueError: no such airport'
     """
-    said = "".join(traceback.format_exception_only(error))
+    alone = traceback.TracebackException(type(error), error, None)
+    alone.__notes__ = None
+    said = "".join(alone.format_exception_only())
     frames = [Frame(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
     return described(said, frames)
 

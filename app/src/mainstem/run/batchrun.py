@@ -18,7 +18,7 @@ from mainstem.build import code
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady
 from mainstem.run.drain import Outcome
-from mainstem.run.failures import LONGEST, Failure, classify
+from mainstem.run.failures import LONGEST, Failure, classify, in_sink
 from mainstem.run.runs import Runs
 
 
@@ -90,7 +90,7 @@ class BatchRun:
             self._failure = classify(error)
         except Exception as error:  # noqa: BLE001 - the user's own code, called in this thread, may raise anything
             trace = logs.redact("".join(traceback.format_exception(error)))[-LONGEST:]
-            self._failure = Failure("PythonFailed", code.told(error), traceback=trace)
+            self._failure = in_sink(Failure("PythonFailed", code.told(error), traceback=trace), trace)
 
     def _write(self) -> None:
         began = time.monotonic()

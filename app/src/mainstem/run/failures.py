@@ -85,8 +85,12 @@ def classify(error: Any) -> Failure:
 
 def of_text(text: str) -> Failure:
     """The failure that the text of a chain of causes tells of; pure."""
+    return in_sink(_of_text(_SINK.sub("", text)), text)
+
+
+def in_sink(failure: Failure, text: str) -> Failure:
+    """The failure with the sink that a text names by its note, where it names one."""
     match = _SINK.search(text)
-    failure = _of_text(_SINK.sub("", text))
     if match is None:
         return failure
     sink = f" (sink {match[1]})"
