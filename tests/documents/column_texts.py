@@ -87,7 +87,7 @@ SELECT carrier FROM (SELECT departures.carrier FROM departures)
 SELECT a FROM (SELECT carrier AS a FROM departures UNION ALL SELECT faa FROM airports)
 SELECT carrier FROM (TABLE departures)
 SELECT carrier, name FROM (departures JOIN airports ON dest = faa)
-SELECT current_date, current_timestamp, current_user, user, session_user, localtimestamp FROM departures
+SELECT current_date, current_timestamp, current_user, user, session_user, localtimestamp() FROM departures
 SELECT grouping__id, count(*) FROM departures GROUP BY carrier, dest GROUPING SETS ((carrier, dest), carrier)
 SELECT dateadd(DAY, 1, time_hour), date_diff(HOUR, time_hour, time_hour), timestampdiff(MINUTE, time_hour, time_hour), date_add(MONTH, 1, time_hour) FROM departures
 SELECT extract(DAY FROM time_hour), date_trunc('HOUR', time_hour), trunc(time_hour, 'MM'), timestampadd(QUARTER, 1, time_hour) FROM departures
