@@ -48,15 +48,6 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
     )
 
 
-def _is_shown_by_batches(query: Query) -> bool:
-    """Whether the query's one sink is the console, and batches name the query there, which Spark's own console does not.
-    Triggers whose tasks do not end, and progress that is tracked aside, know no function of batches.
-    """
-    resident = query.trigger is not None and query.trigger.resident
-    alone = len(query.to) == 1 and query.to[0].console is not None
-    return alone and not resident and query.async_progress_tracking is None
-
-
 def in_turn(writers: Sequence[tuple[str, BatchWriter]]) -> BatchWriter:
     """Computes a batch once, wholly, and writes it with one writer after the other; what one raises names its sink.
 
@@ -110,9 +101,15 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
 
 
 def _by_batch(query: Query, sink: Sink) -> bool:
-    """Whether the query's one sink has no streaming writer of Spark's, or shall not use it."""
-    by_choice = sink.jdbc is not None or (sink.spark is not None and sink.spark.mode == "batch")
-    return by_choice or _is_shown_by_batches(query)
+    """Whether the query's one sink has no streaming writer of Spark's, or shall not use it.
+
+    Batches name the query on the console, which Spark's own console does not. Triggers whose tasks do not end, and progress
+    that is tracked aside, know no function of batches.
+    """
+    if sink.console:
+        resident = query.trigger is not None and query.trigger.resident
+        return not resident and query.async_progress_tracking is None
+    return sink.jdbc is not None or (sink.spark is not None and sink.spark.mode == "batch")
 
 
 def _console(query: str, sink: ConsoleSink) -> BatchWriter:

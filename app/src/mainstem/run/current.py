@@ -5,12 +5,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from mainstem.run import fulldisks
 from mainstem.run.failures import Failure
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import lagging
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.running import Run
 from mainstem.run.topics import Answer, Topics
+from mainstem.spec.graph import Graph
 from mainstem.spec.status import OUTAGES
 
 
@@ -27,10 +29,11 @@ class Current:
     Args:
         outages: which servers do not answer.
         topics: what topics have.
+        graph: the document's.
     """
 
-    def __init__(self, outages: Outages, topics: Topics) -> None:
-        self._outages, self._topics = outages, topics
+    def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
+        self._outages, self._topics, self._graph = outages, topics, graph
 
     def status(self, run: Run) -> QueryStatus:
         """How a query stands now."""
@@ -56,6 +59,7 @@ class Current:
 
     def explained(self, run: Run, failure: Failure) -> Failure:
         """The failure, or the outage behind it: clients have many words for a server that does not answer."""
+        failure = fulldisks.explained(failure, self._graph, run.query)
         outage = self.outage(run)
         if outage is None or failure.permanent or failure.outage:
             return failure

@@ -19,7 +19,6 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, SpecInvalid
-from mainstem.run import fulldisks
 from mainstem.run.analysis import Analysis
 from mainstem.run.attempts import log_drain, log_failure
 from mainstem.run.current import Current
@@ -84,7 +83,7 @@ class Supervisor:
         self._outages = Outages(self._graph)
         self._topics = Topics(session, self._graph, self._outages)
         self._renewals = Renewals(self._graph, self._topics)
-        self._current = Current(self._outages, self._topics)
+        self._current = Current(self._outages, self._topics, self._graph)
         self._listeners = Listeners(pipeline.spec.listeners)
         self._events = Events(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
         conditional = pipeline.spec.checkpoints.require_conditional_writes
@@ -234,7 +233,7 @@ class Supervisor:
     def _failed(self, run: Run, failure: Failure, now: float) -> None:
         if not self._stop.asked and self._waits.again(run, self._runs, failure):
             return
-        failure = self._current.explained(run, fulldisks.explained(failure, self._graph, run.query))
+        failure = self._current.explained(run, failure)
         wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
         state = State.FAILED if wait is None else State.RESTARTING
         run.due = None if wait is None else now + wait

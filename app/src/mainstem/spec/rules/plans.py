@@ -54,21 +54,17 @@ def _timeless(context: Context, query: Query) -> Iterator[Node]:
 def _window_end(node: Node, mode: str) -> Finding | None:
     if mode != "append" or not _groups_by_window_end(node):
         return None
-    message = (
-        "the start or end of a window is not event time for Spark, only the window itself is, so no group would ever be "
-        f"final; {_BY_WINDOW}"
-    )
-    return Finding("WindowKeyNeeded", message)
+    return Finding("WindowKeyNeeded", _not_event_time("no group would ever be final"))
 
 
 def _kept_window_end(node: Node, mode: str) -> Finding | None:
     if mode != "update" or not _groups_by_window_end(node):
         return None
-    message = (
-        "the start or end of a window is not event time for Spark, only the window itself is, so every group is kept for "
-        f"ever; {_BY_WINDOW}"
-    )
-    return Finding("StateUnbounded", message)
+    return Finding("StateUnbounded", _not_event_time("every group is kept for ever"))
+
+
+def _not_event_time(consequence: str) -> str:
+    return f"the start or end of a window is not event time for Spark, only the window itself is, so {consequence}; {_BY_WINDOW}"
 
 
 def _groups_by_window_end(node: Node) -> bool:
