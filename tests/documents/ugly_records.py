@@ -21,7 +21,7 @@ class Good(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """A record that is none, and what its dead letter says."""
+    """A record that is none, and how its dead letter's error begins."""
 
     raw: bytes | None
     error: str
@@ -92,26 +92,26 @@ BAD = [
     Bad(b'{"s":"\xe9t\xe9"}', "not valid UTF-8"),  # Latin-1
     Bad('{"i":1}'.encode("utf-16"), "not valid UTF-8"),
     Bad(b"\x00\x00\x00\x00\x07\x02\xff\x90", "not valid UTF-8"),  # Avro behind a schema registry's id
-    Bad(b'{"i":"1"}', "a field does not fit the schema"),
-    Bad(b'{"i":1.5}', "a field does not fit the schema"),
-    Bad(b'{"i":1e2}', "a field does not fit the schema"),
-    Bad(b'{"i":2147483648}', "a field does not fit the schema"),
-    Bad(b'{"n":123456789012345678901234567890}', "a field does not fit the schema"),
-    Bad(b'{"c":12345678901234567890.5}', "a field does not fit the schema"),
-    Bad(b'{"b":"true"}', "a field does not fit the schema"),
-    Bad(b'{"b":1}', "a field does not fit the schema"),
-    Bad(b'{"t":"01/01/2013 05:00"}', "a field does not fit the schema"),
-    Bad(b'{"t":"2013-13-01T05:00:00Z"}', "a field does not fit the schema"),
-    Bad(b'{"t":"yesterday"}', "a field does not fit the schema"),
-    Bad(b'{"day":"2013-02-30"}', "a field does not fit the schema"),
-    Bad(b'{"raw":"%%%"}', "a field does not fit the schema"),
-    Bad(b'{"m":{"a":"x"}}', "a field does not fit the schema"),
-    Bad(b'{"m":[1]}', "a field does not fit the schema"),
-    Bad(b'{"a":[1,"x"]}', "a field does not fit the schema"),
-    Bad(b'{"a":1}', "a field does not fit the schema"),
-    Bad(b'{"o":{"x":"q"}}', "a field does not fit the schema"),
-    Bad(b'{"o":{"y":{"z":"fine"},"x":[]}}', "a field does not fit the schema"),
-    Bad(b'{"o":[1]}', "a field does not fit the schema"),
+    Bad(b'{"i":"1"}', "the column 'i' takes "),
+    Bad(b'{"i":1.5}', "the column 'i' takes "),
+    Bad(b'{"i":1e2}', "the column 'i' takes "),
+    Bad(b'{"i":2147483648}', "the column 'i' takes "),
+    Bad(b'{"n":123456789012345678901234567890}', "the column 'n' takes "),
+    Bad(b'{"c":12345678901234567890.5}', "the column 'c' takes "),
+    Bad(b'{"b":"true"}', "the column 'b' takes "),
+    Bad(b'{"b":1}', "the column 'b' takes "),
+    Bad(b'{"t":"01/01/2013 05:00"}', "the column 't' takes "),
+    Bad(b'{"t":"2013-13-01T05:00:00Z"}', "the column 't' takes "),
+    Bad(b'{"t":"yesterday"}', "the column 't' takes "),
+    Bad(b'{"day":"2013-02-30"}', "the column 'day' takes "),
+    Bad(b'{"raw":"%%%"}', "the column 'raw' takes "),
+    Bad(b'{"m":{"a":"x"}}', "the column 'm' takes "),
+    Bad(b'{"m":[1]}', "the column 'm' takes "),
+    Bad(b'{"a":[1,"x"]}', "the column 'a' takes "),
+    Bad(b'{"a":1}', "the column 'a' takes "),
+    Bad(b'{"o":{"x":"q"}}', "the column 'o.x' takes "),
+    Bad(b'{"o":{"y":{"z":"fine"},"x":[]}}', "the column 'o.x' takes "),
+    Bad(b'{"o":[1]}', "the column 'o' takes "),
 ]
 # Spark's parser stops behind the first object; alone, it would take these as good and lose the rest.
 FOLLOWED = [

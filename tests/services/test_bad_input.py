@@ -24,6 +24,7 @@ from harness.process import free_port
 from harness.records import Record
 from harness.s3 import S3Server
 from mainstem.errors import Exit
+from mainstem.run.badrecords import FIRST
 
 
 pytestmark = pytest.mark.timeout(900)  # whoever asks for a run first waits for those before it
@@ -356,8 +357,8 @@ def test_a_broken_record_of_a_topic(runs: Runs) -> None:
     ended = runs("records")
     assert ended.code == Exit.QUERY_FAILED
     assert ended.line == (
-        "error: query 'copy' failed: a record does not parse: topic bad-input partition 0 offset 1; "
-        "set decode.onBadRecord to drop or deadLetter [BadRecord]"
+        "error: query 'copy' failed: a record does not parse: topic bad-input partition 0 offset 1: the column 'i' takes INT, and is 'one'"
+        f"; {FIRST}set decode.onBadRecord to drop or deadLetter [BadRecord]"
     )
 
 
@@ -365,7 +366,7 @@ def test_a_broken_record_of_a_topic(runs: Runs) -> None:
 def test_a_broken_line_of_a_file(runs: Runs, laptop: Laptop) -> None:
     ended = runs("lines")
     assert ended.code == Exit.QUERY_FAILED
-    assert f"a record does not parse: file file:{laptop.folder}/in/a.json;" in ended.line
+    assert f"a record does not parse: file file:{laptop.folder}/in/a.json: " in ended.line
     assert ended.line.endswith("[BadRecord]")
 
 

@@ -16,6 +16,10 @@ from pyspark.sql import functions as F
 pytestmark = [pytest.mark.S10, pytest.mark.S12]
 
 
+NO_COLUMN = ("not valid JSON", "not a line of ", "an escape is half a character")
+"""What is said of a record that has no columns."""
+
+
 def shown(frame: DataFrame, kinds: Sequence[str]) -> DataFrame:
     """The place of each record, and its one column that is not null, as a string."""
     columns = [_shown(f"c{place}", kind) for place, kind in enumerate(kinds)]
@@ -59,7 +63,10 @@ def test_values_are_what_the_text_says_or_malformed_or_in_the_page(
     how = {kind: {"schema": schema}, "onBadRecord": "deadLetter", "keep": ["offset"]}
     decoded = Decoded(frame, Decode.model_validate(how), "src")
     good = {row.offset: row.value for row in shown(decoded.good(), kinds).collect()}
+    letters = {row.raw.decode(): row.error for row in decoded.bad().collect()}
+    unnamed = [raw for raw, error in letters.items() if not error.startswith(("the column 'c", *NO_COLUMN))]
 
+    assert not unnamed, {raw: letters[raw] for raw in unnamed}
     for at, value in enumerate(table):
         wanted = None if value.spark is None else value.spark.replace(TODAY, today)
         assert by_spark.get(at) == wanted, (kind, value, by_spark.get(at))

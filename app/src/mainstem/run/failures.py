@@ -35,7 +35,7 @@ class Failure:
         return self.reason in OUTAGES
 
 
-_MOST: Final = 400
+MOST: Final = 400
 """Characters of a message."""
 LONGEST: Final = 20_000
 """Characters of a traceback that are kept, of its end."""
@@ -94,7 +94,7 @@ def in_sink(failure: Failure, text: str) -> Failure:
     if match is None:
         return failure
     sink = f" (sink {match[1]})"
-    return replace(failure, message=f"{_short(failure.message, _MOST - len(sink))}{sink}")
+    return replace(failure, message=f"{_short(failure.message, MOST - len(sink))}{sink}")
 
 
 def _of_text(text: str) -> Failure:
@@ -135,8 +135,11 @@ def _told(text: str) -> str:
 
 def _line(sign: Sign, match: re.Match[str], text: str) -> str:
     if sign.message:
-        found = (match.groupdict().get("found") or "").strip()
-        return _short(sign.message.format(found=found, **_details(text)))
+        groups = {name: value or "" for name, value in match.groupdict().items()}
+        details = _details(text) | {"advice": groups.get("advice", "")}
+        room = MOST - len(sign.message.format(found="", **details))  # advice is never cut for what is found
+        found = _short(groups.get("found", ""), max(room, 40))
+        return _short(sign.message.format(found=found, **details))
     line = next((line for line in text.splitlines() if sign.pattern.search(line)), match[0])
     return _short(_simple(line))
 
@@ -184,6 +187,6 @@ def _chain(error: Any) -> str:
     return "\n".join(parts)
 
 
-def _short(text: str, most: int = _MOST) -> str:
+def _short(text: str, most: int = MOST) -> str:
     text = " ".join(text.split()).rstrip(";.")
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -16,7 +16,7 @@ class Sign:
     Attributes:
         pattern: what stands in the text.
         reason: CamelCase.
-        message: with {found} for the pattern's own group, {bucket} for the first bucket that is named, {said} for what S3
+        message: with {found} and {advice} for the pattern's own groups, {bucket} for the first bucket that is named, {said} for what S3
             answered, {root} for the last cause; without one it is the line where the pattern stands.
         permanent: a restart would fail in the same way.
     """
@@ -34,9 +34,9 @@ def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = Fal
 SIGNS: Final = (
     _sign(
         # Where Spark shows the plan, the two parts of the message stand apart.
-        re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*)",
+        re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*?)(?P<advice>; [^;\n]*)?(?=\n|\Z)",
         "BadRecord",
-        "{found}",
+        "{found}{advice}",
         permanent=True,
     ),
     _sign(

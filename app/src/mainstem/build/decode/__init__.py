@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
 from mainstem.build import schemas
-from mainstem.build.decode import jsonformat
+from mainstem.build.decode import jsonformat, misfits
 from mainstem.build.decode.avroformat import AvroFormat
 from mainstem.build.decode.csvformat import CsvFormat
 from mainstem.build.decode.format import Format
@@ -102,7 +102,7 @@ class Decoded:
         return self._records.where(~F.col(_GOOD)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            self._why().alias("error"),
+            misfits.aside(self._why()).alias("error"),
             F.current_timestamp().alias("time"),
         )
 
@@ -143,7 +143,8 @@ class Decoded:
         ]
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         what = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
-        return F.concat(F.lit(BAD_RECORD), what, *places, F.lit(f"; {self._remedy}"))
+        why = F.coalesce(F.when(~self._ahead, F.concat(F.lit(": "), misfits.aside(self._why()))), F.lit(""))
+        return F.concat(F.lit(BAD_RECORD), what, *places, why, F.lit(f"; {self._remedy}"))
 
     def _why(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import DataType
 
+from mainstem.build.decode import misfits
 from mainstem.build.decode.values import has_valid_texts
 
 
@@ -67,11 +68,17 @@ class AvroFormat:
 
     def why(self, record: Column, value: Column) -> Column:
         """What is wrong, as far as it can be told."""
+        shown = F.concat(F.lit(": "), misfits.beginning_of_bytes(value.cast("binary")))
         why = F.when(value.isNull(), "the record has no value")
         if self.registry_id is not None:
-            why = why.when(~self._has_header(value), f"no Confluent header with the id {self.registry_id}")
+            missing = F.lit(f"no Confluent header with the id {self.registry_id}")
+            why = why.when(~self._has_header(value), F.concat(missing, shown))
         why = why.when(self._ends(record), "a string is not valid UTF-8")
-        return why.otherwise("not a record of the Avro schema")
+        return why.otherwise(F.concat(F.lit(f"not a record of the Avro schema{self._named()}"), shown))
+
+    def _named(self) -> str:
+        name = self.schema.get("name")
+        return f" {name!r}" if name else ""
 
     def _ends(self, record: Column) -> Column:
         return record[_END] == F.lit(_MARK)

@@ -6,9 +6,10 @@ from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType, StringType, StructType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from mainstem.build.decode.format import no_text, parser_options, text_of
+from mainstem.build.decode import misfits
+from mainstem.build.decode.format import UNFIT, no_text, parser_options, text_of
 from mainstem.build.decode.values import is_unaltered
 
 
@@ -37,9 +38,7 @@ class CsvFormat:
         """
         framed = StructType([*self.schema.fields]).add(_END, StringType()).add(_CORRUPT, StringType())
         options = parser_options(self.options) | {"columnNameOfCorruptRecord": _CORRUPT}
-        text = text_of(value)
-        line = F.when(self._parses(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
-        return F.from_csv(line, _ddl(framed), options)
+        return F.from_csv(self._framed(text_of(value)), _ddl(framed), options)
 
     def columns(self, record: Column) -> list[Column]:
         """The fields of the line."""
@@ -52,14 +51,23 @@ class CsvFormat:
         unaltered = is_unaltered(record, self.schema, text, self.options)
         return fits if unaltered is None else fits & unaltered
 
-    def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - the text is asked
+    def why(self, record: Column, value: Column) -> Column:
         """What is wrong, as far as it can be told."""
         text = text_of(value)
+        names = [field.name for field in self.schema.fields]
+        strings = StructType([StructField(name, StringType()) for name in names]).add(_END, StringType())
+        raw = F.from_csv(self._framed(text), _ddl(strings), dict(self.options))
+        number = F.lit(f"not a line of {len(names)} fields: ")
         return (
             no_text(text)
             .when(text == "", "the record is empty")
-            .otherwise("the fields do not fit the schema, by number or by type")
+            .when(~F.coalesce(raw[_END] == _END, F.lit(False)), F.concat(number, misfits.beginning(text)))
+            .otherwise(F.coalesce(misfits.in_csv(record, raw, self.schema, text, self.options), F.lit(UNFIT)))
         )
+
+    def _framed(self, text: Column) -> Column:
+        """The line with a field of our own behind it; null where no parser is to see it."""
+        return F.when(self._parses(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
 
     @property
     def _separator(self) -> str:

@@ -7,7 +7,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
+from mainstem.build.decode import misfits
 
+
+UNFIT: Final = "a field does not fit the schema"
 _DATE: Final = {"dateFormat": "yyyy-MM-dd"}
 
 
@@ -44,4 +47,5 @@ def text_of(value: Column) -> Column:
 
 def no_text(text: Column) -> Column:
     """What is wrong with a record that is no text at all; more cases may follow."""
-    return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), "not valid UTF-8")
+    bytes_ = F.concat(F.lit("not valid UTF-8: "), misfits.beginning_of_bytes(text.cast("binary")))
+    return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), bytes_)

@@ -8,13 +8,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BooleanType, DataType, StringType, StructType
 
-from mainstem.build.decode.format import no_text, parser_options, text_of
+from mainstem.build.decode import misfits
+from mainstem.build.decode.format import UNFIT, no_text, parser_options, text_of
 from mainstem.build.decode.values import has_whole_escapes, is_unaltered, with_wide_bytes
 
 
 _OBJECT: Final = "__mainstem_object"
 _CORRUPT: Final = "__mainstem_corrupt"
 _END: Final = "__mainstem_end"
+LIMITS: Final = {"maxNestingDepth": 1000, "maxStringLen": 20_000_000, "maxNumLen": 1000}
+"""Options of Spark's reader for the limits of its parser, Jackson (StreamReadConstraints), with their defaults."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +67,51 @@ class JsonFormat:
         unaltered = is_unaltered(record[_OBJECT], self._kind, text, self.options)
         return fits if unaltered is None else fits & unaltered
 
-    def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - the text is asked
+    def why(self, record: Column, value: Column) -> Column:
         """What is wrong, as far as Spark's other parser of JSON can tell."""
         text = text_of(value)
+        shown = F.concat(F.lit(": "), misfits.beginning(text))
         tree = F.try_parse_json(text)
         framed_end = F.try_variant_get(F.try_parse_json(_framed(text)), f"$.{_END}", "boolean")
         return (
             no_text(text)
             .when(F.trim(text) == "", "the record is empty")
             .when(~has_whole_escapes(text), "an escape is half a character")
-            .when(tree.isNull(), "not valid JSON")
-            .when(~self._is_of_objects(F.schema_of_variant(tree)), self._wanted())
+            .when(tree.isNull(), F.concat(self._no_json(text), shown))
+            .when(~self._is_of_objects(F.schema_of_variant(tree)), F.concat(F.lit(self._wanted()), shown))
             .when(framed_end.isNull(), "something follows the JSON object")
-            .otherwise("a field does not fit the schema")
+            .otherwise(F.coalesce(self._misfit(record, text), F.lit(UNFIT)))
         )
+
+    def _no_json(self, text: Column) -> Column:
+        """What is said of a text that the parser refuses, which may be for a limit of its own."""
+        given = {key.lower(): value for key, value in self.options.items()}
+        depth, length, digits = (int(given.get(name.lower(), most)) for name, most in LIMITS.items())
+        opened = F.length(text) - F.length(F.translate(text, "[{", ""))
+        return (
+            F.when(opened > depth, f"not valid JSON, or nested deeper than {depth} (maxNestingDepth)")
+            .when(
+                F.length(text) > length,
+                f"not valid JSON, or a string of more than {length} characters (maxStringLen)",
+            )
+            .when(
+                F.regexp_like(text, F.lit(f"[0-9]{{{digits + 1}}}")),
+                f"not valid JSON, or a number of more than {digits} digits (maxNumLen)",
+            )
+            .otherwise("not valid JSON")
+        )
+
+    def _misfit(self, record: Column, text: Column) -> Column:
+        """What is said of the first column that does not fit, of the first object that has one; null where none is found."""
+        if not self.many:
+            return misfits.in_json(record[_OBJECT], self.schema, text, self.options)
+
+        def in_one(element: Column) -> Column:
+            parsed = F.from_json(element, with_wide_bytes(self.schema), parser_options(self.options))
+            return misfits.in_json(parsed, self.schema, element, self.options)
+
+        each = F.transform(F.from_json(_as_array(text), ArrayType(StringType()), dict(self.options)), in_one)
+        return F.get(F.filter(each, lambda said: said.isNotNull()), F.lit(0))
 
     @property
     def _kind(self) -> DataType:

@@ -1,0 +1,171 @@
+"""What does not fit the schema in a record that does not parse: the column, its type and the beginning of its value.
+
+Asked of malformed records alone. Spark's parsers leave a field null that does not fit, and go on; where the same field,
+read as text, is not null, it is the one that does not fit.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from mainstem.build.decode.values import is_unaltered
+
+
+_BEGINNING: Final = 40
+"""Characters of a value that a message shows: enough to see what it is, too few for a whole document or key."""
+_MOST: Final = 200
+"""Columns that are asked; a plan grows with each."""
+_HIDDEN: Final = re.compile(
+    r"passw|secret|token|credential|api_?key|access_?key|authorization", re.IGNORECASE
+)
+_FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
+    DateType: ("dateFormat", "such as 2024-01-31"),
+    TimestampType: ("timestampFormat", "such as 2024-01-31T12:30:00Z"),
+    TimestampNTZType: ("timestampNTZFormat", "such as 2024-01-31T12:30:00"),
+}
+
+
+class _Asked(NamedTuple):
+    """What stays the same for all columns of a record: its text, and the options of its parser."""
+
+    text: Column
+    options: Mapping[str, str]
+
+
+def beginning(value: Column) -> Column:
+    """The beginning of a text on one line, quoted."""
+    text = F.regexp_replace(F.substring(value, 1, _BEGINNING + 1), r"[\x00-\x1f\x7f]", " ")
+    cut = F.concat(F.substring(text, 1, _BEGINNING), F.lit("..."))
+    return F.concat(F.lit("'"), F.when(F.length(text) > _BEGINNING, cut).otherwise(text), F.lit("'"))
+
+
+def beginning_of_bytes(value: Column) -> Column:
+    """The first bytes of a value, as hexadecimal digits."""
+    size = F.octet_length(value)
+    more = F.when(size > _BEGINNING // 2, "...").otherwise("")
+    return F.concat(F.hex(F.substring(value, 1, _BEGINNING // 2)), more)
+
+
+def in_json(record: Column, schema: StructType, text: Column, options: Mapping[str, str]) -> Column:
+    """What is said of the first column that does not fit in a JSON object that is well-formed.
+
+    Args:
+        record: the object as it was parsed.
+        schema: its columns.
+        text: the object.
+        options: those of Spark's JSON reader.
+
+    Returns:
+        A STRING, null where no column is found.
+    """
+    return _first(_in_object(record, schema, text, _Asked(text, options), ""))
+
+
+def in_csv(
+    record: Column, raw: Column, schema: StructType, text: Column, options: Mapping[str, str]
+) -> Column:
+    """What is said of the first column that does not fit in a line that has a field for each.
+
+    Args:
+        record: the line as it was parsed.
+        raw: the same with all columns as STRING.
+        schema: the columns.
+        text: the line.
+        options: those of Spark's CSV reader.
+
+    Returns:
+        A STRING, null where no column is found.
+    """
+    asked = _Asked(text, options)
+
+    def misfit(field: StructField, value: Column) -> Column:
+        return _misfit(field, _is_unfit(record[field.name], field, asked), value, asked, "")
+
+    def misfits(found: Column) -> Column:
+        return F.array(*(misfit(field, found[field.name]) for field in schema.fields[:_MOST]))
+
+    return _first(_bound(raw, misfits))
+
+
+def aside(column: Column) -> Column:
+    """The same value, computed without generated code; see `_bound`."""
+    return _bound(F.lit(0), lambda _: column)
+
+
+def _bound(value: Column, use: Callable[[Column], Column]) -> Column:
+    """What is made of a value that is computed once: as a lambda's variable.
+
+    And without generated code, which would be so long for an expression that hardly any record needs that Java compiled the
+    code of all records no more: what stands in a lambda is never generated.
+    """
+    return F.get(F.transform(F.array(value), use), F.lit(0))
+
+
+def _first(misfits: Column) -> Column:
+    """What is said of the first of an array of misfits, in which those that fit are null; null where all fit."""
+    found = F.filter(misfits, lambda each: each.isNotNull())
+    said = F.transform(found, lambda each: F.concat(each["said"], beginning(each["value"])))
+    return F.get(said, F.lit(0))
+
+
+def _in_object(record: Column, schema: StructType, text: Column, asked: _Asked, within: str) -> Column:
+    """The misfits of the fields of an object, and of the objects in it, as an array."""
+
+    def misfits(raw: Column) -> Column:
+        inner: list[Column] = []
+        own: list[Column] = []
+        suspected: list[Column] = []  # a null among the items may be one of the record's own
+        for field in schema.fields[:_MOST]:
+            found, value = record.getField(field.name), raw.getItem(field.name)
+            if isinstance(field.dataType, StructType):
+                inner.append(_in_object(found, field.dataType, value, asked, f"{within}{field.name}."))
+            elif isinstance(field.dataType, ArrayType):
+                empty = F.exists(found, lambda item: item.isNull())
+                suspected.append(_misfit(field, empty, value, asked, within))
+            unfit = _is_unfit(found, field, asked)
+            own.append(_misfit(field, unfit, value, asked, within))
+        return F.concat(*inner, F.array(*own, *suspected)) if inner else F.array(*own, *suspected)
+
+    texts = F.from_json(text, MapType(StringType(), StringType()), dict(asked.options))
+    return F.coalesce(_bound(texts, misfits), F.array().cast("array<struct<said:string,value:string>>"))
+
+
+def _is_unfit(found: Column, field: StructField, asked: _Asked) -> Column:
+    """Whether a field was left null, or has another value than the text says; fields of structs are asked alone."""
+    alone = None if isinstance(field.dataType, StructType) else field.dataType
+    unaltered = alone and is_unaltered(found, alone, asked.text, asked.options)
+    return found.isNull() if unaltered is None else found.isNull() | ~F.coalesce(unaltered, F.lit(True))
+
+
+def _misfit(field: StructField, bad: Column, raw: Column, asked: _Asked, within: str) -> Column:
+    """What is said of a column and its value where it does not fit, else null."""
+    name = f"{within}{field.name}"
+    value = F.lit("*****") if _HIDDEN.search(name) else raw
+    said = F.lit(f"the column {name!r} takes {_form(field.dataType, asked.options)}, and is ")
+    return F.when(bad & raw.isNotNull(), F.struct(said.alias("said"), value.alias("value")))
+
+
+def _form(kind: DataType, options: Mapping[str, str]) -> str:
+    """The type, and how its text looks where that is not plain."""
+    given = {key.lower(): value for key, value in options.items()}
+    name: Any = kind.simpleString().upper()
+    name = name if len(name) <= _BEGINNING * 2 else f"{name[: _BEGINNING * 2]}..."
+    if type(kind) not in _FORMS:
+        return str(name)
+    option, example = _FORMS[type(kind)]
+    pattern = given.get(option.lower())
+    return f"{name} of the {option} {pattern}" if pattern else f"{name}, {example}"

@@ -1,0 +1,44 @@
+"""What is advised where a record does not parse: not to leave out all of them."""
+
+import pytest
+from mainstem.build.decode import BAD_RECORD
+from mainstem.run.badrecords import FIRST, explained
+from mainstem.run.failures import Failure, of_text
+from mainstem.run.querystatus import QueryStatus, SourceStatus
+
+
+REMEDY = "set files.onBadRecord to drop or deadLetter"
+NEW = QueryStatus("copy", pool="copy", checkpoint="c")
+COMMITTED = QueryStatus("copy", pool="copy", checkpoint="c", batch=0)
+PARSED = QueryStatus("copy", pool="copy", checkpoint="c", sources=(SourceStatus("orders", good=1),))
+
+
+def malformed(place: str, sink: str = "") -> Failure:
+    return of_text(f"{BAD_RECORD} a record does not parse: {place}: not valid JSON: 'a; b'; {REMEDY}{sink}")
+
+
+@pytest.mark.parametrize("place", ["topic t partition 0 offset 0", f"file file:/{'long/' * 200}a.json"])
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(NEW, f"; {FIRST}{REMEDY}"), (COMMITTED, f"; {REMEDY}"), (PARSED, f"; {REMEDY}")],
+)
+def test_the_advice_goes_by_what_has_parsed_before(status: QueryStatus, advice: str, place: str) -> None:
+    failure = explained(malformed(place), status)
+    assert failure.message.startswith("a record does not parse: ")
+    assert (FIRST in failure.message) == (status is NEW)
+    assert failure.message.endswith(advice)
+    assert len(failure.message) <= 400
+    assert failure.permanent
+
+
+def test_the_sink_stays_named() -> None:
+    message = explained(malformed("offset 0", " (sink 'archive')"), NEW).message
+    assert (
+        message
+        == f"a record does not parse: offset 0: not valid JSON: 'a; b'; {FIRST}{REMEDY} (sink 'archive')"
+    )
+
+
+def test_other_failures_are_left_alone() -> None:
+    failure = Failure("DiskFull", "no space is left")
+    assert explained(failure, NEW) is failure
