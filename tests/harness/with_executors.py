@@ -1,18 +1,32 @@
-"""`run DOCUMENT` with one executor in a JVM of its own, by Spark's local-cluster: what its death leaves behind is real."""
+"""`run DOCUMENT` with one executor in a JVM of its own, by Spark's local-cluster.
+
+What its death leaves behind is real, and so is what it cannot do: its tasks come to it in bytes, and it has the classes
+that executors of the image have, and no others.
+"""
 
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import mainstem_jars
 from mainstem import logs
-from mainstem.run import runner
+from mainstem.run import commandline, runner
+from mainstem.run.conf import JAVA_OPTIONS, LOG4J
 from mainstem.spec.document import read
 
 
+PROGRAM = (__file__,)
+"""For `Driver(program=...)`."""
+ENV = {"SPARK_SCALA_VERSION": "2.13"}
+"""What Spark's worker would else look for in a source tree."""
 OWNED = {
     "spark.master": "local-cluster[1,2,700]",
     "spark.executor.memory": "600m",
     "spark.executor.cores": "2",
+    # Of itself such an executor has Spark's jars alone. It then fails in the task's first field, not in the class that it
+    # lacks: "ClassCastException: cannot assign instance of scala.collection.generic.DefaultSerializationProxy".
+    "spark.executor.extraClassPath": commandline.class_path(mainstem_jars.paths(), commandline.spark_home()),
+    "spark.executor.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{LOG4J}",
 }
 
 
