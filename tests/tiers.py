@@ -3,8 +3,8 @@
 Every tier runs, also after one that failed: a long run shall tell all that is wrong. Fails where any did.
 
 Tests of Spark, of the servers and of the API server run side by side, a file at a time, each worker with servers and a
-session of its own: they wait more than they compute. Those of the chart and of the cluster share one server, or the
-machine's network, and run one after the other.
+session of its own: they wait more than they compute, those of the API server most of all. Those of the chart and of the
+cluster share one server, or the machine's network, and run one after the other.
 """
 
 import os
@@ -13,12 +13,19 @@ import sys
 import time
 from pathlib import Path
 
+from harness import classes
+from harness.java import SHORT_LIVED
+
 
 FOLDER = Path(__file__).parent
 SLOWEST = ("--durations=20", "--durations-min=5")
 """What a tier spends its minutes on is told with it."""
-SIDE_BY_SIDE = {"spark", "services", "apiserver"}
-WORKERS = ("-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadfile", "--no-loadscope-reorder")
+CORES = min(4, os.cpu_count() or 1)
+WORKERS = {"spark": CORES, "services": CORES, "apiserver": 2 * CORES}
+"""Of the tiers whose tests run side by side."""
+SPREAD = ("--dist", "loadfile", "--no-loadscope-reorder")
+OF_SPARK = {"spark", "services"}
+"""Their tests start drivers by the dozen, and no session of theirs lives for longer than minutes."""
 
 
 def main(arguments: list[str]) -> int:
@@ -29,15 +36,26 @@ def main(arguments: list[str]) -> int:
     for tier in tiers:
         print(f"== {tier}", flush=True)
         start = time.monotonic()
-        workers = WORKERS if tier in SIDE_BY_SIDE else ()
-        command = [sys.executable, "-m", "pytest", *options, *workers, *SLOWEST, FOLDER / tier]
-        code = subprocess.run(command, check=False).returncode
+        code = subprocess.run(
+            command(tier, options), env=os.environ | environment(tier), check=False
+        ).returncode
         told.append((tier, (time.monotonic() - start) / 60, code))
     print(f"\n{'tier':12}{'minutes':>8}  result")
     for tier, minutes, code in told:
         print(f"{tier:12}{minutes:8.1f}  {'passed' if code == 0 else f'FAILED ({code})'}")
     print(f"{'all':12}{sum(minutes for _, minutes, _ in told):8.1f}")
     return int(any(code for _, _, code in told))
+
+
+def command(tier: str, options: list[str]) -> list[str]:
+    """The command line of one tier."""
+    spread = ["-n", str(WORKERS[tier]), *SPREAD] if tier in WORKERS else []
+    return [sys.executable, "-m", "pytest", *options, *spread, *SLOWEST, str(FOLDER / tier)]
+
+
+def environment(tier: str) -> dict[str, str]:
+    """What a tier's tests have beside the environment."""
+    return classes.environment() | SHORT_LIVED if tier in OF_SPARK else {}
 
 
 if __name__ == "__main__":
