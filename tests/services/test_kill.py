@@ -56,6 +56,15 @@ def orders(numbers: range) -> list[Record]:
     return records
 
 
+def at_once(folder: Path) -> Path:
+    """The document without small batches: after the batches that were planned, a query takes all that is left as one."""
+    text, limit = DOCUMENT.read_text(encoding="utf-8"), f"maxOffsetsPerTrigger: {BATCH}"
+    assert limit in text
+    found = folder / "at-once.yaml"
+    found.write_text(text.replace(limit, f"maxOffsetsPerTrigger: {1000 * BATCH}"), encoding="utf-8")
+    return found
+
+
 def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
     """Rows and distinct ids of the Parquet folder, as Spark reads it over S3A."""
     script = Path(__file__).parents[1] / "harness" / "count_parquet.py"
@@ -138,7 +147,9 @@ def test_ten_kills_lose_and_repeat_nothing(
     assert seen["planned"] >= 4
     assert seen["writing"] >= 2
 
-    with Driver(DOCUMENT, tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=3s",)) as driver:
+    with Driver(
+        at_once(tmp_path), tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=3s",)
+    ) as driver:
         assert driver.wait(2 * START) == 0, driver.stderr[-3000:]
 
     ids = pyarrow.dataset.dataset(archive, format="parquet").to_table(columns=["id"])["id"].to_pylist()
