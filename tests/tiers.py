@@ -14,18 +14,17 @@ import time
 from pathlib import Path
 
 from harness import classes
-from harness.java import SHORT_LIVED
 
 
 FOLDER = Path(__file__).parent
 SLOWEST = ("--durations=20", "--durations-min=5")
 """What a tier spends its minutes on is told with it."""
 CORES = min(4, os.cpu_count() or 1)
-WORKERS = {"spark": CORES, "services": CORES, "apiserver": 2 * CORES}
-"""Of the tiers whose tests run side by side."""
+WORKERS = {"spark": CORES, "services": CORES, "apiserver": CORES + 1}
+"""Of the tiers whose tests run side by side; more would make those late that bound how long something may take."""
 SPREAD = ("--dist", "loadfile", "--no-loadscope-reorder")
 OF_SPARK = {"spark", "services"}
-"""Their tests start drivers by the dozen, and no session of theirs lives for longer than minutes."""
+"""Their tests start drivers by the dozen."""
 
 
 def main(arguments: list[str]) -> int:
@@ -55,7 +54,7 @@ def command(tier: str, options: list[str]) -> list[str]:
 
 def environment(tier: str) -> dict[str, str]:
     """What a tier's tests have beside the environment."""
-    return classes.environment() | SHORT_LIVED if tier in OF_SPARK else {}
+    return classes.environment() if tier in OF_SPARK else {}
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from harness.errors import HarnessError
+from harness.java import SHORT_LIVED
 from harness.process import die_with_parent
 
 
@@ -23,7 +24,7 @@ class Driver:
         folder: where the run's logs and report go; also its working directory.
         sets: parameters.
         arguments: further arguments of `mainstem run`.
-        env: variables beside those of this process.
+        env: variables beside those of this process, and beside what a JVM of minutes is best served by.
         program: what Python runs, in place of the module `mainstem`.
     """
 
@@ -48,7 +49,7 @@ class Driver:
             self.process = subprocess.Popen(
                 [*die_with_parent(), *self.argv],
                 cwd=folder,
-                env=os.environ | (env or {}),
+                env=os.environ | SHORT_LIVED | (env or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -15,7 +15,6 @@ import pytest
 from deltalake import DeltaTable
 from harness.checkpoints import data_files, logged_files, newest
 from harness.driver import Driver
-from harness.java import SHORT_LIVED
 from harness.s3 import S3Server
 from harness.s3proxy import Fault, Kind, S3Proxy
 
@@ -93,7 +92,7 @@ class Bed:
 
     def driver(self, *arguments: str) -> Driver:
         env = {"AWS_ACCESS_KEY_ID": self.s3.access_key, "AWS_SECRET_ACCESS_KEY": self.s3.secret_key}
-        return Driver(self.document, self.folder / "run", arguments=arguments, env=SHORT_LIVED | env)
+        return Driver(self.document, self.folder / "run", arguments=arguments, env=env)
 
     def committed(self, query: str) -> int:
         return newest(self.lake / "checkpoints" / query / "1" / "commits")
@@ -184,7 +183,7 @@ def test_a_second_driver_is_refused_and_a_newer_one_of_another_machine_takes_ove
             (other, "is that of the pipeline 'faults'"),
         ):
             env = {"AWS_ACCESS_KEY_ID": bed.s3.access_key, "AWS_SECRET_ACCESS_KEY": bed.s3.secret_key}
-            with Driver(document, bed.folder / "second", env=SHORT_LIVED | env) as second:
+            with Driver(document, bed.folder / "second", env=env) as second:
                 assert second.wait(START) == 5, second.stderr[-3000:]
             assert "[CheckpointInUse]" in second.stderr
             assert said in second.stderr

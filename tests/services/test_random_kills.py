@@ -19,7 +19,6 @@ import pytest
 from deltalake import DeltaTable
 from harness.checkpoints import data_files, logged_files, newest, pending
 from harness.driver import Driver
-from harness.java import SHORT_LIVED
 from harness.kafka import Broker
 from harness.postgres import Postgres
 from harness.records import Record
@@ -122,7 +121,7 @@ def test_random_kills_lose_and_repeat_nothing(kafka: Broker, postgres: Postgres,
     postgres.run("CREATE TABLE changes_ledger (number BIGINT, key BIGINT)")
     postgres.secret(tmp_path / "secrets", "postgres")
     scratch, work = tmp_path / "scratch", Work(tmp_path / "lake")
-    env = SHORT_LIVED | {"TMPDIR": str(scratch), "MAINSTEM_SECRETS": str(tmp_path / "secrets")}
+    env = {"TMPDIR": str(scratch), "MAINSTEM_SECRETS": str(tmp_path / "secrets")}
     sets = {"brokers": kafka.bootstrap_servers, "database": postgres.url, "folder": str(work.folder)}
     moments = ["planned", "merged"] * (kills // 2) + ["planned"] * (kills % 2)
     chance.shuffle(moments)

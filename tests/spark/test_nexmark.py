@@ -12,7 +12,6 @@ import pytest
 from deltalake import DeltaTable
 from harness import nexmark
 from harness.driver import Driver
-from harness.java import SHORT_LIVED
 
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -81,7 +80,7 @@ ANSWERS = {
 
 def test_every_query_gives_the_rows_that_a_batch_engine_gives(tmp_path: Path) -> None:
     nexmark.write(tmp_path / "events", 3000, seed=7, files=4)
-    with Driver(DOCUMENT, tmp_path / "run", sets={"folder": str(tmp_path)}, env=SHORT_LIVED) as driver:
+    with Driver(DOCUMENT, tmp_path / "run", sets={"folder": str(tmp_path)}) as driver:
         assert driver.wait(500) == 0, driver.stderr[-3000:]
     found = {name: rows(tmp_path / name) for name in ANSWERS}
     expected = answers(tmp_path / "events")

@@ -6,7 +6,6 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from harness.driver import Driver
-from harness.java import SHORT_LIVED
 from harness.turning import Stage
 from mainstem.errors import SpecInvalid
 from mainstem.run.analysis import Analysis
@@ -168,11 +167,11 @@ def test_a_run_of_a_process(tmp_path: Path) -> None:
         f"{file}:{place}: spec.views[{view}].sql: Spark refuses it: "
         for place, view in (("12:22", 1), ("16:19", 3), ("20:22", 5))
     ]
-    with Driver(file, tmp_path / "strict", arguments=("--strict",), env=SHORT_LIVED) as driver:
+    with Driver(file, tmp_path / "strict", arguments=("--strict",)) as driver:
         assert driver.wait(180) == 3, driver.stderr[-3000:]
         assert all(place in driver.stderr for place in places), driver.stderr[-3000:]
     assert not (tmp_path / "good").exists()
-    with Driver(file, tmp_path / "run", env=SHORT_LIVED) as driver:
+    with Driver(file, tmp_path / "run") as driver:
         assert driver.wait(180) == 3, driver.stderr[-3000:]
         assert all(place in driver.stderr for place in places), driver.stderr[-3000:]
     states = {query["name"]: query["state"] for query in driver.final()["queries"]}
