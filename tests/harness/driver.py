@@ -49,7 +49,7 @@ class Driver:
             self.process = subprocess.Popen(
                 [*die_with_parent(), *self.argv],
                 cwd=folder,
-                env=os.environ | SHORT_LIVED | (env or {}),
+                env={**os.environ, **SHORT_LIVED, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

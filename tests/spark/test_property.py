@@ -267,7 +267,7 @@ def killed_twice() -> Example:
 
 
 @also(killed_twice())
-@settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
 @given(examples())
 def test_a_stream_is_the_batch_of_all_its_rows(spark: SparkSession, example: Example) -> None:
     event(f"{example.ending.mode}, {example.trigger}, kills: {sum(example.kills)}")
