@@ -99,6 +99,58 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
     assert pipeline.status()["phase"] == "Running"
 
 
+HALF = """
+views:
+  - name: parts
+    sql: |
+      SELECT value,
+             explode(value) AS part
+      FROM ticks
+queries:
+  - {name: first, from: ticks, to: [{name: out, console: {numRows: 1}}], trigger: {processingTime: 1 second}}
+  - {name: wrong, from: parts, to: [{name: out, console: {numRows: 1}}], trigger: {processingTime: 1 second}}
+  - {name: third, from: ticks, to: [{name: out, console: {numRows: 1}}], trigger: {processingTime: 1 second}}
+"""
+"""Three queries. The rules take all of them, Spark's analysis does not take the view of one."""
+
+
+def test_a_query_that_spark_refuses_stands_in_the_status_beside_two_that_run(pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name, **yaml.safe_load(HALF)))
+    within(
+        180, "two run", lambda: pipeline.status().get("summary", {}).get("queries") == "2 active, 1 failed"
+    )
+    status = pipeline.phase("Degraded", 30)
+    queries = {query["name"]: query for query in status["queries"]}
+    assert {name: query["state"] for name, query in queries.items() if name != "wrong"} == {
+        "first": "Running",
+        "third": "Running",
+    }
+    reason = "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"
+    assert (queries["wrong"]["state"], queries["wrong"]["reason"]) == ("Failed", reason)
+    message = queries["wrong"]["message"]
+    assert message.startswith("spec.views[0].sql, line 2, column 8: Spark refuses it: "), message
+    conditions = {condition["type"]: condition for condition in status["conditions"]}
+    assert conditions["SpecValid"]["status"] == "True"
+    assert (conditions["Ready"]["status"], conditions["Ready"]["reason"]) == ("False", reason)
+    assert (conditions["Degraded"]["status"], conditions["Degraded"]["reason"]) == ("True", "QueryFailed")
+    assert conditions["Stalled"]["message"] == f"wrong: {message}"
+    columns = pipeline.kubectl("get", "streamingpipeline", pipeline.name, "--no-headers")
+    assert columns.startswith(f"{pipeline.name}   False   Degraded   {reason}   2 active, 1 failed "), columns
+
+
+def test_an_image_without_the_jars_is_refused_with_the_lines_that_build_another(pipeline: Pipeline) -> None:
+    """Such an image runs in `test_derived_image.py`."""
+    artifact = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
+    pipeline.apply(small(pipeline.name, packages={"maven": [artifact], "jars": ["jars/connectors.jar"]}))
+    within(120, "PackagesMissing", lambda: pipeline.condition("Ready").get("reason") == "PackagesMissing")
+    message = pipeline.condition("Ready")["message"]
+    assert message.startswith("the image has no mariadb-java-client-3.5.6.jar, connectors.jar; "), message
+    assert (
+        f"RUN mainstem packages install {artifact} | COPY connectors.jar /opt/mainstem/packages/" in message
+    )
+    assert pipeline.status()["lastTermination"]["exitCode"] == 5
+
+
 def test_an_operator_that_dies_is_missed_by_nobody(cluster: Cluster, pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     pipeline.wait("Ready", 240)

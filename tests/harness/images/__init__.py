@@ -5,8 +5,9 @@ of all that goes into it; a change of Mainstem's own source makes the last layer
 host's own container storage is read or written.
 """
 
+from harness.images.derived import derive
 from harness.images.image import Image
 from harness.images.recipes import NAMES, build
 
 
-__all__ = ["NAMES", "Image", "build"]
+__all__ = ["NAMES", "Image", "build", "derive"]

@@ -37,7 +37,7 @@ def build(name: str) -> Image:
             images.keep(f"localhost/{repository}", _KEPT)
 
     built = build_once(f"images/{name}", key, make)
-    _forget(built.path)
+    keep_newest(built.path)
     archive = built.path / "image.tar"
     return Image(reference, archive, store.unpacked(archive), built.cached)
 
@@ -48,7 +48,8 @@ def _named(files: Iterable[Path]) -> Iterable[str | Path]:
         yield file
 
 
-def _forget(newest: Path) -> None:
+def keep_newest(newest: Path) -> None:
+    """Remove the folders beside an image's, but the one that was used last."""
     os.utime(newest)
     found = sorted(
         (p for p in newest.parent.iterdir() if (p / "image.tar").exists()), key=lambda p: -p.stat().st_mtime
@@ -102,14 +103,14 @@ def _kafka(images: store.Store, context: Path, reference: str) -> None:
     shutil.copytree(kafkajars.build().path, context / "libs")
     shutil.copytree(_HERE / "kafka", context, dirs_exist_ok=True)
     shutil.rmtree(context / "java")
-    _stamp(context)
+    stamp(context)
     images.build(context, reference, {"JAVA": "localhost/mainstem-java:latest"})
 
 
 def _s3(images: store.Store, context: Path, reference: str) -> None:
     shutil.copytree(_HERE / "s3", context)
     shutil.copy(gotools.VERSITYGW.build().path / "versitygw", context)
-    _stamp(context)
+    stamp(context)
     images.build(context, reference, {})
 
 
@@ -123,11 +124,11 @@ def _build(images: store.Store, context: Path, reference: str, target: str) -> N
         (bottom / "Dockerfile").write_text("FROM scratch\nADD rootfs.tar /\n")
         images.build(bottom, known, {})
         shutil.rmtree(bottom)
-    _stamp(context)
+    stamp(context)
     images.build(context, reference, {"BASE": known}, target)
 
 
-def _stamp(context: Path) -> None:
+def stamp(context: Path) -> None:
     """Give all files one time: buildah takes a layer for another one when a file's time differs."""
     for path in (context, *context.rglob("*")):
         os.utime(path, (1_500_000_000, 1_500_000_000))

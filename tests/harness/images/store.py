@@ -47,6 +47,10 @@ class Store:
         """Write the image to a file; uncompressed, for it is read once and on the same machine."""
         self._run("push", "--quiet", reference, f"docker-archive:{archive}:{reference}")
 
+    def read(self, archive: Path) -> None:
+        """Take an image from the file that `save` wrote, under its name."""
+        self._run("pull", "--quiet", f"docker-archive:{archive}")
+
     def has(self, reference: str) -> bool:
         """Whether an image of this name is there."""
         return self._call("inspect", "--type=image", reference).returncode == 0
