@@ -1,11 +1,13 @@
 """The command line of Spark's JVM: one class path in one order, and nothing of Spark's own launcher left out."""
 
+import os
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mainstem.run import commandline
+from mainstem.run import commandline, jvm
 
 
 CONF = {
@@ -80,3 +82,23 @@ def test_the_module_options_are_those_of_sparks_launcher() -> None:
         code = jar.read("org/apache/spark/launcher/JavaModuleOptions.class")
     constants = re.findall(rb"-(?:XX:|-add-|-sun-|-enable-|Dio\.)[ -~]+", code)
     assert sorted(constant.decode() for constant in constants) == sorted(commandline.MODULE_OPTIONS)
+
+
+def test_the_folder_of_settings_is_empty_and_holds_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark reads all that lies there whenever it asks Kubernetes for executors, and warns of each native library."""
+    started: list[dict[str, str]] = []
+
+    def gateway(settings: Any, pipes: Any) -> None:
+        started.append(dict(settings.getAll()))
+
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(jvm, "launch_gateway", gateway)
+    jvm.launch(CONF, print, tmp_path, address=None, verbose=False)
+    [conf] = started
+    assert f"-Djava.io.tmpdir={tmp_path}" in conf["spark.driver.extraJavaOptions"]
+    settings = Path(os.environ["SPARK_CONF_DIR"])
+    assert settings != tmp_path
+    assert settings.parent == tmp_path
+    assert not list(settings.iterdir())

@@ -58,7 +58,7 @@ def launch(
     Args:
         conf: Spark properties.
         output: called with each line of the JVM's standard output: the rows of console sinks.
-        scratch: a folder without Spark settings, in which Java keeps its temporary files.
+        scratch: a folder in which Java keeps its temporary files, and this an empty one for Spark's settings.
         address: where Spark's UI listens; None is every address.
         verbose: let Spark's INFO lines through.
         packages: jars behind Spark's own on the class path.
@@ -103,6 +103,9 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 def _own_environment(scratch: Path, address: str | None) -> None:
     """The JVM is that of the installed pyspark, with our settings alone, whatever Spark the machine has besides."""
+    # Not Java's own folder: for every executor that it asks for, Spark reads the files of this one.
+    settings = scratch / "spark-conf"
+    settings.mkdir(exist_ok=True)
     for name in (
         "PYSPARK_GATEWAY_PORT",
         "PYSPARK_GATEWAY_SECRET",
@@ -114,7 +117,7 @@ def _own_environment(scratch: Path, address: str | None) -> None:
     os.environ |= {
         "JAVA_HOME": java.home(),
         "SPARK_HOME": str(commandline.spark_home()),
-        "SPARK_CONF_DIR": str(scratch),
+        "SPARK_CONF_DIR": str(settings),
         **({"SPARK_LOCAL_IP": address} if address else {}),
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
         "PYTHONHASHSEED": os.environ.get(
