@@ -35,6 +35,14 @@ def test_a_broken_part_is_all_that_is_wrong_with_a_sound_document(file: Path) ->
             assert found == [(f"spec.{name}[{index}].colour", "UnknownField")]
 
 
+@pytest.mark.parametrize("value", [True, False, 7, "text", {"name": "v"}], ids=str)
+@pytest.mark.parametrize("name", LISTS)
+def test_what_is_no_list_is_all_that_is_wrong_with_a_sound_document(name: str, value: Any) -> None:
+    data = yaml.safe_load(BASE)
+    data["spec"][name] = value
+    assert {problem.path.split("[")[0] for problem in refusals(yaml.safe_dump(data))} == {f"spec.{name}"}
+
+
 def test_rules_are_asked_of_the_rest() -> None:
     text = (
         BASE.replace("  timeZone: UTC", "  timeZone: Mars")

@@ -78,9 +78,13 @@ def rest(part: Text, problems: Sequence[Problem]) -> Rest | None:
     shorter = {name: [spec[name][index] for index in indices] for name, indices in kept.items()}
     whole = {**data, "metadata": {"name": "rest"}, "spec": {**spec, **shorter, **_spares(shorter)}}
     places = {name: tuple(indices) for name, indices in kept.items()}
-    before = {name: entries for name, entries in data["spec"].items() if name in _LISTS}
-    is_shorter = any(len(places.get(name, ())) < len(entries or ()) for name, entries in before.items())
+    is_shorter = any(_lacks(data["spec"].get(name), places.get(name, ())) for name in _LISTS)
     return Rest(_moved(part, whole, places), places, is_shorter)
+
+
+def _lacks(before: Any, places: Sequence[int]) -> bool:
+    """Whether less is left of a list than was written; what is no list is left out as a whole."""
+    return before is not None and (not isinstance(before, list) or len(places) < len(before))
 
 
 _NEEDED: Final = ("checkpoints", "sources", "queries")
