@@ -132,9 +132,9 @@ def test_the_jars_of_two_lines_are_read_written_and_called_by_driver_and_executo
     spec["spec"]["connections"].append(SHELF)
     spec["spec"]["driver"]["template"] = {"spec": {"containers": [{"name": "driver", "env": [log]}]}}
     pipeline.apply(spec)
-    pipeline.wait("Ready", 180)
+    pipeline.wait("Ready", 300)
     try:
-        within(90, "rows on the shelf", lambda: len(kept(servers)) >= 60)
+        within(180, "rows on the shelf", lambda: len(kept(servers)) >= 60)
     except AssertionError as error:
         raise AssertionError(f"{error}\n{pipeline.told()}") from None
     assert [pod["spec"]["containers"][0]["image"] for pod in pipeline.executors()] == [derived.reference]
