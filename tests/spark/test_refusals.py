@@ -144,6 +144,7 @@ def test_spark_would_take_the_table_s_rows_away_anew_in_each_batch(
     session: SparkSession, folder: Path, tmp_path: Path
 ) -> None:
     own, text = session.newSession(), "SELECT k FROM a EXCEPT ALL SELECT k FROM t"
+    own.conf.set("spark.sql.shuffle.partitions", "1")
     rows, read = str(folder / "a"), own.readStream.schema("k STRING").option("maxFilesPerTrigger", 1)
     own.read.schema("k STRING").json(rows).createOrReplaceTempView("a")
     own.createDataFrame([("x",)], "k STRING").createOrReplaceTempView("t")
