@@ -74,6 +74,20 @@ def test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table(bench
     assert bench.history("out") == ["CREATE TABLE", "MERGE", "MERGE", "MERGE"]
 
 
+@pytest.mark.parametrize("left", ["", "_staged_commits/", ".00000000000000000000.json.8e1c.tmp"])
+def test_a_driver_killed_before_the_first_entry_of_a_tables_log_leaves_a_table_that_can_be_merged(
+    bench: Bench, left: str
+) -> None:
+    log = bench.folder / "out" / "_delta_log"
+    (log / left).mkdir(parents=True) if left.endswith("/") else log.mkdir(parents=True)
+    if left and not left.endswith("/"):
+        (log / left).write_text('{"commitInfo"')
+    bench.merge((1, "a", 1), sink={"partitionBy": ["id"]})
+    bench.merge((1, "b", 2), sink={"partitionBy": ["id"]})
+    assert bench.rows("out") == [(1, "b", 2)]
+    assert (bench.folder / "out" / "id=1").is_dir()
+
+
 def test_a_batch_that_runs_again_and_a_checkpoint_that_is_new(bench: Bench) -> None:
     """A kill between table and checkpoint; and the trap: a new checkpoint counts from 0 again, and is not skipped."""
     bench.merge((1, "a", 1))

@@ -77,9 +77,25 @@ def session_by_path(session: SparkSession) -> SparkSession:
 def _ensure_table(session: SparkSession, sink: DeltaSink, path: str, rows: DataFrame) -> None:
     from delta.tables import DeltaTable
 
-    if not DeltaTable.isDeltaTable(session, path):
-        table = DeltaTable.createIfNotExists(session_by_path(session)).location(path).addColumns(rows.schema)
-        (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
+    if DeltaTable.isDeltaTable(session, path):
+        return
+    if _has_log(session, path):
+        _append_nothing(sink, path, rows)
+        return
+    table = DeltaTable.createIfNotExists(session_by_path(session)).location(path).addColumns(rows.schema)
+    (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
+
+
+def _has_log(session: SparkSession, path: str) -> bool:
+    """Whether the folder of the table's log exists; a driver that is killed before the log's first entry leaves it empty."""
+    jvm: Any = session._jvm  # noqa: SLF001
+    log = jvm.org.apache.hadoop.fs.Path(path, "_delta_log")
+    return bool(log.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).exists(log))  # noqa: SLF001
+
+
+def _append_nothing(sink: DeltaSink, path: str, rows: DataFrame) -> None:
+    """Create the table by a write of no rows: Delta's builder takes a folder that is not empty for a table."""
+    rows.limit(0).write.format("delta").mode("append").partitionBy(*(sink.partition_by or ())).save(path)
 
 
 def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batch: DataFrame) -> None:
