@@ -74,19 +74,36 @@ def test_spark_keeps_the_sides_that_are_warned_of(session: SparkSession, days: P
     assert join["numRowsTotal"] == sum(kept) + 2
 
 
-@pytest.mark.parametrize(("column", "rows"), [("ts", 0), ("ex", 1)])
+@pytest.mark.parametrize(
+    ("column", "condition", "rows"),
+    [
+        ("ts", "b.ts BETWEEN a.ts AND a.ex", 0),
+        ("ex", "b.ts BETWEEN a.ts AND a.ex", 1),
+        ("ts", "b.ts BETWEEN a.ts AND a.ex AND b.ts <= a.ts + INTERVAL 1 DAY", 1),
+        # All partners are older than the row's event time: a right document, which is only warned of.
+        ("done", "b.ts BETWEEN a.ts AND a.ex AND b.ts <= a.done", 1),
+        ("done", "b.ts BETWEEN a.ex - INTERVAL 1 HOUR AND a.ex", 1),
+    ],
+)
 def test_spark_drops_rows_by_their_event_time_and_not_by_the_column_of_the_condition(
-    session: SparkSession, tmp_path: Path, column: str, rows: int
+    session: SparkSession, tmp_path: Path, column: str, condition: str, rows: int
 ) -> None:
-    """What JoinRowsLost warns of, and its way out: the watermark on the column of the condition."""
+    """What JoinRowsLost is about, and its ways out: a watermark on the column of the condition, a bound by event time."""
     for name in "abc":
         (tmp_path / name).mkdir()
     for number, hour in enumerate((0, 2, 3, 4)):
         time = f"2026-01-01T0{hour}:00:00Z"
-        offer = {"k": "x", "ts": time, "ex": "2026-01-01T05:00:00Z"}
-        put(tmp_path / "a", number, [offer if hour == 0 else {"k": "y", "ts": time, "ex": time}])
+        end = {"ex": "2026-01-01T05:00:00Z", "done": "2026-01-01T06:00:00Z"}
+        offer = {"k": "x", "ts": time, **end}
+        put(
+            tmp_path / "a",
+            number,
+            [offer if hour == 0 else {"k": "y", **dict.fromkeys(("ts", "ex", "done"), time)}],
+        )
         put(tmp_path / "b", number, [{"k": "x" if hour == 4 else "z", "ts": time}])
-    shape = Shape("SELECT a.k FROM a JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ex", NONE)
+    shape = Shape(f"SELECT a.k FROM a JOIN b ON a.k = b.k AND {condition}", NONE)
     document = shape.document(str(tmp_path))
+    [source] = [source for source in document["spec"]["sources"] if source["name"] == "a"]
+    source["files"]["schema"] += ", done TIMESTAMP"
     document["spec"]["sources"][0]["watermark"]["column"] = column
     assert run(session, shape, tmp_path, document)[1] == rows

@@ -2,6 +2,7 @@
 
 import pytest
 from documents.join_shapes import BOTH, FEW, LEFT, MORE, NONE, RIGHT, Shape
+from mainstem.errors import Problem
 from mainstem.explain.meaning import meaning
 from mainstem.spec.pipeline import StreamingPipeline
 from mainstem.spec.rules import check
@@ -14,10 +15,14 @@ SAID = {NONE: "", LEFT: "its left side", RIGHT: "its right side", BOTH: "both si
 
 
 def warnings(shape: Shape, reason: str) -> list[str]:
-    data = shape.document()
-    problems = check(StreamingPipeline.model_validate(data), Text(data), {})
-    assert all(problem.warning for problem in problems), problems
+    problems = checked(shape)
+    assert all(problem.warning or problem.reason == "JoinRowsLost" for problem in problems), problems
     return [problem.message for problem in problems if problem.reason == reason]
+
+
+def checked(shape: Shape) -> list[Problem]:
+    data = shape.document()
+    return check(StreamingPipeline.model_validate(data), Text(data), {})
 
 
 @pytest.mark.parametrize("shape", [*FEW, *MORE], ids=lambda shape: shape.sql)
@@ -30,19 +35,27 @@ def test_validate_and_explain_warn_of_the_same_sides(shape: Shape) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "warned"),
+    ("condition", "level"),
     [
-        ("b.ts <= a.ex", True),
-        ("b.ts BETWEEN a.ts AND a.ex", True),
-        ("b.ts - INTERVAL 1 HOUR < a.ex", True),
-        ("b.ts BETWEEN a.ts AND a.ex AND b.ts <= a.ts + INTERVAL 1 DAY", False),
-        ("b.ts BETWEEN a.ts AND a.ex AND a.ts = b.ts", False),
-        ("b.ts >= a.ex", False),
-        ("b.ex <= a.ts", False),
-        ("b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR", False),
+        ("b.ts BETWEEN a.ts AND a.ex", "error"),
+        ("b.ts > a.ts AND a.ex > b.ts", "error"),
+        ("a.ts <= b.ts AND b.ts - INTERVAL 1 HOUR < a.ex", "error"),
+        ("b.ts <= a.ex", "warning"),
+        ("b.ts - INTERVAL 1 HOUR < a.ex", "warning"),
+        ("b.ts BETWEEN a.ts - INTERVAL 1 HOUR AND a.ex", "warning"),
+        ("b.ts BETWEEN a.ex - INTERVAL 1 HOUR AND a.ex", "warning"),
+        ("b.ts <= a.ts AND b.ts <= a.ex", "none"),
+        ("b.ts BETWEEN a.ts AND a.ex AND b.ts <= a.ts + INTERVAL 1 DAY", "none"),
+        ("b.ts BETWEEN a.ts AND a.ex AND a.ts = b.ts", "none"),
+        ("b.ts >= a.ex", "none"),
+        ("b.ex <= a.ts", "none"),
+        ("b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR", "none"),
     ],
 )
-def test_a_bound_by_a_column_that_is_no_event_time_is_warned_of(condition: str, warned: bool) -> None:
+def test_a_bound_by_a_column_that_is_no_event_time_is_refused_where_it_loses_rows_for_certain(
+    condition: str, level: str
+) -> None:
     shape = Shape(f"SELECT a.k FROM a JOIN b ON a.k = b.k AND {condition}", NONE)
-    said = warnings(shape, "JoinRowsLost")
-    assert ["a.ex" in message and "'ts'" in message for message in said] == ([True] if warned else [])
+    found = [problem for problem in checked(shape) if problem.reason == "JoinRowsLost"]
+    assert all("a.ex" in problem.message and "'ts'" in problem.message for problem in found)
+    assert ["warning" if problem.warning else "error" for problem in found] == [level] * (level != "none")

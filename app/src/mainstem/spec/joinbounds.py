@@ -78,7 +78,11 @@ def bounds(
     pairs = [pair for part in parts for pair in _comparisons(part)]
     doubt = [_UNKNOWN] if any(_doubtful(part, sides) for part in parts) else []
     of_left, of_right = ([_range(*pair, own, sides, inner=inner) for pair in pairs] + doubt for own in (0, 1))
-    drops = (_early(event_key, of_left, left), _early(event_key, of_right, right))
+    begins = [any(_begins(*pair, own, sides) for pair in pairs) for own in (0, 1)]
+    drops = (
+        _early(event_key, of_left, left, certain=begins[0]),
+        _early(event_key, of_right, right, certain=begins[1]),
+    )
     return Bounds(
         event_key,
         by_range=(_any(range_.answer for range_ in of_left), _any(range_.answer for range_ in of_right)),
@@ -99,13 +103,28 @@ def _is_bounded(event_key: bool | None, ranges: Sequence[_Range], side: Side) ->
     return None if any(range_.answer is not False for range_ in ranges) else False
 
 
-def _early(event_key: bool | None, ranges: Sequence[_Range], side: Side) -> EarlyDrop | None:
+def _early(
+    event_key: bool | None, ranges: Sequence[_Range], side: Side, *, certain: bool
+) -> EarlyDrop | None:
     """Rows that Spark drops by the event time, though they may find partners for as long as another column says."""
     columns = [range_.column for range_ in ranges if range_.answer and range_.column]
-    certain = event_key is False and not any(range_.answer is None for range_ in ranges)
-    if not certain or not side.events or not columns or any(column.event for column in columns):
+    known = event_key is False and not any(range_.answer is None for range_ in ranges)
+    if not known or not side.events or not columns or any(column.event for column in columns):
         return None
-    return EarlyDrop(columns[0].text, min(side.events))
+    return EarlyDrop(columns[0].text, min(side.events), certain)
+
+
+def _begins(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side]) -> bool:
+    """Whether `low < high` lets the partners of a side's row begin at its own event time, as `b.time >= a.time` does.
+
+    Then every partner comes while or after the watermark passes the row, and the condition keeps that event time above the
+    join's input, where Spark bounds the side by it.
+    """
+    uses = [
+        _resolve(column, sides) if isinstance(column, (exp.Column, exp.Dot)) else None
+        for column in (bare(low), bare(high))
+    ]
+    return [use and (use.side, use.event) for use in uses] == [(own, True), (1 - own, True)]
 
 
 def _parts(condition: exp.Expr) -> Iterator[exp.Expr]:

@@ -45,10 +45,12 @@ class EarlyDrop(NamedTuple):
     Attributes:
         column: of the condition, as it is written.
         event: the event time of the same side.
+        certain: whether a row finds all its partners at or after its event time, so that those that are lost are its own.
     """
 
     column: str
     event: str
+    certain: bool
 
 
 class Bounds(NamedTuple):

@@ -1,6 +1,7 @@
 """Joins that Spark refuses of streams: by what streams, by type, watermark and output mode."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from mainstem.errors import Problem
@@ -34,8 +35,12 @@ def unbounded(context: Context) -> Iterator[Problem]:
 
 
 def early(context: Context) -> Iterator[Problem]:
-    """A warning: a join of two streams is bounded by a column that is not event time, and Spark drops rows too early."""
-    yield from findings(context, _early, warning=True)
+    """A join of two streams is not bounded by a column beside event time, by whose event time Spark drops rows too early.
+
+    Where partners may all be older than a row's event time nothing may be lost: then it is a warning.
+    """
+    yield from findings(context, partial(_early, certain=True))
+    yield from findings(context, partial(_early, certain=False), warning=True)
 
 
 def _static_join(node: Node, _: str) -> Finding | None:
@@ -124,14 +129,19 @@ def _unbounded(kept: tuple[bool, ...]) -> Finding:
     return Finding("StateUnbounded", message)
 
 
-def _early(node: Node, _: str) -> Finding | None:
-    join = node.stream_join
-    if join is None or not join.bounds.early_drops:
+def _early(node: Node, _: str, *, certain: bool) -> Finding | None:
+    drops = node.stream_join.bounds.early_drops if node.stream_join else ()
+    drop = next((drop for drop in drops if drop.certain is certain), None)
+    if drop is None:
         return None
-    drop = join.bounds.early_drops[0]
+    loses = (
+        f"the partners that come after its {drop.event!r} and before its {drop.column} are lost"
+        if certain
+        else f"a row whose {drop.column} is later than its {drop.event!r} loses partners that come in between"
+    )
     message = (
-        f"the condition compares {drop.column}, and Spark drops rows of that side by their event time {drop.event!r}: a row "
-        f"whose {drop.column} is later than its {drop.event!r} loses partners that come in between; declare the watermark of "
+        f"the condition compares {drop.column}, and Spark drops rows of that side by their event time {drop.event!r}: "
+        f"{loses}; declare the watermark of "
         f"that side on that column, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY"
     )
     return Finding("JoinRowsLost", message)
