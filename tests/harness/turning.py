@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
-from mainstem.run import preflight
+from mainstem.run import preflight, readiness
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
@@ -62,13 +62,17 @@ class Stage:
             "spec": spec,
         }
         [found] = read_text(json.dumps(document))
-        graph = Graph(found.pipeline)
-        preflight.present(self.spark, graph, preflight.reachable(graph))
+        unready = readiness.before_session(Graph(found.pipeline))
+        pipeline = readiness.without(found.pipeline, unready)
+        graph = Graph(pipeline)
+        silent = preflight.reachable(graph)
+        preflight.present(self.spark, graph)
+        unready |= readiness.in_session(self.spark, graph, pipeline.name, silent)
         turning = Turning(
-            Supervisor(self.spark, found.pipeline, lambda _statuses: None, Stop(), locate=found.problem)
+            Supervisor(self.spark, pipeline, lambda _statuses: None, Stop(), locate=found.problem)
         )
         try:
-            turning.supervisor.start()
+            turning.supervisor.start(unready=unready)
             yield turning
         finally:
             turning.supervisor.drain()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from harness import sparks
-from mainstem.run import preflight, secrets
+from mainstem.run import preflight, readiness, secrets
 from mainstem.run.querystatus import QueryStatus
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import Supervisor
@@ -60,11 +60,13 @@ class Pipelines:
         """Run to the end, or drain once something holds; how the queries stand then."""
         pipeline = self.pipeline(spec, values)
         secrets.write(pipeline, Path(self.spark.conf.get(CREDENTIALS) or ""))
-        preflight.reachable(Graph(pipeline))
-        preflight.present(self.spark, Graph(pipeline))
+        graph = Graph(pipeline)
+        preflight.reachable(graph)
+        preflight.present(self.spark, graph)
+        unready = readiness.in_session(self.spark, graph, pipeline.name)
         supervisor = Supervisor(self.spark, pipeline, lambda _: None, Stop())
         try:
-            supervisor.start()
+            supervisor.start(unready=unready)
             self._wait(supervisor, until, within)
         finally:
             supervisor.drain()

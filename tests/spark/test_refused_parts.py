@@ -144,7 +144,7 @@ def test_the_others_run(spark: SparkSession, tmp_path: Path) -> None:
         assert (run["above"].message or "").startswith(
             "spec.views[1].sql, line 1, column 11: Spark refuses it: A column, variable, or function parameter with name `m` cannot be resolved"
         )
-        assert run.supervisor.analysis.covers(run.supervisor.failures)
+        assert isinstance(run.supervisor.analysis.final(run.supervisor.failures), SpecInvalid)
         assert len(run.supervisor.analysis.problems) == 3
 
 

@@ -47,7 +47,11 @@ def main() -> None:
     metavar="DURATION",
     help="Drain once no query had data for so long.",
 )
-@click.option("--strict", is_flag=True, help="Run nothing where Spark refuses a query or a view.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Run nothing where Spark refuses a query or a view, or a query is not ready.",
+)
 @click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the final status here, as JSON."
 )

@@ -99,9 +99,17 @@ class SpecInvalid(MainstemError):
 
 
 class NotReady(MainstemError):
-    """A broker, store, path, tool or right that the pipeline needs is not there."""
+    """A broker, store, path, tool or right that the pipeline needs is not there.
+
+    Args:
+        transient: it may be over when it is tried again, as where a server answers with an error.
+    """
 
     exit_code = Exit.NOT_READY
+
+    def __init__(self, message: str, *, reason: str, remedy: str = "", transient: bool = False) -> None:
+        super().__init__(message, reason=reason, remedy=remedy)
+        self.transient = transient
 
 
 class QueryFailed(MainstemError):

@@ -1,6 +1,6 @@
 """Connectors and catalogs that Mainstem does not bring, as Spark takes them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -96,13 +96,18 @@ def told(connection: ConnectorOptions) -> dict[str, str]:
     return dict(connection.options) | found
 
 
-def catalogs(session: SparkSession, graph: Graph) -> None:
+def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None = None) -> None:
     """Set the document's catalogs up in a session, which loads them when a table is asked for.
+
+    Args:
+        session: the session.
+        graph: the document's.
+        names: of those whose secrets have to be there; without it those that any running query may read.
 
     Raises:
         NotReady: `SecretNotFound`.
     """
-    names = needed(graph)
+    names = needed(graph) if names is None else names
     for connection in graph.spec.connections:
         if connection.catalog is None:
             continue

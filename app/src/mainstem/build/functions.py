@@ -13,6 +13,8 @@ from mainstem.build import code
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.spec.functions import JavaFunction, PythonFunction
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import functions_of
+from mainstem.spec.queries import Query
 
 
 _AGGREGATES: Final = (
@@ -21,16 +23,19 @@ _AGGREGATES: Final = (
 )
 
 
-def register(session: SparkSession, graph: Graph) -> None:
-    """Make every function of the document one of the session's.
+def register(session: SparkSession, graph: Graph, query: Query | None = None) -> None:
+    """Make the functions that a query may call functions of its session; without a query all of the document.
 
     Raises:
         NotReady: a function or class cannot be found, or is none that Spark takes.
         SpecInvalid: `returns` is no type of Spark's.
     """
+    called = functions_of(graph, query) if query else graph.spec.functions
     for index, function in enumerate(graph.spec.functions):
-        if function.python:
-            kind = _type(index, function.python.returns)
+        kind = _type(index, function.python.returns) if function.python else None
+        if function not in called:
+            continue
+        if function.python and kind:
             session.udf.register(function.name, *_python(function.name, function.python, kind))
         if function.java:
             _java(session, function.name, function.java)

@@ -14,6 +14,7 @@ from mainstem.build.fit import misfits
 from mainstem.build.views import Builder, Guard, unguarded
 from mainstem.errors import SpecInvalid
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import catalogs_named
 from mainstem.spec.queries import STATE_STORES, Query
 
 
@@ -46,8 +47,8 @@ def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = u
     """The rows of the query, which its sinks can write; raises as `build` does."""
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES[query.state.provider])
-    functions.register(session, graph)
-    connector.catalogs(session, graph)
+    functions.register(session, graph, query)
+    connector.catalogs(session, graph, catalogs_named(graph, query))
     # An aggregation whose whole result is written takes rows from stateful steps that only append.
     mode = "append" if query.output_mode == "complete" else query.output_mode
     frame = Builder(session, graph, output_mode=mode, guard=guard).relation(query.from_)

@@ -14,6 +14,7 @@ from mainstem.build.views import Builder
 from mainstem.errors import MainstemError, Problem, SpecInvalid
 from mainstem.run.errorplaces import offset_of, without_place
 from mainstem.run.failures import classify
+from mainstem.run.refusals import Refusals
 from mainstem.spec.graph import Graph
 from mainstem.spec.problems import Locate, without_text
 from mainstem.spec.yamltext import Path, parse_path
@@ -33,11 +34,11 @@ class Analysis:
         locate: makes a problem of a place in the document.
 
     Attributes:
-        refused: the queries that Spark does not take, each with why.
+        refusals: the queries that cannot start, each with why.
     """
 
     def __init__(self, graph: Graph, locate: Locate = without_text) -> None:
-        self.refused: list[tuple[Run, SpecInvalid]] = []
+        self.refusals = Refusals()
         self._graph = graph
         self._locate = locate
         self._problems: dict[tuple[str, str], Problem] = {}
@@ -81,7 +82,7 @@ class Analysis:
     def document(
         self, starter: "Starter", runs: "Sequence[Run]", *, some: bool, strict: bool
     ) -> "list[tuple[Run, Built]]":
-        """Build queries, and the views that none of them reads; gives the queries that Spark takes.
+        """Build queries, and the views that none of them reads; gives the queries that Spark takes and that are ready.
 
         Args:
             starter: builds.
@@ -91,39 +92,34 @@ class Analysis:
 
         Raises:
             SpecInvalid: nothing could run, or with `strict` not all; with all problems.
-            NotReady: something else is in the way of a query.
+            NotReady: the same, and Spark refuses nothing.
         """
         built = self.queries(starter, runs)
         for run in runs[:1]:
             self.others(run.session)
-        if self.problems and (strict or not (built or some)):
-            raise SpecInvalid(self.problems)
+        self.refusals.check(self.problems, some=bool(built) or some, strict=strict)
         return built
 
     def queries(self, starter: "Starter", runs: "Sequence[Run]") -> "list[tuple[Run, Built]]":
-        """Build queries, each in its own session, and give those that Spark takes.
-
-        Raises:
-            NotReady: something else is in the way of a query.
-        """
+        """Build queries, each in its own session, and give those that Spark takes and that are ready."""
         built = []
         for run in runs:
-            try:
+            with self.guarded(run):
                 built.append((run, starter.first(run.query, partial(starter.checked, run, self.part))))
-            except SpecInvalid as refused:
-                self.refuse(run, refused)
         return built
 
-    def refuse(self, run: "Run", refused: SpecInvalid) -> SpecInvalid:
-        """Note a query that Spark refuses, and give the refusal with the lines of its problems."""
-        located = self.noted(refused)
-        self.refused.append((run, located))
-        return located
+    @contextmanager
+    def guarded(self, run: "Run") -> Iterator[None]:
+        """While a query is made ready to start: what is in its way refuses it, and is noted with its line."""
+        with self.refusals.of(run):
+            try:
+                yield
+            except SpecInvalid as refused:
+                raise self.noted(refused) from refused
 
-    def covers(self, failures: "Sequence[QueryStatus]") -> bool:
-        """Whether there are failures, and none of a query that Spark takes."""
-        names = {run.query.name for run, _ in self.refused}
-        return bool(failures) and all(failure.name in names for failure in failures)
+    def final(self, failures: "Sequence[QueryStatus]") -> MainstemError | None:
+        """The error of a run in which the failed queries are those that could not start; None where others failed."""
+        return self.refusals.final(failures, self.problems)
 
     def others(self, session: SparkSession) -> None:
         """Build the views that no query has led to, as far as what they read is there; their rows are not asked for."""

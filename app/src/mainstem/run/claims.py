@@ -17,8 +17,7 @@ from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.run.inputs import asked
 from mainstem.run.objects import S3Object
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import running
+from mainstem.spec.queries import Query
 
 
 _CLAIM: Final = "mainstem-writer.json"
@@ -41,15 +40,14 @@ class Claim:
         return json.dumps({"pipeline": self.pipeline, "since": self.since})
 
 
-def take(session: SparkSession, graph: Graph, pipeline: str) -> None:
-    """Claim every Delta table on S3 that running queries write, for as long as nobody removes the claims.
+def take(session: SparkSession, query: Query, pipeline: str) -> None:
+    """Claim every Delta table on S3 that a query writes, for as long as nobody removes the claims.
 
     Raises:
         NotReady: `TableClaimed`: another pipeline writes one of them; `ClaimNotReadable`; or the store does not answer.
     """
     tables = {
         sink.delta.path.rstrip("/")
-        for query in running(graph)
         for sink in query.to
         if sink.delta and sink.delta.path.startswith("s3a://")
     }

@@ -59,18 +59,13 @@ def waits(graph: Graph, query: Query) -> bool:
     return not graph.ends(query) or bool(makers(graph, query))
 
 
-def demanded(graph: Graph) -> Iterator[tuple[str, str]]:
-    """Paths that have to be there when the run begins: no query waits for them; with what reads each."""
-    read = [
-        (query, {source.name for source in graph.sources_of(query.from_)}) for query in graph.spec.queries
-    ]
-    for source in graph.spec.sources:
-        path = path_of(source)
-        readers = [query for query, names in read if source.name in names]
-        up = [query for query in readers if not query.suspend]
-        if path is None or (readers and not up) or any(waits(graph, query) for query in up):
-            continue
-        yield f"source {source.name!r}", path
+def demanded(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
+    """Paths that have to be there when the query begins, for it does not wait for them; with what reads each."""
+    if waits(graph, query):
+        return
+    for source in graph.sources_of(query.from_):
+        if path := path_of(source):
+            yield f"source {source.name!r}", path
 
 
 class Inputs:
@@ -134,7 +129,9 @@ class Inputs:
     def _without_table(self, what: str, source: StaticSource) -> Absent | None:
         """A table that has a name and no path is looked up as it will be read; its columns are asked for, no row."""
         if source.table:
-            connector.catalogs(self._session, self._graph)
+            words = source.table.name.lower().replace("`", "").split(".")
+            named = [each.name for each in self._graph.spec.connections if each.name.lower() in words]
+            connector.catalogs(self._session, self._graph, named)
         name = source.table.name if source.table else None
         if name and not asked(what, "", lambda: self._session.catalog.tableExists(name)):
             return Absent("TableNotFound", f"{what}: no table is called {name!r}")
@@ -160,7 +157,10 @@ def asked(what: str, path: str, question: Callable[[], Any]) -> Any:
     except (PySparkException, Py4JError) as error:  # pyspark makes its own of a few of Java's
         failure = classify(error)
         at = f" ({path})" if path else ""
-        raise NotReady(f"{what}{at}: {failure.message}", reason=failure.reason) from error
+        transient = not failure.permanent
+        raise NotReady(
+            f"{what}{at}: {failure.message}", reason=failure.reason, transient=transient
+        ) from error
 
 
 def _written(query: Query) -> Iterator[str]:

@@ -4,9 +4,9 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,15 +15,17 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
 from mainstem.errors import DrainCut, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
-from mainstem.run import claims, preflight, session, usercode
+from mainstem.run import preflight, readiness, session, usercode
 from mainstem.run.place import Place, this_machine
 from mainstem.run.querystatus import QueryStatus, as_json
+from mainstem.run.refusals import not_ready
 from mainstem.run.reporter import Reporter, for_stream
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
 from mainstem.run.upkeep import Upkeep
 from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
+from mainstem.spec.needed import running
 
 
 Ended = Callable[[str, list[QueryStatus]], None]
@@ -44,7 +46,7 @@ class Options:
         verbose: Spark's INFO lines and stack traces.
         opened: called with Spark's session once there is one.
         ended: called at the end.
-        strict: run nothing where Spark refuses anything of the document.
+        strict: run nothing where Spark refuses anything of the document, or a query is not ready.
         words: what is said of a problem; None where the reader has the document's file.
     """
 
@@ -96,7 +98,10 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
     try:
         if options.place.code is not None:
             usercode.look_in(options.place.code)
-        usercode.installed(Graph(pipeline))
+        unready = readiness.before_session(Graph(pipeline))
+        if unready and (options.strict or len(unready) == len(running(Graph(pipeline)))):
+            raise not_ready(unready)
+        pipeline = readiness.without(pipeline, unready)
         silent = preflight.reachable(Graph(pipeline))
         with session.opened(
             pipeline, options.place, output=reporter.output, verbose=options.verbose
@@ -109,7 +114,8 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
                 supervisor = Supervisor(
                     spark, pipeline, reporter.changed, stop, place.run, owner, document.problem
                 )
-                _run(supervisor, spark, document, options, stop, silent)
+                ready = replace(document, pipeline=pipeline)
+                _run(supervisor, spark, ready, options, stop, silent, unready)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__
     finally:
@@ -123,14 +129,17 @@ def _run(
     options: Options,
     stop: Stop,
     silent: frozenset[str],
+    unready: Mapping[str, NotReady],
 ) -> None:
     outcome, pipeline = "failed", document.pipeline
     try:
         with _interruptible(spark, stop):
-            preflight.present(spark, Graph(pipeline), silent)
-            claims.take(spark, Graph(pipeline), options.place.owner(pipeline.name))
-            with Upkeep(spark, Graph(pipeline)) as upkeep:
-                outcome = _started(supervisor, document, options, stop) or _loop(
+            graph = Graph(pipeline)
+            preflight.present(spark, graph)
+            owner = options.place.owner(pipeline.name)
+            unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
+            with Upkeep(spark, graph) as upkeep:
+                outcome = _started(supervisor, document, options, stop, unready) or _loop(
                     supervisor, upkeep, options, stop
                 )
     except (Py4JNetworkError, ConnectionError):
@@ -141,9 +150,10 @@ def _run(
     finally:
         supervisor.close()
         options.ended(outcome, supervisor.statuses)
-    if supervisor.analysis.covers(supervisor.failures) and not stop.asked:
+    refusal = supervisor.analysis.final(supervisor.failures)
+    if refusal and not stop.asked:
         # Nothing that could run is left. Of a run that is told to go the rest shall run again.
-        raise SpecInvalid(supervisor.analysis.problems)
+        raise refusal
     if supervisor.failures:
         raise query_failed(supervisor.failures)
     if outcome == "failed" and supervisor.waiting:
@@ -172,10 +182,16 @@ def _missed(status: QueryStatus) -> NotReady:
     return NotReady(message, reason=status.reason or "NotReady")
 
 
-def _started(supervisor: Supervisor, document: Document, options: Options, stop: Stop) -> str | None:
+def _started(
+    supervisor: Supervisor,
+    document: Document,
+    options: Options,
+    stop: Stop,
+    unready: Mapping[str, NotReady],
+) -> str | None:
     """Start the queries; `drained` where the end was asked for before any of them ran."""
     try:
-        supervisor.start(strict=options.strict)
+        supervisor.start(strict=options.strict, unready=unready)
     except MainstemError:
         if not stop.asked:
             raise

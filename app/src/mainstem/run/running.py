@@ -86,6 +86,18 @@ class Run:
             self.resting = waits
             self.status = waiting(self.status) if waits else replace(self.status, idle=False)
 
+    def fail(self, reason: str, message: str, due: float | None) -> None:
+        """It has failed; `due` is when it is started again (monotonic seconds), None for never."""
+        self.due = due
+        self.status = replace(
+            self.status,
+            state=State.FAILED if due is None else State.RESTARTING,
+            started_at=None,
+            reason=reason,
+            message=message,
+            restarts=self.restarts.in_a_row,
+        )
+
     def wait_for(self, absent: Absent, now: float) -> None:
         """It waits for a source; what it is and since when stands in its status."""
         if self.absent is None or self.since is None:

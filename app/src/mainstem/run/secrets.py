@@ -7,8 +7,9 @@ from mainstem.errors import NotReady
 from mainstem.secrets import exists, value
 from mainstem.spec.connections import Connection, KafkaSecurity, Sasl, credentials_file
 from mainstem.spec.graph import Graph
-from mainstem.spec.needed import needed
+from mainstem.spec.needed import needed, stores_used, used
 from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.spec.queries import Query
 
 
 def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
@@ -38,13 +39,31 @@ def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
     return pipeline.model_copy(update={"spec": spec.model_copy(update={"connections": kept})})
 
 
+def complete(graph: Graph, query: Query) -> None:
+    """See that there are the secrets of the brokers, stores and databases that a query uses, before any of them is asked.
+
+    Raises:
+        NotReady: `SecretNotFound`, `SecretInvalid`.
+    """
+    names = used(graph, [query]) | stores_used(graph, query)
+    for connection in (each for each in graph.spec.connections if each.name in names):
+        _read(connection)
+        if connection.jdbc and connection.jdbc.secret_ref:
+            for key in ("username", "password"):
+                value(connection.jdbc.secret_ref.name, key)
+
+
+def _read(connection: Connection) -> None:
+    if connection.kafka and connection.kafka.security:
+        kafka_properties(connection.kafka.security)
+    if connection.s3:
+        _profile(connection)
+
+
 def _is_complete(connection: Connection) -> bool:
     """Whether the secrets of the connection can be read."""
     try:
-        if connection.kafka and connection.kafka.security:
-            kafka_properties(connection.kafka.security)
-        if connection.s3:
-            _profile(connection)
+        _read(connection)
     except NotReady as error:
         logs.get("mainstem").warning(
             "a connection that nothing uses has no secret",

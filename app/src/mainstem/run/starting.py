@@ -126,7 +126,8 @@ class Starter:
             failure = classify(error)
             if not isinstance(error, (AnalysisException, ParseException)):
                 message = f"the query {query.name!r} cannot start: {failure.message}"
-                raise NotReady(message, reason=failure.reason) from error
+                transient = not failure.permanent
+                raise NotReady(message, reason=failure.reason, transient=transient) from error
             path = f"spec.queries[{self._graph.spec.queries.index(query)}]"
             message = f"Spark refuses the query {query.name!r}: {failure.message}"
             raise SpecInvalid([Problem(0, 0, path, message, failure.reason)]) from error

@@ -6,7 +6,7 @@ is not there yet waits for it, and the others start without it.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -48,6 +48,7 @@ from mainstem.spec.problems import Locate, without_text
 
 TURN: Final = 0.2
 LOOK_SECONDS: Final = 2.0
+NOTHING: Final[Mapping[str, NotReady]] = {}
 
 
 class Supervisor:
@@ -115,38 +116,52 @@ class Supervisor:
         """Queries that wait for a source."""
         return [run.status for run in self._runs if run.absent is not None]
 
-    def start(self, *, strict: bool = False) -> None:
+    def start(self, *, strict: bool = False, unready: Mapping[str, NotReady] = NOTHING) -> None:
         """Build all queries that are not suspended and whose sources are there, make their folders fit, then start those
-        that Spark takes; with `strict` none where it refuses anything of the document.
+        that Spark takes and that are ready; with `strict` all or none.
+
+        Args:
+            strict: nothing runs where anything is refused.
+            unready: query -> why it is not ready, as far as it is known; none of them starts.
 
         Raises:
             SpecInvalid: Spark's analysis refuses every query, or with `strict` anything; with all problems.
-            NotReady: a sink's folder is another's, a query cannot start for what is around it, or a source is not there
-                and its query does not wait.
+            NotReady: no query can start for what is around it, or with `strict` one cannot.
         """
-        self._waits.begin(self._runs)
+        refusals = self.analysis.refusals
+        for run in (run for run in self._runs if run.query.name in unready):
+            refusals.add(run, unready[run.query.name])
+        self._waits.begin(refusals.others(self._runs), refusals)
         self._outages.start()
         self._topics.start()
         self._orphans.start()
         first = self._starter.first
-        runs = [run for run in self._runs if run.absent is None and not run.query.suspend]
+        runs = [run for run in refusals.others(self._runs) if run.absent is None]
         built = self.analysis.document(self._starter, runs, some=bool(self.waiting), strict=strict)
-        for run, refused in self.analysis.refused:
-            self._failed(run, classify(refused), time.monotonic())
         for run, one in built:
-            first(run.query, partial(self._starter.prepare, run, one))
+            with self.analysis.guarded(run):
+                first(run.query, partial(self._starter.prepare, run, one))
+        built = [(run, one) for run, one in built if run in refusals.others(self._runs)]
+        refusals.check(self.analysis.problems, some=bool(built or self.waiting), strict=strict)
+        self._refused()
         for run, one in built:
             if self._stop.asked:
                 return
-            if anew := first(run.query, partial(self._made_anew, run, one)):
-                self._failed(run, anew, time.monotonic())
-                continue
-            try:
-                self._started(run, first(run.query, partial(self._starter.started, run, one)))
-            except SpecInvalid as refused:
-                if strict:
-                    raise
-                self._failed(run, classify(self.analysis.refuse(run, refused)), time.monotonic())
+            with self.analysis.guarded(run):
+                first(run.query, partial(self._begin, run, one))
+            refusals.check(self.analysis.problems, some=True, strict=strict)
+            self._refused()
+
+    def _refused(self) -> None:
+        for run, failure in self.analysis.refusals.take():
+            self._failed(run, failure, time.monotonic())
+
+    def _begin(self, run: Run, built: Built) -> None:
+        """Start a query for the first time, unless a topic that it reads was made anew."""
+        if refused := self._made_anew(run, built):
+            self._failed(run, refused, time.monotonic())
+        else:
+            self._started(run, self._starter.started(run, built))
 
     def turn(self) -> bool:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""
@@ -235,16 +250,7 @@ class Supervisor:
             return
         failure = self._current.explained(run, failure)
         wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
-        state = State.FAILED if wait is None else State.RESTARTING
-        run.due = None if wait is None else now + wait
-        run.status = replace(
-            run.status,
-            state=state,
-            started_at=None,
-            reason=failure.reason,
-            message=failure.message,
-            restarts=run.restarts.in_a_row,
-        )
+        run.fail(failure.reason, failure.message, None if wait is None else now + wait)
         log_failure(self._log, run, failure, wait)
 
     def _restart(self, run: Run, refreshed: Built | None = None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mainstem.build.code import not_found
 from mainstem.spec.graph import Graph
+from mainstem.spec.queries import Query
 from mainstem.spec.usercode import references
 
 
@@ -19,13 +20,13 @@ def look_in(folder: Path) -> None:
     os.environ["PYTHONPATH"] = f"{given}{os.pathsep}{folder}" if given else str(folder)
 
 
-def installed(graph: Graph) -> None:
-    """Look for the module, or the package around it, of all code that the document names; imports none of it.
+def installed(graph: Graph, query: Query) -> None:
+    """Look for the module, or the package around it, of all code that a query names; imports none of it.
 
     Raises:
         NotReady: `ModuleNotFound`.
     """
-    for where, reference in references(graph.spec):
+    for where, reference in references(graph, query):
         package = reference.partition(":")[0].partition(".")[0]
         if find_spec(package) is None:
             raise not_found(where, f"no module {package!r}")

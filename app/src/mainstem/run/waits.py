@@ -11,6 +11,7 @@ from mainstem.errors import NotReady
 from mainstem.run.failures import Failure
 from mainstem.run.inputs import Absent, Inputs, makers, waits
 from mainstem.run.querystatus import State
+from mainstem.run.refusals import Refusals
 from mainstem.run.running import Run
 from mainstem.run.scout import Scout
 from mainstem.spec.graph import Graph
@@ -30,22 +31,20 @@ class Waits:
         self._scout = Scout(self._inputs)
         self._log = logs.get("mainstem")
 
-    def begin(self, runs: Sequence[Run]) -> None:
+    def begin(self, runs: Sequence[Run], refusals: Refusals) -> None:
         """Look for all that queries read, and from then on, in a thread, for what is not there.
 
-        Raises:
-            NotReady: a source is not there and its query does not wait; or nobody can be asked for another reason than
-                an outage.
+        A query is refused where a source is not there and it does not wait; or where nobody can be asked for another
+        reason than an outage.
         """
         known: dict[str, Absent | None] = {}
         for run in runs:
-            if run.query.suspend:
-                continue
-            absent = self._absent(run, known)
-            if absent is not None and not absent.outage and not waits(self._graph, run.query):
-                raise NotReady(absent.message, reason=absent.reason)
-            if absent is not None:
-                self._wait(run, absent, time.monotonic())
+            with refusals.of(run):
+                absent = self._absent(run, known)
+                if absent is not None and not absent.outage and not waits(self._graph, run.query):
+                    raise NotReady(absent.message, reason=absent.reason)
+                if absent is not None:
+                    self._wait(run, absent, time.monotonic())
         self._scout.look_for(run.query for run in runs if run.absent)
 
     def again(self, run: Run, runs: Sequence[Run], failure: Failure) -> bool:

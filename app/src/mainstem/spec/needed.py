@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from mainstem.errors import Problem
 from mainstem.spec.document import Document
+from mainstem.spec.functions import Function
 from mainstem.spec.graph import Graph
 from mainstem.spec.queries import Query
 from mainstem.spec.sources import Source
@@ -48,14 +49,31 @@ def stores_used(graph: Graph, query: Query) -> set[str]:
     return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
 
 
-def catalogs_named(graph: Graph) -> set[str]:
-    """Names of the catalogs that a text of the document may read: a SQL view, or a static table by name."""
-    tables = [
-        source.static.table.name for source in graph.spec.sources if source.static and source.static.table
-    ]
-    text = "\n".join([*(view.sql or "" for view in graph.spec.views), *tables])
+def catalogs_named(graph: Graph, query: Query | None = None) -> set[str]:
+    """Names of the catalogs that a text of the document, or of one query, may read: a SQL view, or a table by name.
+
+    Where code of the user's makes a view of the query, it may read any that the document names.
+    """
+    views, sources = list(graph.views.values()), graph.spec.sources
+    if query is not None:
+        read = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
+        if not any(view.python for view in read):
+            views, sources = read, tuple(graph.sources_of(query.from_))
+    tables = [source.static.table.name for source in sources if source.static and source.static.table]
+    text = "\n".join([*(view.sql or "" for view in views), *tables])
     words = {word.lower() for word in re.findall(r"\w+", text)}
     return {each.name for each in graph.spec.connections if each.catalog and each.name.lower() in words}
+
+
+def functions_of(graph: Graph, query: Query) -> list[Function]:
+    """The functions that a query may call: those that a text of it names, or all where code of the user's has its rows."""
+    views = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
+    if any(view.python for view in views) or any(sink.python for sink in query.to):
+        return list(graph.spec.functions)
+    sources = list(graph.sources_of(query.from_))
+    texts = [part.model_dump_json(exclude_unset=True) for part in (*views, *sources, query)]
+    words = {word.lower() for text in texts for word in re.findall(r"\w+", text)}
+    return [each for each in graph.spec.functions if each.name.lower() in words]
 
 
 def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
@@ -95,4 +113,4 @@ def _paths(graph: Graph, query: Query) -> Iterator[str]:
     yield graph.spec.checkpoints.location
     yield from (path for source in graph.sources_of(query.from_) if (path := path_of(source)))
     yield from (sink.folder.path for sink in query.to if sink.folder)
-    yield from (each.java.jar for each in graph.spec.functions if each.java and each.java.jar)
+    yield from (each.java.jar for each in functions_of(graph, query) if each.java and each.java.jar)

@@ -1,0 +1,201 @@
+"""A query that lacks something of its own is refused with its reason; the others of the document run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.driver import Driver
+from harness.java import SHORT_LIVED
+from harness.turning import Stage
+from mainstem.errors import Exit, NotReady
+from mainstem.run.querystatus import State
+from pyspark.sql import SparkSession
+
+
+pytestmark = [pytest.mark.S35, pytest.mark.timeout(600)]
+
+NOWHERE = {"name": "out", "noop": {}}
+BOUNDED = {"availableNow": True}
+SECRET = {"name": "nowhere", "key": "password"}
+DECODE = {"json": {"schema": "id INT"}}
+
+
+def python(function: str) -> list[dict[str, Any]]:
+    return [{"name": "parse", "python": {"function": function, "returns": "STRING"}}]
+
+
+def called(function: str) -> dict[str, Any]:
+    return {"functions": python(function), "view": {"sql": "SELECT parse(value) AS v FROM lines"}}
+
+
+def source(**kind: Any) -> dict[str, Any]:
+    return {"source": kind, "from": "other"}
+
+
+def side(**kind: Any) -> dict[str, Any]:
+    sql = "SELECT l.value FROM lines l CROSS JOIN other"
+    return {"source": {"static": kind}, "view": {"sql": sql}}
+
+
+def sink(**kind: Any) -> dict[str, Any]:
+    return {"sink": {"name": "out", **kind}}
+
+
+JDBC = {
+    "name": "shop",
+    "jdbc": {"url": "jdbc:postgresql://127.0.0.1:1/shop", "secretRef": {"name": "nowhere"}},
+}
+CODED = {"from": "lines", "schema": "v STRING", "keys": ["value"], "stateSchema": "n INT"}
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "a function's module": (called("nowhere:f"), "ModuleNotFound"),
+    "what a function's module imports": (called("needy:parse"), "ModuleNotFound"),
+    "a function's module fails": (called("failing:parse"), "ModuleFailed"),
+    "a function": (called("shop:nowhere"), "FunctionNotFound"),
+    "a function that is none": (called("shop:NOT_CALLABLE"), "FunctionNotFound"),
+    "a function that is wrapped": (called("shop:wrapped"), "FunctionNotUsable"),
+    "a function that a view's code may call": (
+        {"functions": python("nowhere:f"), "view": {"python": {"function": "shop:cleaned", "inputs": ["lines"]}}},
+        "ModuleNotFound",
+    ),
+    "a Java class": (
+        {"functions": [{"name": "parse", "java": {"class": "org.example.Nowhere"}}], "view": called("")["view"]},
+        "FunctionNotUsable",
+    ),
+    "a jar": (
+        {"functions": [{"name": "parse", "java": {"class": "org.example.X", "jar": "/nowhere.jar"}}], "view": called("")["view"]},
+        "PathNotFound",
+    ),
+    "a view's module": ({"view": {"python": {"function": "nowhere:f", "inputs": ["lines"]}}}, "ModuleNotFound"),
+    "a view's code fails": ({"view": {"python": {"function": "raising:with_state", "inputs": ["lines"]}}}, "PythonFailed"),
+    "a processor": ({"view": {"state": {"from": "lines", "keys": ["value"], "schema": "v STRING", "processor": "shop:Nowhere"}}}, "FunctionNotFound"),
+    "a sink's module": (sink(python={"foreach": "nowhere:f"}), "ModuleNotFound"),
+    "a sink's function": (sink(python={"foreachBatch": "sinks:nowhere"}), "FunctionNotFound"),
+    "a connector's module": (source(spark={"python": "nowhere:Source", "schema": "v STRING"}), "ModuleNotFound"),
+    "a connector that is none": (source(spark={"python": "shop:wrapped", "schema": "v STRING"}), "FunctionNotUsable"),
+    "a sink's connector": (sink(spark={"python": "nowhere:Sink"}), "ModuleNotFound"),
+    "a schema's file": (
+        source(files={"path": "IN", "format": "text"}) | {"decode": {"json": {"schemaFile": "/nowhere.ddl"}}},
+        "SchemaFileNotReadable",
+    ),
+    "a schema's file that holds none": (
+        source(files={"path": "IN", "format": "text"}) | {"decode": {"json": {"schemaFile": "IN/1.txt"}}},
+        "SchemaFileInvalid",
+    ),
+    "a folder": (source(files={"path": "/nowhere"}), "PathNotFound"),
+    "a table of files": (side(csv={"path": "/nowhere.csv"}), "PathNotFound"),
+    "a Delta table": (side(delta={"path": "/nowhere"}), "PathNotFound"),
+    "a table by name": (side(table={"name": "nowhere"}), "TableNotFound"),
+    "a database's secret": ({"connections": [JDBC], **sink(jdbc={"connection": "shop", "table": "t"})}, "SecretNotFound"),
+    "a broker's secret": (
+        {
+            "connections": [{"name": "k", "kafka": {"bootstrapServers": "127.0.0.1:1", "security": {"sasl": {"mechanism": "PLAIN", "secretRef": {"name": "nowhere"}}}}}],
+            **sink(kafka={"connection": "k", "topic": "t"}),
+        },
+        "SecretNotFound",
+    ),
+    "a connector's secret": (
+        {
+            "connections": [{"name": "c", "spark": {"secretOptions": {"password": SECRET}}}],
+            **source(spark={"format": "nowhere", "connection": "c", "schema": "v STRING"}),
+        },
+        "SecretNotFound",
+    ),
+    "a catalog's secret": (
+        {
+            "connections": [{"name": "cat", "catalog": {"class": "org.example.C", "secretOptions": {"token": SECRET}}}],
+            "view": {"sql": "SELECT l.value FROM lines l CROSS JOIN cat.a.b"},
+        },
+        "SecretNotFound",
+    ),
+    "a connector's package": (source(spark={"format": "nowhere", "schema": "v STRING"}), "ConnectorNotFound"),
+    "the right to write": (sink(parquet={"path": "IN/1.txt/out"}), "PathNotWritable"),
+    "a folder with data of others": (sink(parquet={"path": "TAKEN"}), "SinkFolderTaken"),
+}  # fmt: skip
+
+
+def spec(folder: Path, kind: dict[str, Any]) -> dict[str, Any]:
+    """A query that lacks something, and two that lack nothing."""
+    (folder / "in").mkdir()
+    (folder / "in" / "1.txt").write_text("no schema: {\n", encoding="utf-8")
+    (folder / "taken").mkdir()
+    (folder / "taken" / "1.parquet").write_text("x")
+    more = [{"name": "other", **kind["source"]}] if "source" in kind else []
+    if "decode" in kind:
+        more[0]["decode"] = kind["decode"]
+    views = [{"name": "seen", **kind["view"]}] if "view" in kind else []
+    read = "seen" if views else kind.get("from", "lines")
+    found = {
+        "connections": kind.get("connections", []),
+        "functions": kind.get("functions", []),
+        "sources": [{"name": "lines", "files": {"path": f"{folder}/in"}}, *more],
+        "views": views,
+        "queries": [
+            {"name": "first", "from": "lines", "to": [NOWHERE], "trigger": BOUNDED},
+            {"name": "lacking", "from": read, "to": [kind.get("sink", NOWHERE)], "trigger": BOUNDED},
+            {"name": "last", "from": "lines", "to": [NOWHERE], "trigger": BOUNDED},
+        ],
+    }
+    text = json.dumps(found).replace('"IN', f'"{folder}/in').replace('"TAKEN', f'"{folder}/taken')
+    return dict(json.loads(text))
+
+
+@pytest.mark.parametrize(("kind", "reason"), KINDS.values(), ids=KINDS)
+def test_the_others_run(spark: SparkSession, tmp_path: Path, kind: dict[str, Any], reason: str) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    with stage.running(**spec(tmp_path, kind)) as run:
+        run.to_the_end()
+        assert run.states() == {
+            "first": State.COMPLETED,
+            "lacking": State.FAILED,
+            "last": State.COMPLETED,
+        }
+        assert run["lacking"].reason == reason, run["lacking"]
+        error = run.supervisor.analysis.final(run.supervisor.failures)
+        assert error is not None
+        assert error.exit_code == Exit.NOT_READY
+
+
+def test_a_function_that_no_query_calls_is_not_looked_for(spark: SparkSession, tmp_path: Path) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    found = spec(tmp_path, {"functions": python("nowhere:f")})
+    with stage.running(**found) as run:
+        run.to_the_end()
+        assert set(run.states().values()) == {State.COMPLETED}
+
+
+def test_where_no_query_is_ready_the_run_says_why_of_each(spark: SparkSession, tmp_path: Path) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    found = spec(tmp_path, source(files={"path": "/nowhere"}))
+    found["queries"] = [found["queries"][1]]
+    found["sources"].append({"name": "gone", "files": {"path": "/gone"}})
+    found["queries"].append({**found["queries"][0], "name": "second", "from": "gone"})
+    with pytest.raises(NotReady) as error, stage.running(**found):
+        pass
+    assert error.value.reason == "PathNotFound"
+    assert "nothing is at /nowhere" in error.value.message
+    assert "'second': source 'gone': nothing is at /gone" in error.value.message
+
+
+def test_a_run_of_a_process(tmp_path: Path) -> None:
+    """With `--strict` nothing runs; without, what can; the exit code is that of what is missing."""
+    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    found = spec(tmp_path, called("nowhere:f"))
+    found["sources"].append({"name": "gone", "files": {"path": f"{tmp_path}/gone"}})
+    found["queries"].append({**found["queries"][0], "name": "absent", "from": "gone"})
+    found["checkpoints"] = {"location": f"{tmp_path}/checkpoints"}
+    file = tmp_path / "some.yaml"
+    file.write_text(json.dumps(head | {"spec": found}))
+    with Driver(file, tmp_path / "strict", arguments=("--strict",), env=SHORT_LIVED) as driver:
+        assert driver.wait(300) == 5, driver.stderr[-3000:]
+        assert "no module 'nowhere'" in driver.stderr
+    assert not (tmp_path / "checkpoints").exists()
+    with Driver(file, tmp_path / "run", env=SHORT_LIVED) as driver:
+        assert driver.wait(300) == 5, driver.stderr[-3000:]
+        assert "query 'lacking' is not ready: function 'parse': no module 'nowhere'" in driver.stderr
+        assert "'absent': source 'gone': nothing is at" in driver.stderr
+    queries = {query["name"]: query for query in driver.final()["queries"]}
+    states = {name: query["state"] for name, query in queries.items()}
+    assert states == {"first": "Completed", "lacking": "Failed", "last": "Completed", "absent": "Failed"}
+    assert queries["lacking"]["reason"] == "ModuleNotFound"
+    assert "install it" in queries["lacking"]["message"]
