@@ -229,6 +229,8 @@ SELECT carrier FROM departures UNION ALL SELECT faa FROM airports
 SELECT carrier FROM departures UNION SELECT faa FROM airports
 SELECT carrier FROM departures UNION DISTINCT SELECT dest FROM departures
 SELECT carrier FROM departures UNION ALL SELECT dest FROM departures
+TABLE departures UNION ALL TABLE departures
+WITH x AS (TABLE departures) SELECT carrier FROM x UNION ALL SELECT dest FROM (TABLE `departures`) y
 SELECT carrier FROM departures UNION ALL SELECT dest FROM departures UNION ALL SELECT origin FROM departures
 SELECT carrier FROM departures UNION ALL BY NAME SELECT dest AS carrier FROM departures
 SELECT carrier FROM departures INTERSECT SELECT faa FROM airports

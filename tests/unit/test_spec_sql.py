@@ -173,7 +173,11 @@ def test_deep_texts_are_unknown_or_read_but_never_fatal(sql: str) -> None:
         ("SELECT * FROM range(5)", []),
         ("SELECT * FROM STREAM a", None),
         ("SELECT * FROM STREAM(a)", None),
-        ("TABLE a", None),
+        ("TABLE a", ["a"]),
+        ("TABLE a UNION ALL TABLE /* b */ a", ["a", "a"]),
+        ("SELECT table FROM a", None),
+        ("SELECT DISTINCT table FROM a", None),
+        ("SELECT * FROM a WHERE (table IS NULL)", None),
         ("SELECT * FROM f(TABLE(a))", None),
         ("SELECT * FROM session.a", None),
         ("SELECT * FROM a WATERMARK t DELAY OF INTERVAL 1 DAY", None),
@@ -229,7 +233,7 @@ def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
         ("SELECT * FROM (SELECT * FROM s ORDER BY k)", True, 0),
         ("SELECT row_number() OVER (ORDER BY k) FROM s", False, 0),
         ("SELECT 'ORDER BY' FROM s", False, 0),
-        ("TABLE s ORDER BY k", False, 8),
+        ("TABLE s ORDER BY k", True, 8),
     ],
 )
 def test_orders(sql: str, answer: bool, offset: int) -> None:

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from mainstem.spec.builtins import GRAMMAR
 from mainstem.spec.sqlparse import parse
-from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement, unended
+from mainstem.spec.sqltext import Refusal, forbidden_calls, has_word, statement, table_queries, unended
 
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # "unsupported syntax" is an answer to us, not news
@@ -37,7 +37,7 @@ class Reference:
         name: the name in lower case, as Spark resolves it.
         start: offset of its first character, backquotes included.
         end: offset behind its last character.
-        aliased: True where the text gives it an alias.
+        aliased: True where the text gives it an alias, or takes none there.
     """
 
     name: str
@@ -71,8 +71,9 @@ def read(sql: str) -> Facts:
     if refusal := statement(sql):
         return Facts(None, (refusal,), None)
     refusals = tuple(forbidden_calls(sql))
+    tables = table_queries(sql)
     try:
-        trees = parse(unended(sql))
+        trees = parse(unended(_as_from(sql, tables)))
     except Exception:  # noqa: BLE001 - whatever ails the parser, the text is unknown to us, and left to Spark
         return Facts(None, refusals, None)
     tree = trees[0] if len(trees) == 1 else None
@@ -80,9 +81,16 @@ def read(sql: str) -> Facts:
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
         return Facts(None, (Refusal(message, "NotAQuery"), *refusals), None)
     refusals += tuple(_files_read(tree)) if tree is not None else ()
-    if not isinstance(tree, _QUERIES) or has_word(sql, *_UNREADABLE):
+    if not isinstance(tree, _QUERIES) or has_word(_as_from(sql, tables), *_UNREADABLE):
         return Facts(None, refusals, None)
-    return Facts(_references(tree), refusals, tree)
+    return Facts(_references(tree, {name for _, name in tables}), refusals, tree)
+
+
+def _as_from(sql: str, tables: list[tuple[int, int]]) -> str:
+    """The text with each `TABLE t` as `FROM  t`, which sqlglot reads, and which is as long."""
+    for start, _ in tables:
+        sql = f"{sql[:start]}FROM {sql[start + len('TABLE') :]}"
+    return sql
 
 
 def subquery(predicate: str) -> bool:
@@ -136,7 +144,8 @@ def _files_read(tree: exp.Expr) -> Iterator[Refusal]:
             yield Refusal(message, "FileInSql", table.this.meta.get("start", 0))
 
 
-def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:
+def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:
+    """The relations that a tree reads; of those at the offsets `bare` the text takes no alias."""
     found = []
     for table in tree.find_all(exp.Table):
         name = table.this
@@ -148,9 +157,8 @@ def _references(tree: exp.Expr) -> tuple[Reference, ...] | None:
             continue
         if "start" not in name.meta:
             return None
-        found.append(
-            Reference(name.name.lower(), name.meta["start"], name.meta["end"] + 1, bool(table.alias))
-        )
+        start, end = name.meta["start"], name.meta["end"] + 1
+        found.append(Reference(name.name.lower(), start, end, bool(table.alias) or start in bare))
     return tuple(sorted(found, key=lambda reference: reference.start))
 
 

@@ -99,6 +99,29 @@ def unended(sql: str) -> str:
     return sql[:end] + "".join(" " if text[at] == ";" else sql[at] for at in range(end, len(sql)))
 
 
+_TABLE: Final = re.compile(
+    r"\btable\s+(?!(?:is|in|not|between|i?like|rlike|regexp|and|or|as|from|over|when|then|else|end|asc|desc|nulls|filter|div)\b)"
+    r"(?=[`\w])",
+    re.IGNORECASE,
+)
+_BEFORE_QUERY: Final = re.compile(
+    r"(?:\A|\b(?:union|except|minus|intersect)(?:\s+(?:all|distinct))?|(?:\A|[^\w`\s]|\b(?:as|in|exists|from|join))\s*\()"
+    r"[\s(]*\Z",
+    re.IGNORECASE,
+)
+
+
+def table_queries(sql: str) -> list[tuple[int, int]]:
+    """Where `TABLE t` stands as a query of its own, which is `SELECT * FROM t`: the offsets of TABLE and of the name.
+
+    >>> table_queries("TABLE a UNION ALL (TABLE b)")
+    [(0, 6), (19, 25)]
+    """
+    text = code(sql)
+    found = ((match.start(), match.end()) for match in _TABLE.finditer(text))
+    return [(start, end) for start, end in found if _BEFORE_QUERY.search(text[:start])]
+
+
 def has_word(sql: str, *words: str) -> bool:
     """True where one of the words stands in the code of the text."""
     return re.search(rf"\b(?:{'|'.join(words)})\b", code(sql), re.IGNORECASE) is not None
