@@ -67,7 +67,7 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
         "PathNotFound",
     ),
     "a view's module": ({"view": {"python": {"function": "nowhere:f", "inputs": ["lines"]}}}, "ModuleNotFound"),
-    "a view's code fails": ({"view": {"python": {"function": "raising:with_state", "inputs": ["lines"]}}}, "PythonFailed"),
+    "a view's code fails": ({"view": {"python": {"function": "raising:frame", "inputs": ["lines"]}}}, "PythonFailed"),
     "a processor": ({"view": {"state": {"from": "lines", "keys": ["value"], "schema": "v STRING", "processor": "shop:Nowhere"}}}, "FunctionNotFound"),
     "a sink's module": (sink(python={"foreach": "nowhere:f"}), "ModuleNotFound"),
     "a sink's function": (sink(python={"foreachBatch": "sinks:nowhere"}), "FunctionNotFound"),

@@ -243,7 +243,12 @@ SIGNS: Final = (
     _sign(rf"{STAGED_ROWS_LOST}: (?P<found>[^\n]*)", "StagedRowsLost", "{found}"),
     _sign(r"No space left on device", "DiskFull", "no space is left on the device"),
     _sign(
-        r"Python worker (exited unexpectedly|failed to connect back)",
+        r"Python worker failed to connect back",
+        "PythonWorkerLost",
+        "a Python worker did not start in time, or ended while it started: the machine is too busy, or its Python is damaged",
+    ),
+    _sign(
+        r"Python worker exited unexpectedly",
         "PythonWorkerLost",
         "a Python worker ended in the middle of its work: code of the document's, or a library that it calls, ended the process "
         "or crashed, or the kernel killed it for want of memory",
