@@ -15,8 +15,17 @@ from mainstem.spec.sqlparse import TooMuchWork, parse
 _KAFKA: Final = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
 
 
+def complete_names(source: Source) -> list[str] | None:
+    """All columns of a source's relation, or None where only Spark can tell.
+
+    Files that Spark reads by itself have one more for each folder of their path that is named like `day=2024-01-01`. Of
+    records of files a folder gives only columns of the schema.
+    """
+    return None if source.files and source.decoding is None else column_names(source)
+
+
 def column_names(source: Source) -> list[str] | None:
-    """The columns of a source's relation, or None where only Spark can tell."""
+    """The columns of a source's relation that are declared, or None where only Spark can tell."""
     if source.decode:
         columns = decoded_columns(source.decode)
         return None if columns is None else [*columns, *source.decode.keep]

@@ -5,7 +5,7 @@ from typing import Final
 
 from mainstem.errors import Problem
 from mainstem.spec.avro import record_fields
-from mainstem.spec.ddl import column_names, decoded_columns
+from mainstem.spec.ddl import complete_names, decoded_columns
 from mainstem.spec.messages import nearest_of
 from mainstem.spec.occurrences import occurrence_names
 from mainstem.spec.rules.context import Context
@@ -82,7 +82,7 @@ def watermarks(context: Context) -> Iterator[Problem]:
             continue
         if source.watermark.max_future is not None and source.decoding is None:
             yield context.problem((*path, "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
-        known = column_names(source)
+        known = complete_names(source)
         if known is not None and source.watermark.column.lower() not in {name.lower() for name in known}:
             name = source.watermark.column
             message = f"the source has no column {name!r}{nearest_of(name, known)}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.spec.ddl import column_names
+from mainstem.spec.ddl import complete_names
 from mainstem.spec.messages import nearest_of, show
 from mainstem.spec.rules.context import Context
 from mainstem.spec.sinks import Sink
@@ -58,7 +58,7 @@ def columns(context: Context) -> Iterator[Problem]:
     """The columns that a sink names are those of the source that the query reads, where it reads one as it is."""
     for at, sink in _sinks(context):
         source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
-        known = column_names(source) if source else None
+        known = complete_names(source) if source else None
         if source is None or known is None:
             continue
         folded = {name.lower() for name in known}
@@ -72,7 +72,7 @@ def text(context: Context) -> Iterator[Problem]:
     """A line of text is one column, beside those that become folders."""
     for at, sink in _sinks(context):
         source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
-        known = column_names(source) if source else None
+        known = complete_names(source) if source else None
         if sink.text is None or known is None:
             continue
         folders = {name.lower() for name in sink.text.partition_by or ()}

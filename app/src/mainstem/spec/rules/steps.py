@@ -4,7 +4,7 @@ import keyword
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
-from mainstem.spec.ddl import column_names
+from mainstem.spec.ddl import complete_names
 from mainstem.spec.logical import Kind, unbounded_state
 from mainstem.spec.messages import nearest_of, show
 from mainstem.spec.rules.context import Context
@@ -30,7 +30,7 @@ def columns(context: Context) -> Iterator[Problem]:
         step = view.deduplicate or view.state
         if step is None or step.from_ not in context.graph.sources:
             continue
-        known = column_names(context.graph.sources[step.from_])
+        known = complete_names(context.graph.sources[step.from_])
         names = step.columns if isinstance(step, Deduplicate) else step.keys
         at: Path = ("deduplicate", "columns") if isinstance(step, Deduplicate) else ("state", "keys")
         for place, name in enumerate(names or ()):

@@ -1,0 +1,44 @@
+"""Columns that files have by the names of their folders: watermarks, keys and sinks may name them."""
+
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from harness.turning import Stage
+from mainstem.run.querystatus import State
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S06
+
+
+def test_a_column_of_folders_is_event_time_and_key(spark: SparkSession, tmp_path: Path) -> None:
+    for hour in ("00", "02"):
+        folder = tmp_path / "in" / f"at=2024-01-01 {hour}%3A00%3A00"
+        folder.mkdir(parents=True)
+        pyarrow.parquet.write_table(pyarrow.table({"k": ["a", "a", "b"]}), folder / "1.parquet")
+    stage = Stage(spark.newSession(), tmp_path)
+    rows = {
+        "name": "rows",
+        "files": {"path": str(tmp_path / "in"), "format": "parquet", "schema": "k STRING"},
+        "watermark": {"column": "at", "delay": "1 minute"},
+    }
+    views = [
+        {"name": "once", "deduplicate": {"from": "rows", "columns": ["k", "at"]}},
+        {"name": "counted", "sql": "SELECT window(at, '1 hour') AS w, count(*) AS n FROM rows GROUP BY 1"},
+        {"name": "hours", "sql": "SELECT hour(w.start) AS h, n FROM counted"},
+    ]
+    bounded = {"trigger": {"availableNow": True}}
+    queries = [
+        stage.query("once", "once", **bounded),
+        stage.query("hours", "hours", **bounded),
+        stage.query("rows", "parts", **bounded)
+        | {"to": [{"name": "f", "parquet": {"path": str(tmp_path / "parts"), "partitionBy": ["at"]}}]},
+    ]
+    with stage.running(sources=[rows], views=views, queries=queries) as run:
+        run.to_the_end()
+        assert set(run.states().values()) == {State.COMPLETED}, run.supervisor.statuses
+    assert [row["k"] for row in stage.rows("once")] == ["a", "a", "b", "b"]
+    assert stage.rows("hours") == [{"h": 0, "n": 3}]
+    assert len(list((tmp_path / "parts").glob("at=*"))) == 2
