@@ -3,10 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from harness.deltabench import DeltaBench
+from harness.turning import Stage
 from mainstem.run.failures import Failure, classify
+from mainstem.run.querystatus import State
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
@@ -69,3 +72,22 @@ def test_complete_replaces_the_table_and_its_columns_where_it_may(bench: Bench) 
     assert "the table has no total" in bench.refusal(renamed, "complete").message
     bench.write(renamed, "complete", overwriteSchema=True)
     assert bench.rows("out", "odd", "total") == [(0, 3), (1, 3)]
+
+
+@pytest.mark.parametrize("merge", [None, {"keys": ["k"]}])
+def test_a_value_that_does_not_fit_names_column_and_sink(
+    spark: SparkSession, tmp_path: Path, merge: dict[str, Any] | None
+) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    stage.put("lines", "many")
+    write_deltalake(
+        str(tmp_path / "table"), pyarrow.table({"k": ["a"], "n": pyarrow.array([1], pyarrow.int32())})
+    )
+    query = stage.query("v", "table", trigger={"availableNow": True})
+    query["to"][0]["delta"] |= {"merge": merge} if merge else {}
+    views = [{"name": "v", "sql": "SELECT value AS k, value AS n FROM lines"}]
+    with stage.running(sources=[stage.files("lines")], views=views, queries=[query]) as run:
+        run.to_the_end()
+        [status] = run.supervisor.statuses
+        assert (status.state, status.reason) == (State.FAILED, "CAST_INVALID_INPUT")
+        assert "n is int in the table and string in the query (sink 'table')" in (status.message or "")

@@ -44,6 +44,7 @@ class Run:
         awaited_resets: of those that will, and whose loss is counted already or will be by that.
         notice: reason and message of what happened and needs nothing done, until the query starts again.
         logged_traceback: the traceback that the log has shown last.
+        columns: of its rows, name -> type, once it was built.
     """
 
     query: Query
@@ -65,6 +66,7 @@ class Run:
     awaited_resets: set[tuple[str, str]] = field(default_factory=set)
     notice: tuple[str, str] | None = None
     logged_traceback: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def over(self) -> bool:

@@ -66,6 +66,8 @@ class Starter:
         """
         guard = guard or Analysis(self._graph, self._locate).part
         made = build.build(run.session, self._graph, run.query, guard)
+        frame = made.frame if isinstance(made, Batch) else made._df  # noqa: SLF001
+        run.columns = {each.name: each.dataType.simpleString() for each in frame.schema}
         if not isinstance(made, Batch):
             run.occurrences = {name: run.occurrences.get(name, name) for name in build.occurrences(made)}
         return made
