@@ -89,6 +89,35 @@ def test_a_bad_line_ends_a_query_that_does_not_say_otherwise(spark: SparkSession
     )
 
 
+@pytest.mark.S12
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"sep": sep} for sep in (r"\t", "\t", r"\\", r"\'", r"\f", r"\t\t", r"|\t", "||", ";")),
+        {"delimiter": r"\t"},
+        {"sep": r"\"", "quote": "'"},
+        {"sep": r"\t", "quote": "'", "escape": "'"},
+        {"quote": "\t"},
+        {"escape": "~"},
+    ],
+    ids=str,
+)
+def test_separators_are_written_as_spark_takes_them(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    """Spark's own reader of CSV reads what its own writer writes; a quoted field holds every letter that is special."""
+    names = {"a": r"back\slash", "b": "tab\tbed", "c": "it's", "d": 'a "quote"', "e": "|;,\f", "f": "plain"}
+    rows = [tuple(names.values()), tuple(reversed(names.values()))]
+    schema = ", ".join(f"{name} STRING" for name in names)
+    folder = tmp_path / "in"
+    spark.createDataFrame(rows, schema).coalesce(1).write.options(**options).csv(str(folder))
+    theirs = [tuple(row) for row in spark.read.options(**options).schema(schema).csv(str(folder)).collect()]
+    assert "plain" in theirs[0]
+    files = source(folder, format="csv", schema=schema, options=options, onBadRecord="deadLetter")
+    done = run(relation(Reader(Connections()), spark.newSession(), files, "src"), tmp_path / "checkpoint")
+    assert sorted(tuple(row) for row in done.rows) == sorted(theirs)
+
+
 class Case(NamedTuple):
     """Files, how they are read, and what comes of them: values of the good rows; raw of the bad records, and how their errors begin."""
 

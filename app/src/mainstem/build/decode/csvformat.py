@@ -1,5 +1,6 @@
 """Lines of CSV, one a record."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,17 @@ from mainstem.build.decode.values import is_unaltered
 _CORRUPT: Final = "__mainstem_corrupt"
 _END: Final = "__mainstem_end"
 _MAX_COLUMNS: Final = 20480
+_ESCAPED: Final = {
+    r"\t": "\t",
+    r"\r": "\r",
+    r"\b": "\b",
+    r"\f": "\f",
+    r"\"": '"',
+    r"\'": "'",
+    r"\\": "\\",
+}
+"""Escapes within `sep` -> what Spark makes of them; it refuses others, and knows none in `quote`, `escape` and `comment`."""
+_ESCAPE: Final = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,7 @@ class CsvFormat:
     @property
     def _separator(self) -> str:
         given = {key.lower(): text for key, text in self.options.items()}
-        return given.get("sep", given.get("delimiter", ","))
+        return _ESCAPE.sub(lambda match: _ESCAPED[match[0]], given.get("sep", given.get("delimiter", ",")))
 
     def _parses(self, text: Column) -> Column:
         """A line with more fields than Spark's parser has room for fails the query, in whatever mode."""
