@@ -1,7 +1,7 @@
 """The job of overhead.yaml, written by hand in PySpark: what Mainstem is compared with.
 
 It takes the same care: a record is good if it is a whole JSON object in UTF-8 whose fields fit the schema, good and
-bad records are counted in the same pass, bad ones are kept with their place and a reason, every query has a scheduler
+malformed records are counted in the same pass, bad ones are kept with their place and a reason, every query has a scheduler
 pool and a checkpoint of its own, and an unreachable broker is an error within seconds.
 """
 

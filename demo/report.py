@@ -105,6 +105,6 @@ def dropped(report: Mapping[str, Any]) -> int:
 
 
 def _good_and_bad(queries: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Good and bad records of this run; every query counts the same records, so the archive speaks for all."""
+    """Good and malformed records of this run; every query counts the same records, so the archive speaks for all."""
     sources = [source for query in queries if query["name"] == "archive" for source in query["sources"]]
-    return sum(source["good"] for source in sources), sum(source["bad"] for source in sources)
+    return sum(source["decoded"] for source in sources), sum(source["malformed"] for source in sources)

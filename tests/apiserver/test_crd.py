@@ -162,7 +162,7 @@ def _operators() -> dict[str, Any]:
 
 def _drivers(queries: int) -> dict[str, Any]:
     """All of the driver's part of a status."""
-    source = {"name": "ticks", "partitions": 1, "lag": 2**40, "maxLag": 2**40, "good": 1, "bad": 0}
+    source = {"name": "ticks", "partitions": 1, "lag": 2**40, "maxLag": 2**40, "decoded": 1, "malformed": 0}
     query = {
         "state": "Running",
         "batch": 7,
@@ -223,7 +223,7 @@ def test_the_largest_document_is_within_the_budget_of_the_rules(pipelines) -> No
     names = [f"{'n' * 60}{index:03}" for index in range(64)]
     dead = {
         "kafka": {"connection": names[-1], "subscribe": ["t"]},
-        "decode": {"json": {"schema": "a INT"}, "onBadRecord": "deadLetter"},
+        "decode": {"json": {"schema": "a INT"}, "onMalformedRecord": "deadLetter"},
     }
     large = document("smallest")
     large["spec"] |= {

@@ -175,7 +175,7 @@ def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]
     ours.ends(0, "drained")
 
     invalid.create(checkpoints={"location": "/lost/with/the/pod"})
-    invalid.phase("Refused")
+    invalid.phase("Invalid")
     keep("invalid from the start", invalid)
     bounded.create(BOUNDED, restart={"policy": "Never"})
     bounded.runs()

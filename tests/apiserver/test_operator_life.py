@@ -305,7 +305,7 @@ def test_documents_that_only_the_operator_can_refuse(bed: Bed) -> None:
         edits[ours.name] = ours, edit
     told = []
     for ours, edit in edits.values():
-        ours.phase("Refused", "Suspended")
+        ours.phase("Invalid", "Suspended")
         found = ours.condition("SpecValid")
         assert found["status"] == "False", edit.id
         if found["reason"] == edit.reason:
@@ -384,7 +384,7 @@ def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
         ours.phase("Running")
         refused = Ours(bed, namespace, "refused")
         refused.create(checkpoints={"location": "/lost/with/the/pod"})
-        refused.phase("Refused")
+        refused.phase("Invalid")
         suspended = Ours(bed, namespace, "suspended")
         suspended.create(suspend=True)
         suspended.phase("Suspended")

@@ -79,7 +79,7 @@ def test_documents_that_are_dear_to_read_hold_nobody_up(bed: Bed) -> None:
     assert served(bed, bed.namespace()) <= calm + SERVED_SECONDS
     assert bed.operator.healthy()
     for name in ("doubling", "fan"):
-        harmful[name].phase("Refused", "Failed", "Invalid")
+        harmful[name].phase("Invalid", "Failed")
         assert harmful[name].condition("SpecValid")["reason"] == "TooManyOccurrences"
     assert memory(bed.operator.pid) < 400 * MIB
 

@@ -149,7 +149,7 @@ def test_the_status_tells_of_every_query(flights: Pipeline) -> None:
         assert {"id", "runId", "batch", "lastProgressTime", "checkpoint"} <= query.keys()
         [source] = query["sources"]
         assert (source["lag"], source["partitions"]) == (0, 2)
-        assert (source["good"], source["bad"]) == (FLIGHTS, DEAD)
+        assert (source["decoded"], source["malformed"]) == (FLIGHTS, DEAD)
         assert json.loads(source["endOffset"])["departures"]
     assert status["queries"][1]["stateRows"] > 0
     conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}

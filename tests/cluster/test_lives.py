@@ -1,6 +1,6 @@
 """What may happen to a pipeline on a cluster: broken changes, an operator that dies, ends, deleted namespaces.
 
-Each test has a pipeline of its own, small: made-up rows, no broker.
+Each test has a pipeline of its own, small: generated rows, no broker.
 """
 
 import copy

@@ -47,7 +47,7 @@ spec:
       kafka: {connection: events, subscribe: [departures], maxOffsetsPerTrigger: 5000}
       decode:
         json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}
-        onBadRecord: deadLetter
+        onMalformedRecord: deadLetter
         keep: [offset]
       watermark: {column: time_hour, delay: 1 day}
     - name: weather
@@ -672,7 +672,7 @@ BAD: Final = [
                 'files: {path: /data/weather, format: json, schema: "origin STRING, temp DOUBLE", schemaFile: w.json, maxFilesPerTrigger: 1, maxBytesPerTrigger: 1, cleanSource: {archive: /data/weather/done}}',
             ),
             ("from: departures_dead_letters", "from: weather"),
-            ("onBadRecord: deadLetter", "onBadRecord: drop"),
+            ("onMalformedRecord: deadLetter", "onMalformedRecord: drop"),
         ),
         (
             "21:100: spec.sources[1].files.schemaFile: schema says already what the columns are; give one of the two [FieldsConflict]",
@@ -728,9 +728,9 @@ BAD: Final = [
     ),
     Bad(
         "dead letters that are not offered",
-        (("onBadRecord: deadLetter", "onBadRecord: drop"),),
+        (("onMalformedRecord: deadLetter", "onMalformedRecord: drop"),),
         (
-            "55:13: spec.queries[2].from: no relation 'departures_dead_letters': the source 'departures' offers it with decode.onBadRecord: deadLetter [UnknownRelation]",
+            "55:13: spec.queries[2].from: no relation 'departures_dead_letters': the source 'departures' offers it with decode.onMalformedRecord: deadLetter [UnknownRelation]",
         ),
     ),
     Bad(
@@ -1136,7 +1136,7 @@ BAD: Final = [
         "owned option of JSON",
         (('dep_delay INT"}', 'dep_delay INT", options: {mode: DROPMALFORMED}}'),),
         (
-            "16:101: spec.sources[0].decode.json.options.mode: mode is set by Mainstem; use onBadRecord [OwnedOption]",
+            "16:101: spec.sources[0].decode.json.options.mode: mode is set by Mainstem; use onMalformedRecord [OwnedOption]",
         ),
     ),
     Bad(
@@ -1400,7 +1400,7 @@ BAD: Final = [
         "decode of files with columns",
         (('temp DOUBLE"}', 'temp DOUBLE"}\n      decode: {json: {schema: a INT}}'),),
         (
-            "22:15: spec.sources[1].decode: files of format json have columns already; decode reads lines: format: text, or leave decode out, for the schema decodes them; onBadRecord stands under files [DecodeNotAllowed]",
+            "22:15: spec.sources[1].decode: files of format json have columns already; decode reads lines: format: text, or leave decode out, for the schema decodes them; onMalformedRecord stands under files [DecodeNotAllowed]",
         ),
     ),
     Bad(
@@ -1408,17 +1408,17 @@ BAD: Final = [
         (
             (
                 'format: json, schema: "origin STRING, temp DOUBLE"}',
-                "format: text, onBadRecord: drop, options: {ENCODING: utf-16le}}\n      decode: {csv: {schema: a INT}}",
+                "format: text, onMalformedRecord: drop, options: {ENCODING: utf-16le}}\n      decode: {csv: {schema: a INT}}",
             ),
             (
                 "rate: {rowsPerSecond: 5}",
-                "files: {path: /data/ticks, format: parquet, schema: a INT, onBadRecord: drop}",
+                "files: {path: /data/ticks, format: parquet, schema: a INT, onMalformedRecord: drop}",
             ),
         ),
         (
-            "21:50: spec.sources[1].files.onBadRecord: lines of text have it in decode: onBadRecord stands there [FieldNotAllowed]",
-            "21:89: spec.sources[1].files.options.ENCODING: utf-16le has no lines that could be found by their bytes; convert the files to UTF-8 [EncodingNotSupported]",
-            "24:66: spec.sources[2].files.onBadRecord: a file of parquet is read whole or not at all [FieldNotAllowed]",
+            "21:50: spec.sources[1].files.onMalformedRecord: lines of text have it in decode: onMalformedRecord stands there [FieldNotAllowed]",
+            "21:95: spec.sources[1].files.options.ENCODING: utf-16le has no lines that could be found by their bytes; convert the files to UTF-8 [EncodingNotSupported]",
+            "24:66: spec.sources[2].files.onMalformedRecord: a file of parquet is read whole or not at all [FieldNotAllowed]",
         ),
     ),
     Bad(
@@ -1472,7 +1472,7 @@ BAD: Final = [
             ),
         ),
         (
-            "39:13: warning: spec.views[2].name: no query reads 'names' [Unread]",
+            "39:13: warning: spec.views[2].name: no query reads 'names' [UnusedSource]",
             "41:18: spec.views[2].watermark: the view reads static sources only, which have no watermark [WatermarkNotAllowed]",
         ),
     ),
@@ -1507,15 +1507,15 @@ BAD: Final = [
         "dead letters unread",
         (("from: departures_dead_letters", "from: departures"),),
         (
-            "17:22: spec.sources[0].decode.onBadRecord: no query reads 'departures_dead_letters', so bad records would vanish; add one, or use drop [DeadLettersUnread]",
+            "17:28: spec.sources[0].decode.onMalformedRecord: no query reads 'departures_dead_letters', so malformed records would vanish; add one, or use drop [DeadLettersUnread]",
         ),
     ),
     Bad(
         "dead letters read twice",
         (("from: weather", "from: departures_dead_letters"),),
         (
-            "17:22: spec.sources[0].decode.onBadRecord: 'departures_dead_letters' is read by dead-letters and temperatures; exactly one query may [DeadLettersReadTwice]",
-            "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+            "17:28: spec.sources[0].decode.onMalformedRecord: 'departures_dead_letters' is read by dead-letters and temperatures; exactly one query may [DeadLettersReadTwice]",
+            "20:13: warning: spec.sources[1].name: no query reads 'weather' [UnusedSource]",
         ),
     ),
     Bad(
@@ -1525,7 +1525,7 @@ BAD: Final = [
             ("          console: {}\n", "          console: {}\n      trigger: {processingTime: 1s}\n"),
         ),
         (
-            "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+            "20:13: warning: spec.sources[1].name: no query reads 'weather' [UnusedSource]",
             "64:33: spec.queries[3].trigger.processingTime: processingTime is for streams, and 'airports' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1698,7 +1698,7 @@ BAD: Final = [
         "complete without aggregation",
         (("      from: parity\n", "      from: ticks\n"),),
         (
-            "39:13: warning: spec.views[2].name: no query reads 'parity' [Unread]",
+            "39:13: warning: spec.views[2].name: no query reads 'parity' [UnusedSource]",
             "66:19: spec.queries[4].outputMode: complete mode writes the whole result of an aggregation, and 'ticks' has none; use append [AggregationNeeded]",
         ),
     ),
@@ -1736,7 +1736,7 @@ BAD: Final = [
         "a column of both sides of a join",
         (("LEFT JOIN airports a ON d.dest = a.faa", "LEFT JOIN departures a ON d.dest = dest"),),
         (
-            "24:13: warning: spec.sources[3].name: no query reads 'airports' [Unread]",
+            "24:13: warning: spec.sources[3].name: no query reads 'airports' [UnusedSource]",
             "31:23: spec.views[0].sql: 'a' has no column 'name'; there are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
             "33:19: spec.views[0].sql: a left outer join of two streams must know when a partner can no longer come: give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
             "33:44: spec.views[0].sql: d and a have a column 'dest' each; write d.dest or a.dest [AmbiguousColumn]",
@@ -1762,9 +1762,9 @@ BAD: Final = [
             "36:23: spec.views[1].sql: 'enriched' has no column 'time_hours'; did you mean 'time_hour'? [UnknownColumn]",
             "40:20: spec.views[2].sql: 'ticks' has no column 'vaule'; did you mean 'value'? [UnknownColumn]",
             "40:58: spec.views[2].sql: 'ticks' has no column 'nothing'; there are timestamp, value [UnknownColumn]",
-            "41:13: warning: spec.views[3].name: no query reads 'late' [Unread]",
+            "41:13: warning: spec.views[3].name: no query reads 'late' [UnusedSource]",
             "42:62: spec.views[3].sql: 't' has no column 'valu'; did you mean 'value'? [UnknownColumn]",
-            "44:13: warning: spec.views[4].name: no query reads 'plain' [Unread]",
+            "44:13: warning: spec.views[4].name: no query reads 'plain' [UnusedSource]",
             "46:9: spec.views[4].sql: 'ticks' has no column 'vals'; did you mean 'value'? [UnknownColumn]",
             "73:19: spec.queries[4].outputMode: complete mode writes the whole result of an aggregation, and 'parity' has none; use append [AggregationNeeded]",
         ),
@@ -1848,7 +1848,7 @@ BAD: Final = [
             ),
         ),
         (
-            "22:13: warning: spec.sources[2].name: no query reads 'ticks' [Unread]",
+            "22:13: warning: spec.sources[2].name: no query reads 'ticks' [UnusedSource]",
             "40:87: spec.views[2].sql: a stream cannot be united with a table; read the table as a stream, or write it by a query of its own [SetOperationNotAllowed]",
         ),
     ),
@@ -1930,7 +1930,7 @@ BAD: Final = [
             ("      from: weather", "      from: late"),
         ),
         (
-            "20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+            "20:13: warning: spec.sources[1].name: no query reads 'weather' [UnusedSource]",
             "36:18: spec.views[1].watermark: event time is declared below already, and Spark takes it once; keep one of the two watermarks [WatermarkTwice]",
         ),
     ),

@@ -1,4 +1,4 @@
-"""As `bad`, for Delta tables: what a stream of one, a table that is written, a merge and its upkeep may be asked for."""
+"""As `bad`, for Delta tables: what a stream of one, a table that is written, a merge and its maintenance may be asked for."""
 
 from typing import Final
 
@@ -111,18 +111,18 @@ BAD_DELTA: Final = [
         DELTA,
     ),
     Bad(
-        "upkeep of nothing",
-        (("path: /lake/silver", "path: /lake/silver, upkeep: {every: 1h}"),),
+        "maintenance of nothing",
+        (("path: /lake/silver", "path: /lake/silver, maintenance: {every: 1h}"),),
         (
-            "14:62: spec.queries[0].to[0].delta.upkeep: at least one of optimize, vacuum must be given [UpkeepEmpty]",
+            "14:67: spec.queries[0].to[0].delta.maintenance: at least one of optimize, vacuum must be given [MaintenanceEmpty]",
         ),
         DELTA,
     ),
     Bad(
         "vacuum of this week",
-        (("path: /lake/silver", "path: /lake/silver, upkeep: {vacuum: {retain: 6 days}}"),),
+        (("path: /lake/silver", "path: /lake/silver, maintenance: {vacuum: {retain: 6 days}}"),),
         (
-            "14:80: spec.queries[0].to[0].delta.upkeep.vacuum.retain: Delta keeps the files of a week: a reader, or a stream that lags, would find some of them gone [OutOfRange]",
+            "14:85: spec.queries[0].to[0].delta.maintenance.vacuum.retain: Delta keeps the files of a week: a reader, or a stream that lags, would find some of them gone [OutOfRange]",
         ),
         DELTA,
     ),
@@ -131,11 +131,11 @@ BAD_DELTA: Final = [
         (
             (
                 "path: /lake/silver",
-                "path: /lake/silver, partitionBy: [day], upkeep: {optimize: {zOrderBy: [id, Day]}}",
+                "path: /lake/silver, partitionBy: [day], maintenance: {optimize: {zOrderBy: [id, Day]}}",
             ),
         ),
         (
-            "14:109: spec.queries[0].to[0].delta.upkeep.optimize.zOrderBy[1]: 'Day' partitions the table, and so is the same in all rows of a file; leave it out [UpkeepNotAllowed]",
+            "14:114: spec.queries[0].to[0].delta.maintenance.optimize.zOrderBy[1]: 'Day' partitions the table, and so is the same in all rows of a file; leave it out [MaintenanceNotAllowed]",
         ),
         DELTA,
     ),

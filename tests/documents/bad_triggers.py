@@ -189,7 +189,7 @@ BAD_TRIGGERS: Final = [
             ("console: {}\n", "console: {}\n      asyncProgressTracking: {}\n"),
         ),
         (
-            "19:13: warning: spec.views[1].name: no query reads 'counted' [Unread]",
+            "19:13: warning: spec.views[1].name: no query reads 'counted' [UnusedSource]",
             "37:30: spec.queries[1].asyncProgressTracking: asyncProgressTracking is for streams, and 'shops' reads static and bounded sources only; leave it out [AsyncProgressNotAllowed]",
         ),
         STREAMS,
@@ -203,7 +203,7 @@ BAD_TRIGGERS: Final = [
         STREAMS,
     ),
     Bad(
-        "lints stand beside refusals",
+        "warnings stand beside refusals",
         (
             ("realTime: 10 seconds", "realTime: 2 minutes"),
             ("      from: texts\n      outputMode: update\n", "      from: texts\n"),

@@ -24,7 +24,7 @@ from harness.process import free_port
 from harness.records import Record
 from harness.s3 import S3Server
 from mainstem.errors import Exit
-from mainstem.run.badrecords import FIRST
+from mainstem.run.malformed_records import FIRST
 
 
 pytestmark = pytest.mark.timeout(900)  # whoever asks for a run first waits for those before it
@@ -358,7 +358,7 @@ def test_a_broken_record_of_a_topic(runs: Runs) -> None:
     assert ended.code == Exit.QUERY_FAILED
     assert ended.line == (
         "error: query 'copy' failed: a record does not parse: topic bad-input partition 0 offset 1: the column 'i' takes INT, and is 'one'"
-        f"; {FIRST}set decode.onBadRecord to drop or deadLetter [BadRecord]"
+        f"; {FIRST}set decode.onMalformedRecord to drop or deadLetter [MalformedRecord]"
     )
 
 
@@ -367,7 +367,7 @@ def test_a_broken_line_of_a_file(runs: Runs, laptop: Laptop) -> None:
     ended = runs("lines")
     assert ended.code == Exit.QUERY_FAILED
     assert f"a record does not parse: file file:{laptop.folder}/in/a.json: " in ended.line
-    assert ended.line.endswith("[BadRecord]")
+    assert ended.line.endswith("[MalformedRecord]")
 
 
 def test_a_topic_that_is_not_there_to_be_read(runs: Runs, kafka: Broker) -> None:

@@ -55,7 +55,7 @@ def test_offsets_that_expired_are_counted_or_end_the_query(
     kafka.produce("losses", [*records(0, 4), *records(1, 3)])
     with stage.running(**document) as running:
         running.to_the_end()
-        assert [status.sources[0].lost for status in running.supervisor.statuses] == [0, 0]
+        assert [status.sources[0].expired for status in running.supervisor.statuses] == [0, 0]
 
     kafka.produce("losses", [*records(0, 6), *records(1, 5)])
     gone = [TopicPartition("losses", 0, 7), TopicPartition("losses", 1, 3)]
@@ -66,7 +66,7 @@ def test_offsets_that_expired_are_counted_or_end_the_query(
         running.to_the_end()
         lossy, strict = running["to-lossy"], running["to-strict"]
     # Of partition 0 the offsets 4 to 6 are gone; of partition 1 only what had been read.
-    assert (lossy.state, lossy.sources[0].lost) == (State.COMPLETED, 3)
+    assert (lossy.state, lossy.sources[0].expired) == (State.COMPLETED, 3)
     assert lossy.counted_since is not None
     assert lossy.last_progress_time is not None
     assert lossy.counted_since[:19] <= lossy.last_progress_time[:19]
@@ -263,4 +263,4 @@ def test_a_topic_made_anew_between_two_triggers(
         if strict:
             assert status.state is State.FAILED
         else:
-            assert (status.state, status.lost) == (State.RUNNING, 3)
+            assert (status.state, status.expired) == (State.RUNNING, 3)

@@ -59,7 +59,7 @@ def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
         driver.kill()
     with Driver(tmp_path / "second.yaml", tmp_path / "other") as other:
         assert other.wait(240) == 5, other.stderr[-3000:]
-        assert "[TableClaimed]" in other.stderr
+        assert "[TableOwnedByAnotherPipeline]" in other.stderr
         assert "is of the pipeline 'first', since 20" in other.stderr
         assert f"remove {claims.claim_of('s3a://lake/shared')}" in other.stderr
     assert not (s3.root / "lake" / "checkpoints" / "second" / "left").exists(), "no query has begun"

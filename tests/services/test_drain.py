@@ -103,15 +103,15 @@ def test_a_signal_within_a_batch_drains(trigger: str, count: int, tmp_path: Path
     "trigger",
     [name if name == "processingTime" else pytest.param(name, marks=pytest.mark.full) for name in TRIGGERS],
 )
-def test_a_deadline_shorter_than_the_batch_cuts(trigger: str, tmp_path: Path) -> None:
+def test_a_deadline_shorter_than_the_batch_interrupts_it(trigger: str, tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, trigger, files=2, drain="1 second")
     with pipeline.run() as driver:
         driver.until(lambda: pipeline.planned() == 0, START, pause=0.01)
         time.sleep(1.0)
         driver.send(signal.SIGTERM)
         assert driver.wait(180) == 6, driver.stderr[-3000:]
-    assert "[DrainCut]" in driver.stderr
-    assert driver.final()["queries"][0]["state"] == "Cut"
+    assert "[DrainTimedOut]" in driver.stderr
+    assert driver.final()["queries"][0]["state"] == "Interrupted"
     assert (pipeline.planned(), pipeline.committed()) == (0, -1)
     with pipeline.run("--stop-when-idle=3s") as driver:
         assert driver.wait(START) == 0, driver.stderr[-3000:]

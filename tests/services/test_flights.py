@@ -99,7 +99,7 @@ def test_the_sample_s_totals_are_exact(
     queries = {query["name"]: query for query in driver.final()["queries"]}
     for query in queries.values():
         [source] = query["sources"]
-        assert (source["good"], source["bad"], source["lag"]) == (336_776, 12, 0)
+        assert (source["decoded"], source["malformed"], source["lag"]) == (336_776, 12, 0)
         assert query["inputRows"] == 336_788
         assert query["droppedByWatermark"] == 0
         assert query["batches"] == 6

@@ -266,7 +266,7 @@ def test_bad_records_of_a_bounded_read(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s05-bad")
     kafka.produce("s05-bad", [Record(None, value) for value in (b'{"n": 1}', b"{", b'{"n": 2}', None)])
     spec = bench.spec({"good": {"subscribe": ["s05-bad"], "endingOffsets": "latest"}}, trigger=None)
-    spec["sources"][0]["decode"] = {"json": {"schema": "n INT"}, "onBadRecord": "deadLetter"}
+    spec["sources"][0]["decode"] = {"json": {"schema": "n INT"}, "onMalformedRecord": "deadLetter"}
     spec["queries"].append(
         {
             "name": "bad",
@@ -278,7 +278,7 @@ def test_bad_records_of_a_bounded_read(bench: Bench, kafka: Broker) -> None:
     assert (good.state, bad.state) == (State.COMPLETED, State.COMPLETED)
     for status in (good, bad):
         [source] = status.sources
-        assert (source.name.startswith("good"), source.good, source.bad) == (True, 2, 2)
+        assert (source.name.startswith("good"), source.decoded, source.malformed) == (True, 2, 2)
     assert bench.rows("good")["n"].to_pylist() == [1, 2]
     assert sorted(row["offset"] for row in bench.rows("bad").to_pylist()) == [1, 3]
 

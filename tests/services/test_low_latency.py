@@ -124,7 +124,7 @@ def test_real_time_counts_what_is_bad_and_what_is_not_as_expected(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
     line = Line(spark, kafka, tmp_path, "judged")
-    decode = {"json": {"schema": "n INT"}, "onBadRecord": "drop"}
+    decode = {"json": {"schema": "n INT"}, "onMalformedRecord": "drop"}
     small = {"name": "small", "expect": "n < 100", "onViolation": "drop"}
     view = {"sql": "SELECT n FROM raw", "expectations": [small]}
     with line.running(view, {"decode": decode}, **REAL_TIME) as running:
@@ -135,7 +135,7 @@ def test_real_time_counts_what_is_bad_and_what_is_not_as_expected(
         running.until(lambda: len(kafka.consume_all("judged-out")) == 2)
         status = drained(running)
     [source], [expectation] = status.sources, status.expectations
-    assert (source.good, source.bad) == (3, 1)
+    assert (source.decoded, source.malformed) == (3, 1)
     assert (expectation.passed, expectation.violated) == (2, 1)
 
 

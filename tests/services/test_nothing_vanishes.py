@@ -29,7 +29,7 @@ def test_good_and_dead_are_what_was_read(spark: SparkSession, kafka: Broker, tmp
         },
         "decode": {
             "json": {"schema": "id INT"},
-            "onBadRecord": "deadLetter",
+            "onMalformedRecord": "deadLetter",
             "keep": ["partition", "offset"],
         },
     }
@@ -56,13 +56,13 @@ def test_good_and_dead_are_what_was_read(spark: SparkSession, kafka: Broker, tmp
             running.to_the_end()
             for status in running.supervisor.statuses:
                 [read] = status.sources
-                assert (read.good, read.bad) == (
+                assert (read.decoded, read.malformed) == (
                     sum(value not in BAD for value in values),
                     sum(value in BAD for value in values),
                 )
-                assert read.good + read.bad == status.input_rows == 60
+                assert read.decoded + read.malformed == status.input_rows == 60
             [checked] = running["to-good"].expectations
-            assert checked.passed + checked.violated == running["to-good"].sources[0].good
+            assert checked.passed + checked.violated == running["to-good"].sources[0].decoded
     good, aside, dead = stage.rows("good"), stage.rows("aside"), stage.rows("dead")
     assert {(row["partition"], row["offset"]) for row in (*good, *aside, *dead)} == {
         (partition, offset) for partition in (0, 1) for offset in range(60)

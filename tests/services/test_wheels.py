@@ -29,7 +29,7 @@ spec:
   sources:
     - name: orders
       kafka: {{connection: events, subscribe: [wheels], startingOffsets: earliest}}
-      decode: {{json: {{schema: "id BIGINT, shop STRING"}}, onBadRecord: drop}}
+      decode: {{json: {{schema: "id BIGINT, shop STRING"}}, onMalformedRecord: drop}}
   views:
     - {{name: loud, sql: "SELECT id, upper(shop) AS shop FROM orders"}}
   queries:
@@ -141,7 +141,11 @@ def test_kafka_to_delta_on_s3(
     assert sorted(row["id"] for row in rows) == list(range(ROWS))
     assert {row["shop"] for row in rows} == {"BERN"}
     [query] = json.loads(said["report.json"])["queries"]
-    assert (query["state"], query["sources"][0]["good"], query["sources"][0]["bad"]) == ("Completed", ROWS, 1)
+    assert (query["state"], query["sources"][0]["decoded"], query["sources"][0]["malformed"]) == (
+        "Completed",
+        ROWS,
+        1,
+    )
 
     jvm = [line for line in arguments if "java" in line and "SparkSubmit" in line]
     assert jvm, "the JVM was not seen"

@@ -60,10 +60,10 @@ def test_values_are_what_the_text_says_or_malformed_or_in_the_page(
         frame.select("offset", read.alias("r")).where("r.bad IS NULL").select("offset", "r.*"), kinds
     )
     by_spark = {row.offset: row.value for row in alone.collect()}
-    how = {kind: {"schema": schema}, "onBadRecord": "deadLetter", "keep": ["offset"]}
+    how = {kind: {"schema": schema}, "onMalformedRecord": "deadLetter", "keep": ["offset"]}
     decoded = Decoded(frame, Decode.model_validate(how), "src")
-    good = {row.offset: row.value for row in shown(decoded.good(), kinds).collect()}
-    letters = {row.raw.decode(): row.error for row in decoded.bad().collect()}
+    good = {row.offset: row.value for row in shown(decoded.rows(), kinds).collect()}
+    letters = {row.raw.decode(): row.error for row in decoded.dead_letters().collect()}
     unnamed = [raw for raw, error in letters.items() if not error.startswith(("the column 'c", *NO_COLUMN))]
 
     assert not unnamed, {raw: letters[raw] for raw in unnamed}
@@ -121,9 +121,11 @@ def test_avro_values_are_what_the_bytes_say_or_malformed(spark: SparkSession) ->
     raws = [
         b"".join(b"\x02" + raw if other == kind else b"\x00" for other in kinds) for kind, raw, _, _ in AVRO
     ]
-    how = Decode.model_validate({"avro": {"schema": schema}, "onBadRecord": "deadLetter", "keep": ["offset"]})
+    how = Decode.model_validate(
+        {"avro": {"schema": schema}, "onMalformedRecord": "deadLetter", "keep": ["offset"]}
+    )
     decoded = Decoded(rows_of(raws, spark), how, "src")
-    good = {row.offset: row.value for row in shown(decoded.good(), ["STRING"] * len(kinds)).collect()}
+    good = {row.offset: row.value for row in shown(decoded.rows(), ["STRING"] * len(kinds)).collect()}
     for at, (kind, raw, wanted, outcome) in enumerate(AVRO):
         found = good.get(at), at in good
         assert found == (wanted, outcome != BAD), (kind, raw, found)
@@ -144,8 +146,8 @@ def test_avro_values_are_what_the_bytes_say_or_malformed(spark: SparkSession) ->
 def test_an_escape_that_is_half_a_character_is_malformed(
     spark: SparkSession, text: str, *, whole: bool
 ) -> None:
-    how = Decode.model_validate({"json": {"schema": "s STRING"}, "onBadRecord": "deadLetter"})
-    letters = Decoded(rows_of([text.encode()], spark), how, "src").bad().collect()
+    how = Decode.model_validate({"json": {"schema": "s STRING"}, "onMalformedRecord": "deadLetter"})
+    letters = Decoded(rows_of([text.encode()], spark), how, "src").dead_letters().collect()
     assert [letter.error for letter in letters] == ([] if whole else ["an escape is half a character"])
 
 
@@ -160,8 +162,8 @@ def test_values_within_others_are_held_to_the_same(spark: SparkSession) -> None:
         b'{"o":{"b":1,"l":[{"d":1},{"d":-1e999}]}}',
         b'{"o":{"l":[{"d":1},{"d":"-Infinity"}]}}',
     ]
-    how = {"json": {"schema": schema}, "onBadRecord": "drop", "keep": ["offset"]}
-    rows = Decoded(rows_of(raws, spark), Decode.model_validate(how), "src").good().collect()
+    how = {"json": {"schema": schema}, "onMalformedRecord": "drop", "keep": ["offset"]}
+    rows = Decoded(rows_of(raws, spark), Decode.model_validate(how), "src").rows().collect()
     assert [row.offset for row in rows] == [0, 6]
     assert (rows[0].o.b, rows[0].h) == (-128, 200)
 
@@ -178,8 +180,8 @@ def test_values_within_others_are_held_to_the_same(spark: SparkSession) -> None:
 def test_options_of_the_parser_hold_for_values(
     spark: SparkSession, kind: str, options: dict[str, str], schema: str, raw: bytes
 ) -> None:
-    how = Decode.model_validate({kind: {"schema": schema, "options": options}, "onBadRecord": "drop"})
-    assert Decoded(rows_of([raw], spark), how, "src").good().count() == 1
+    how = Decode.model_validate({kind: {"schema": schema, "options": options}, "onMalformedRecord": "drop"})
+    assert Decoded(rows_of([raw], spark), how, "src").rows().count() == 1
 
 
 def test_nothing_else_is_altered() -> None:

@@ -291,7 +291,7 @@ def test_a_drain_waits_and_then_cuts(bench: Bench) -> None:
     supervisor._stop.hurry = supervisor._stop.asked = True
     assert not supervisor.drain()
     [status] = supervisor.statuses
-    assert (status.state, status.batch) == (State.CUT, None)
+    assert (status.state, status.batch) == (State.INTERRUPTED, None)
     views = {"slow": "SELECT zip, n, 0L AS spent FROM visits"}
     [status] = bench.run(query, views=views)
     assert (status.state, status.batch) == (State.COMPLETED, 0)

@@ -26,7 +26,7 @@ PIPELINE: dict[str, Any] = {
             {
                 "name": "orders",
                 "kafka": {"connection": "events", "subscribe": ["orders"], "includeHeaders": True},
-                "decode": {"json": {"schema": "shop STRING, at TIMESTAMP, amount DECIMAL(8,2)"}, "onBadRecord": "deadLetter", "keep": ["key", "topic", "headers"]},
+                "decode": {"json": {"schema": "shop STRING, at TIMESTAMP, amount DECIMAL(8,2)"}, "onMalformedRecord": "deadLetter", "keep": ["key", "topic", "headers"]},
                 "watermark": {"column": "at", "delay": "10 minutes"},
             },
             {"name": "raw", "kafka": {"connection": "events", "subscribe": ["raw"]}},
@@ -74,7 +74,7 @@ spec:
             {{"type": "record", "name": "R", "fields": [
               {{"name": "k", "type": "string"}}, {{"name": "n", "type": ["null", "long"]}}]}}
           registryId: 7
-        onBadRecord: deadLetter
+        onMalformedRecord: deadLetter
     - name: csvs
       kafka: {{connection: events, subscribe: [t]}}
       decode: {{csv: {{schema: "k STRING, n BIGINT", options: {{sep: ";"}}}}}}

@@ -179,12 +179,12 @@ CHANGES = {
         "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
     ),
     "the partitions of the state": Change(
-        document(COUNT, **COMPLETE), document(COUNT, state={"partitions": 2}, **COMPLETE), "StatePinned"
+        document(COUNT, **COMPLETE), document(COUNT, state={"partitions": 2}, **COMPLETE), "StateLayoutChanged"
     ),
     "the store of the state": Change(
         document(COUNT, **COMPLETE),
         document(COUNT, state={"partitions": 1, "provider": "hdfs"}, **COMPLETE),
-        "StatePinned",
+        "StateLayoutChanged",
     ),
     "the path of a source": Change(
         document(ROWS), document(ROWS, files("a", path="FOLDER/b")), "SourcePathChanged"

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.S10, pytest.mark.S12]
 
 
 def treated(way: str, schema: str = SCHEMA, **options: str) -> Decode:
-    return Decode.model_validate({"json": {"schema": schema, "options": options}, "onBadRecord": way})
+    return Decode.model_validate({"json": {"schema": schema, "options": options}, "onMalformedRecord": way})
 
 
 def records(spark: SparkSession, raws: list[bytes | None]) -> DataFrame:
@@ -32,7 +32,7 @@ def kept(
 ) -> list[dict[str, Any]]:
     """The good rows, without their nulls."""
     how = treated(way, **options)
-    rows = Decoded(records(spark, raws).orderBy("offset"), how, "src").good().collect()
+    rows = Decoded(records(spark, raws).orderBy("offset"), how, "src").rows().collect()
     return [
         {name: plain(value) for name, value in row.asDict(recursive=True).items() if value is not None}
         for row in rows
@@ -58,7 +58,7 @@ def test_good_records_come_out_whole(spark: SparkSession) -> None:
 
 def test_bad_records_come_out_raw_with_their_place_and_reason(spark: SparkSession) -> None:
     raws = [bad.raw for bad in BAD]
-    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").bad()
+    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters()
     assert letters.schema.simpleString() == (
         "struct<raw:binary,topic:string,partition:int,offset:bigint,file:string,error:string,time:timestamp>"
     )
@@ -73,7 +73,7 @@ def test_bad_records_come_out_raw_with_their_place_and_reason(spark: SparkSessio
 
 def test_good_and_bad_are_all_that_was_read(spark: SparkSession) -> None:
     raws = [*(good.raw for good in GOOD), *(bad.raw for bad in BAD), *FOLLOWED]
-    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").bad().count()
+    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters().count()
     assert len(kept(spark, raws)) + letters == len(raws)
     assert letters == len(BAD) + len(FOLLOWED)
 
@@ -83,10 +83,10 @@ def test_fail_raises_with_the_place(spark: SparkSession, bad: Bad) -> None:
     with pytest.raises(PySparkException) as raised:
         kept(spark, [b'{"i":1}', bad.raw, b'{"i":2}'], way="fail")
     failure = classify(raised.value)
-    assert failure.reason == "BadRecord"
+    assert failure.reason == "MalformedRecord"
     assert failure.permanent
     assert failure.message.startswith(f"a record does not parse: topic t partition 3 offset 1: {bad.error}")
-    assert failure.message.endswith("; set decode.onBadRecord to drop or deadLetter")
+    assert failure.message.endswith("; set decode.onMalformedRecord to drop or deadLetter")
 
 
 def test_fail_passes_what_is_good(spark: SparkSession) -> None:
@@ -101,7 +101,10 @@ def test_the_others_go_on(spark: SparkSession, way: str) -> None:
 def test_nothing_may_follow_the_object(spark: SparkSession) -> None:
     assert kept(spark, FOLLOWED) == []
     letters = (
-        Decoded(records(spark, FOLLOWED), treated("deadLetter"), "src").bad().orderBy("offset").collect()
+        Decoded(records(spark, FOLLOWED), treated("deadLetter"), "src")
+        .dead_letters()
+        .orderBy("offset")
+        .collect()
     )
     assert [letter.error for letter in letters] == ["something follows the JSON object"] * len(FOLLOWED)
 
@@ -142,9 +145,9 @@ def test_a_field_may_be_called_as_our_own_columns(spark: SparkSession) -> None:
 
 def test_kept_columns_stand_beside_the_decoded_ones(spark: SparkSession) -> None:
     how = Decode.model_validate(
-        {"json": {"schema": "i INT"}, "onBadRecord": "drop", "keep": ["topic", "offset"]}
+        {"json": {"schema": "i INT"}, "onMalformedRecord": "drop", "keep": ["topic", "offset"]}
     )
-    frame = Decoded(records(spark, [b"{", b'{"i":7}']), how, "src").good()
+    frame = Decoded(records(spark, [b"{", b'{"i":7}']), how, "src").rows()
     assert [row.asDict() for row in frame.collect()] == [{"i": 7, "topic": "t", "offset": 1}]
 
 
@@ -154,21 +157,21 @@ def test_deep_and_long_records_are_told_apart_too(spark: SparkSession) -> None:
     long = b'{"s":"' + b"x" * 3_000_000 + b'"}'
     digits = b'{"n":' + b"9" * 5_000 + b"}"
     raws: list[bytes | None] = [deep, long, digits]
-    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").bad()
+    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters()
     assert [row.offset for row in letters.orderBy("offset").collect()] == [0, 2]
     assert [len(row["s"]) for row in kept(spark, raws)] == [3_000_000]
 
 
 @pytest.fixture
 def streamed(spark: SparkSession, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Runs good or bad records of a folder through a stream, and returns its last progress and its rows."""
+    """Runs good or malformed records of a folder through a stream, and returns its last progress and its rows."""
 
     def run(lines: list[str], how: Decode, *, bad: bool = False) -> dict[str, Any]:
         (tmp_path / "in").mkdir()
         (tmp_path / "in" / "a.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         raw = spark.readStream.format("text").name("src").load(str(tmp_path / "in"))
         decoded = Decoded(raw.selectExpr("value", "_metadata.file_path AS file"), how, "src")
-        frame = decoded.bad() if bad else decoded.good()
+        frame = decoded.dead_letters() if bad else decoded.rows()
         rows: list[Any] = []
         query = (
             frame.writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
@@ -185,13 +188,13 @@ def streamed(spark: SparkSession, tmp_path: Path) -> Callable[..., dict[str, Any
 
 def test_a_stream_counts_good_and_bad_in_the_same_pass(streamed: Callable[..., dict[str, Any]]) -> None:
     done = streamed(['{"i":1}', '{"i":', "", '{"i":2}'], treated("drop", "i INT"))
-    assert done["metrics"].asDict() == {"good": 2, "bad": 2}
+    assert done["metrics"].asDict() == {"decoded": 2, "malformed": 2}
     assert [row.i for row in done["rows"]] == [1, 2]
 
 
 def test_dead_letters_of_files_name_the_file(streamed: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     done = streamed(['{"i":1}', '{"i":'], treated("deadLetter", "i INT"), bad=True)
-    assert done["metrics"].asDict() == {"good": 1, "bad": 1}
+    assert done["metrics"].asDict() == {"decoded": 1, "malformed": 1}
     [row] = done["rows"]
     assert bytes(row.raw) == b'{"i":'
     assert row.file == f"file:{tmp_path}/in/a.txt"
@@ -202,7 +205,7 @@ def test_a_stream_that_fails_names_the_file(streamed: Callable[..., dict[str, An
     with pytest.raises(StreamingQueryException) as raised:
         streamed(['{"i":1}', '{"i":'], treated("fail", "i INT"))
     failure = classify(raised.value)
-    assert failure.reason == "BadRecord"
+    assert failure.reason == "MalformedRecord"
     assert failure.message.startswith(
         f"a record does not parse: file file:{tmp_path}/in/a.txt: not valid JSON: "
     )
@@ -230,7 +233,7 @@ NAMED = {
 def test_a_dead_letter_names_the_column_the_beginning_of_its_value_and_what_is_expected(
     spark: SparkSession,
 ) -> None:
-    letters = Decoded(records(spark, list(NAMED)), treated("deadLetter", WIDE), "src").bad()
+    letters = Decoded(records(spark, list(NAMED)), treated("deadLetter", WIDE), "src").dead_letters()
     errors = [row.error for row in letters.orderBy("offset").collect()]
     assert [error[: len(said)] for error, said in zip(errors, NAMED.values(), strict=True)] == list(
         NAMED.values()
@@ -243,7 +246,8 @@ def test_a_pattern_of_the_options_is_what_is_expected(spark: SparkSession) -> No
     how = treated("deadLetter", "t TIMESTAMP, d DATE", timestampFormat="dd.MM.yyyy HH:mm")
     raws: list[bytes | None] = [b'{"t":"2013-01-01T05:00:00Z"}', b'{"d":"01.02.2013"}']
     errors = [
-        row.error for row in Decoded(records(spark, raws), how, "src").bad().orderBy("offset").collect()
+        row.error
+        for row in Decoded(records(spark, raws), how, "src").dead_letters().orderBy("offset").collect()
     ]
     assert errors == [
         "the column 't' takes TIMESTAMP of the timestampFormat dd.MM.yyyy HH:mm, and is '2013-01-01T05:00:00Z'",
@@ -253,9 +257,9 @@ def test_a_pattern_of_the_options_is_what_is_expected(spark: SparkSession) -> No
 
 def test_a_record_that_fails_its_query_is_told_as_a_dead_letter_is(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as raised:
-        Decoded(records(spark, [b'{"n":"12 apples"}']), treated("fail", WIDE), "src").good().collect()
+        Decoded(records(spark, [b'{"n":"12 apples"}']), treated("fail", WIDE), "src").rows().collect()
     failure = classify(raised.value)
     assert failure.message == (
         "a record does not parse: topic t partition 3 offset 0: the column 'n' takes BIGINT, and is '12 apples'; "
-        "set decode.onBadRecord to drop or deadLetter"
+        "set decode.onMalformedRecord to drop or deadLetter"
     )

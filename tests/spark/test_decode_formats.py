@@ -46,7 +46,9 @@ def decoded(spark: SparkSession, raws: list[bytes | None], way: str = "deadLette
     """The records as Kafka gives them; `offset` is the place in the list."""
     rows = [(raw, "t", 3, place) for place, raw in enumerate(raws)]
     frame = spark.createDataFrame(rows, "value BINARY, topic STRING, partition INT, offset BIGINT")
-    return Decoded(frame, Decode.model_validate(decode | {"onBadRecord": way, "keep": ["offset"]}), "src")
+    return Decoded(
+        frame, Decode.model_validate(decode | {"onMalformedRecord": way, "keep": ["offset"]}), "src"
+    )
 
 
 def split(
@@ -54,8 +56,8 @@ def split(
 ) -> tuple[dict[int, Row], dict[int, str]]:
     """Place -> columns of the good records, and place -> error of the bad ones; together they are what was read."""
     records = decoded(spark, raws, **decode)
-    good = {row.offset: row for row in records.good().collect()}
-    letters = records.bad().collect()
+    good = {row.offset: row for row in records.rows().collect()}
+    letters = records.dead_letters().collect()
     assert all(letter.raw == raws[letter.offset] for letter in letters)
     bad = {letter.offset: letter.error for letter in letters}
     assert sorted([*good, *bad]) == list(range(len(raws)))
@@ -291,11 +293,11 @@ def test_each_format_in_each_way(
 ) -> None:
     raws: list[bytes | None] = [good, bad, good]
     for way in ("drop", "deadLetter"):
-        assert [row.offset for row in decoded(spark, raws, way, **decode).good().collect()] == [0, 2]
+        assert [row.offset for row in decoded(spark, raws, way, **decode).rows().collect()] == [0, 2]
     with pytest.raises(PySparkException) as raised:
-        decoded(spark, raws, "fail", **decode).good().collect()
+        decoded(spark, raws, "fail", **decode).rows().collect()
     failure = classify(raised.value)
-    assert (failure.reason, failure.permanent) == ("BadRecord", True)
+    assert (failure.reason, failure.permanent) == ("MalformedRecord", True)
     assert failure.message.startswith("a record does not parse: topic t partition 3 offset 1: ")
 
 
@@ -365,9 +367,9 @@ def counted(spark: SparkSession, tmp_path: Path) -> DataFrame:
 
 def test_a_stream_of_csv_counts_good_and_bad_in_the_same_pass(counted: DataFrame, tmp_path: Path) -> None:
     rows: list[Row] = []
-    how = Decode.model_validate({"csv": {"schema": "n INT, s STRING"}, "onBadRecord": "drop"})
+    how = Decode.model_validate({"csv": {"schema": "n INT, s STRING"}, "onMalformedRecord": "drop"})
     query = (
-        Decoded(counted, how, "src").good()
+        Decoded(counted, how, "src").rows()
         .writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
@@ -375,5 +377,5 @@ def test_a_stream_of_csv_counts_good_and_bad_in_the_same_pass(counted: DataFrame
     )  # fmt: skip
     query.awaitTermination(120)
     progress = next(p for p in reversed(query.recentProgress) if p["numInputRows"])
-    assert progress["observedMetrics"]["mainstem.src"].asDict() == {"good": 2, "bad": 1}
+    assert progress["observedMetrics"]["mainstem.src"].asDict() == {"decoded": 2, "malformed": 1}
     assert sorted(rows) == [Row(n=1, s="x"), Row(n=2, s="y")]

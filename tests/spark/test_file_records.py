@@ -61,17 +61,17 @@ def test_records_of_files_are_good_or_bad_as_those_of_kafka(
     raws = [raw for raw in corpus if not {b"\n", b"\r"} & {raw[at : at + 1] for at in range(len(raw))}]
     schema = SCHEMA if kind == "json" else "n INT, s STRING"
     raws = raws if kind == "json" else CSV_LINES
-    how = Decode.model_validate({kind: {"schema": schema}, "onBadRecord": "deadLetter"})
+    how = Decode.model_validate({kind: {"schema": schema}, "onMalformedRecord": "deadLetter"})
     kafka = Decoded(spark.createDataFrame([(raw,) for raw in raws], "value BINARY"), how, "src")
-    expected = sorted((bytes(row.raw), row.error) for row in kafka.bad().collect())
+    expected = sorted((bytes(row.raw), row.error) for row in kafka.dead_letters().collect())
 
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a").write_bytes(b"".join(raw + b"\n" for raw in raws))
-    files = source(tmp_path / "in", format=kind, schema=schema, onBadRecord="deadLetter")
+    files = source(tmp_path / "in", format=kind, schema=schema, onMalformedRecord="deadLetter")
     session = spark.newSession()
     done = run(dead_letters(Reader(Connections()), session, files, "src"), tmp_path / "checkpoint")
     assert sorted((bytes(row.raw), row.error) for row in done.rows) == expected
-    assert done.counts == {"good": len(raws) - len(expected), "bad": len(expected)}
+    assert done.counts == {"decoded": len(raws) - len(expected), "malformed": len(expected)}
     assert {row.file for row in done.rows} == {f"file:{tmp_path}/in/a"}
 
 
@@ -83,9 +83,9 @@ def test_a_bad_line_ends_a_query_that_does_not_say_otherwise(spark: SparkSession
     with pytest.raises(PySparkException) as raised:
         run(frame, tmp_path / "checkpoint")
     failure = classify(raised.value)
-    assert failure.reason == "BadRecord"
+    assert failure.reason == "MalformedRecord"
     assert failure.message == (
-        f"a record does not parse: file file:{tmp_path}/in/a.json: not valid JSON: '{{\"n\":'; set files.onBadRecord to drop or deadLetter"
+        f"a record does not parse: file file:{tmp_path}/in/a.json: not valid JSON: '{{\"n\":'; set files.onMalformedRecord to drop or deadLetter"
     )
 
 
@@ -113,13 +113,13 @@ def test_separators_are_written_as_spark_takes_them(
     spark.createDataFrame(rows, schema).coalesce(1).write.options(**options).csv(str(folder))
     theirs = [tuple(row) for row in spark.read.options(**options).schema(schema).csv(str(folder)).collect()]
     assert "plain" in theirs[0]
-    files = source(folder, format="csv", schema=schema, options=options, onBadRecord="deadLetter")
+    files = source(folder, format="csv", schema=schema, options=options, onMalformedRecord="deadLetter")
     done = run(relation(Reader(Connections()), spark.newSession(), files, "src"), tmp_path / "checkpoint")
     assert sorted(tuple(row) for row in done.rows) == sorted(theirs)
 
 
 class Case(NamedTuple):
-    """Files, how they are read, and what comes of them: values of the good rows; raw of the bad records, and how their errors begin."""
+    """Files, how they are read, and what comes of them: values of the good rows; raw of the malformed records, and how their errors begin."""
 
     files: Mapping[str, bytes]
     kind: str
@@ -169,12 +169,12 @@ def test_records_are_found_in_files(spark: SparkSession, tmp_path: Path, case: C
     assert found.files is not None
     how = found.decoding
     assert how is not None
-    how = how.model_copy(update={"on_bad_record": "deadLetter"})
+    how = how.model_copy(update={"on_malformed_record": "deadLetter"})
     raw = filerecords.table(session, str(tmp_path), how, found.files.options)
     many = case.kind == "json" and filerecords.is_many(found.files.options)
     decoded = Decoded(raw, how, "src", counted=False, many=many)
-    rows = decoded.good().selectExpr(*map(shown, decoded.good().columns)).collect()
-    letters = decoded.bad().collect()
+    rows = decoded.rows().selectExpr(*map(shown, decoded.rows().columns)).collect()
+    letters = decoded.dead_letters().collect()
     assert sorted(map(tuple, rows)) == case.good
     letters = sorted((row.raw and bytes(row.raw), row.error) for row in letters)
     assert [raw for raw, _ in letters] == [raw for raw, _ in sorted(case.bad)]
@@ -192,12 +192,12 @@ def test_each_part_of_a_large_file_is_held_against_its_header(spark: SparkSessio
     lines = "".join(f"{number},x\n" for number in range(10_000))
     for name, header in (("a", "n,s"), ("b", "s,n")):
         (tmp_path / name).write_text(f"{header}\n{lines}")
-    how = Decode.model_validate({"csv": {"schema": NS}, "onBadRecord": "drop"})
+    how = Decode.model_validate({"csv": {"schema": NS}, "onMalformedRecord": "drop"})
     raw = filerecords.table(session, str(tmp_path), how, {"header": "true"})
     assert raw.rdd.getNumPartitions() > 4
     decoded = Decoded(raw, how, "src", counted=False)
-    assert sorted(row.n for row in decoded.good().collect()) == list(range(10_000))
-    assert decoded.bad().count() == 10_000
+    assert sorted(row.n for row in decoded.rows().collect()) == list(range(10_000))
+    assert decoded.dead_letters().count() == 10_000
 
 
 def table(spark: SparkSession, **kind: Any) -> DataFrame:
@@ -211,13 +211,13 @@ def test_a_side_input_with_a_bad_line_ends_the_query(spark: SparkSession, tmp_pa
         with pytest.raises(PySparkException) as raised:
             table(spark, csv={"path": str(tmp_path / "a.csv"), "header": True, **schema}).collect()
         failure = classify(raised.value)
-        assert failure.reason == "BadRecord"
+        assert failure.reason == "MalformedRecord"
         assert failure.message == (
             f"a record does not parse: file file:{tmp_path}/a.csv: not a line of 2 fields: '2'; "
             "mend it: side is a side input, of which no record may be missing"
         )
     (tmp_path / "a.json").write_text('{"id":1}\n{"id":\n')
-    with pytest.raises(PySparkException, match="BadRecord"):
+    with pytest.raises(PySparkException, match="MalformedRecord"):
         table(spark, json={"path": str(tmp_path / "a.json")}).collect()
 
 

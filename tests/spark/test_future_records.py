@@ -21,7 +21,7 @@ def stage(spark: SparkSession, tmp_path: Path) -> Stage:
 
 def spec(stage: Stage, way: str, **bound: str) -> dict[str, Any]:
     """Distinct ids of records, kept for as long as the watermark lets them."""
-    decode = {"json": {"schema": "id INT, at TIMESTAMP"}, "onBadRecord": way}
+    decode = {"json": {"schema": "id INT, at TIMESTAMP"}, "onMalformedRecord": way}
     watermark = {"column": "at", "delay": "10 minutes", **bound}
     source = {
         "name": "lines",
@@ -58,7 +58,7 @@ def test_with_max_future_no_row_is_lost(stage: Stage) -> None:
         running.until(lambda: running["to-letters"].input_rows == 12)
     assert sorted(row["id"] for row in stage.rows("ids")) == list(range(1, 12))
     assert (status.reason, status.dropped_by_watermark) == (None, 0)
-    assert (status.sources[0].good, status.sources[0].bad) == (11, 1)
+    assert (status.sources[0].decoded, status.sources[0].malformed) == (11, 1)
     [letter] = stage.rows("letters")
     assert letter["raw"] == record(0, FUTURE).encode()
     assert letter["error"].endswith("watermark.maxFuture: 2099-01-01 00:00:00")
@@ -83,5 +83,5 @@ def test_a_record_of_the_future_ends_a_query_that_is_to_fail(stage: Stage) -> No
     with stage.running(**spec(stage, "fail", maxFuture="1 hour")) as running:
         running.until(lambda: running["to-ids"].state is State.FAILED)
         status = running["to-ids"]
-    assert status.reason == "BadRecord"
+    assert status.reason == "MalformedRecord"
     assert "2099-01-01 00:00:00" in (status.message or "")

@@ -33,7 +33,7 @@ def run(streams: Streams, **state: Any) -> list[str]:
 def refusal(spark: SparkSession, folder: Path, state: State) -> str:
     with pytest.raises(NotReady) as refused:
         pinned.refuse_change(spark, str(folder / "checkpoints" / "q" / "1"), state)
-    assert refused.value.reason == "StatePinned"
+    assert refused.value.reason == "StateLayoutChanged"
     return str(refused.value)
 
 

@@ -150,7 +150,7 @@ def document(example: Example, folder: Path) -> dict[str, Any]:
     }
     if example.trigger != "all":
         query["trigger"] = {example.trigger: True}
-    decode = {"json": {"schema": COLUMNS}, "onBadRecord": "drop"}
+    decode = {"json": {"schema": COLUMNS}, "onMalformedRecord": "drop"}
     watermark = {"column": "at", "delay": "1 day"}
     sources = [
         {"name": name, "files": {"path": str(folder / name), "maxFilesPerTrigger": example.batch}, "decode": decode, "watermark": watermark}

@@ -1,4 +1,4 @@
-"""Files, made-up rows and sockets as streams, as documents say them."""
+"""Files, generated rows and sockets as streams, as documents say them."""
 
 import contextlib
 import json

@@ -58,7 +58,7 @@ def test_without_fail_on_data_loss_a_file_that_is_gone_is_counted(stage: Stage) 
     with stage.running(**planned_and_gone(stage, failOnDataLoss=False)) as running:
         running.to_the_end()
         status = running["to-table"]
-    assert (status.state, status.sources[0].lost) == (State.COMPLETED, 1)
+    assert (status.state, status.sources[0].expired) == (State.COMPLETED, 1)
     assert stage.rows("table") == [{"value": "2"}]
 
 
@@ -72,7 +72,7 @@ def damaged(folder: Path) -> None:
 
 
 def decoding(stage: Stage, way: str, *queries: dict[str, Any]) -> dict[str, Any]:
-    decode = {"json": {"schema": "n INT"}, "onBadRecord": way}
+    decode = {"json": {"schema": "n INT"}, "onMalformedRecord": way}
     source = {"name": "lines", "files": {"path": str(stage.folder / "lines")}, "decode": decode}
     return {
         "sources": [source],
@@ -90,7 +90,7 @@ def test_a_damaged_file_is_a_bad_record_with_its_name(stage: Stage) -> None:
         assert set(running.states().values()) == {State.COMPLETED}
         source = running["to-table"].sources[0]
     read = [row["n"] for row in stage.rows("table")]
-    assert (source.good, source.bad) == (len(read), 2)
+    assert (source.decoded, source.malformed) == (len(read), 2)
     # What stood before the damage was read, each record once.
     assert sorted(read) == [-1, *range(len(read) - 1)]
     assert 1000 < len(read) < len(LINES)
@@ -105,7 +105,7 @@ def test_a_damaged_file_ends_a_query_that_is_to_fail(stage: Stage) -> None:
     with stage.running(**decoding(stage, "fail")) as running:
         running.to_the_end()
         status = running["to-table"]
-    assert (status.state, status.reason) == (State.FAILED, "BadRecord")
+    assert (status.state, status.reason) == (State.FAILED, "MalformedRecord")
     assert ".json.gz" in json.dumps(status.message)
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 pytestmark = [pytest.mark.S18]
 
 FILES = {"format": "json", "schema": "k STRING, v INT, ts TIMESTAMP"}
-DECODED = {"json": {"schema": FILES["schema"]}, "onBadRecord": "drop"}
+DECODED = {"json": {"schema": FILES["schema"]}, "onMalformedRecord": "drop"}
 WATERMARK = {"column": "ts", "delay": "10 minutes"}
 FAR = "2026-01-05T00:00:00Z"
 COUNTED = "SELECT window(ts, '1 hour') AS w, count(*) AS n FROM {} GROUP BY 1"

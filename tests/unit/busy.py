@@ -22,7 +22,9 @@ BUSY = QueryStatus(
     state_bytes=4096,
     dropped_by_watermark=2,
     sources=(
-        SourceStatus("orders", partitions=2, lag=103, max_lag=100, good=119, bad=1, end_offset=OFFSETS),
+        SourceStatus(
+            "orders", partitions=2, lag=103, max_lag=100, decoded=119, malformed=1, end_offset=OFFSETS
+        ),
     ),
     last_progress_time="2026-01-01T00:00:00.000Z",
 )

@@ -1,20 +1,22 @@
 """What is advised where a record does not parse: not to leave out all of them."""
 
 import pytest
-from mainstem.build.decode import BAD_RECORD
-from mainstem.run.badrecords import FIRST, explained
+from mainstem.build.decode import MALFORMED_RECORD
 from mainstem.run.failures import Failure, of_text
+from mainstem.run.malformed_records import FIRST, explained
 from mainstem.run.querystatus import QueryStatus, SourceStatus
 
 
-REMEDY = "set files.onBadRecord to drop or deadLetter"
+REMEDY = "set files.onMalformedRecord to drop or deadLetter"
 NEW = QueryStatus("copy", pool="copy", checkpoint="c")
 COMMITTED = QueryStatus("copy", pool="copy", checkpoint="c", batch=0)
-PARSED = QueryStatus("copy", pool="copy", checkpoint="c", sources=(SourceStatus("orders", good=1),))
+PARSED = QueryStatus("copy", pool="copy", checkpoint="c", sources=(SourceStatus("orders", decoded=1),))
 
 
 def malformed(place: str, sink: str = "") -> Failure:
-    return of_text(f"{BAD_RECORD} a record does not parse: {place}: not valid JSON: 'a; b'; {REMEDY}{sink}")
+    return of_text(
+        f"{MALFORMED_RECORD} a record does not parse: {place}: not valid JSON: 'a; b'; {REMEDY}{sink}"
+    )
 
 
 @pytest.mark.parametrize("place", ["topic t partition 0 offset 0", f"file file:/{'long/' * 200}a.json"])

@@ -39,7 +39,7 @@ def refused(text: str, overrides: dict[str, str] | None = None) -> list[str]:
 
 
 def without_ticks(problems: Iterable[Problem]) -> list[Problem]:
-    """All but the lint of the bases' made-up rows."""
+    """All but the warning of the bases' generated rows."""
     return [problem for problem in problems if problem.reason != "NotFaultTolerant"]
 
 
@@ -93,7 +93,7 @@ def test_every_reason_of_the_rules_is_in_the_table() -> None:
     # What has become of a pipeline is told by words of its own.
     modules = [path for path in folder.rglob("*.py") if path.name != "status.py"]
     sources = "\n".join(path.read_text(encoding="utf-8") for path in modules)
-    known = set(re.findall(r'"((?:[A-Z][a-z]*){2,}[a-z]|Unread)"', sources)) - NO_REASONS
+    known = set(re.findall(r'"((?:[A-Z][a-z]*){2,}[a-z]|UnusedSource)"', sources)) - NO_REASONS
     seen = {reason for bad in ALL for line in bad.problems for reason in re.findall(r"\[(\w+)\]$", line)}
     # Documents that are too large to stand in a table are in test_spec_cost.
     too_large = {"DocumentTooComplex", "TooManyOccurrences"}
@@ -126,7 +126,7 @@ def test_unread_source_and_foreign_bucket_are_warnings() -> None:
     text = BASE.replace("from: weather", "from: ticks").replace("checkpoints/flights", "elsewhere/flights")
     (document,) = read_text(text, "f")
     assert [warning.render("f") for warning in without_ticks(document.warnings)] == [
-        "f:20:13: warning: spec.sources[1].name: no query reads 'weather' [Unread]",
+        "f:20:13: warning: spec.sources[1].name: no query reads 'weather' [UnusedSource]",
         "f:70:27: warning: spec.checkpoints.location: no S3 connection lists the bucket 'elsewhere'; AWS's own endpoint and credentials will be used [BucketUnlisted]",
     ]
 

@@ -62,8 +62,8 @@ def test_a_good_document_is_ok(document: Path) -> None:
     result = call("validate", document)
     assert result.exit_code == Exit.OK
     assert result.stdout == f"{document}: smallest: ok (1 source, 0 views, 1 query)\n"
-    [lint] = result.stderr.splitlines()
-    assert lint.endswith("[NotFaultTolerant]")
+    [warning] = result.stderr.splitlines()
+    assert warning.endswith("[NotFaultTolerant]")
 
 
 def test_a_bad_document_is_told_with_file_line_and_reason(refused: Path) -> None:
@@ -202,7 +202,7 @@ def test_help_tells_the_exit_codes() -> None:
 def test_every_kind_of_error_has_a_code_of_its_own() -> None:
     from mainstem import errors
 
-    classes = [errors.SpecInvalid, errors.NotReady, errors.QueryFailed, errors.DrainCut]
+    classes = [errors.SpecInvalid, errors.NotReady, errors.QueryFailed, errors.DrainInterrupted]
     assert len({kind.exit_code for kind in classes}) == len(classes)
 
 

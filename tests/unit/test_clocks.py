@@ -120,9 +120,9 @@ def test_a_driver_is_silent_three_minutes_after_its_last_report(skew: float) -> 
     assert condition(operator.look(0, of, running(of)), "Degraded")[0] == "False"
     assert condition(operator.look(180, of, running(of)), "Degraded")[0] == "False"
     silent = operator.look(181, of, running(of))
-    assert condition(silent, "Degraded")[1] == "DriverSilent"
+    assert condition(silent, "Degraded")[1] == "DriverNotReporting"
     of = after(silent, of)
-    assert condition(Watcher().look(200, of, running(of)), "Degraded")[1] == "DriverSilent", (
+    assert condition(Watcher().look(200, of, running(of)), "Degraded")[1] == "DriverNotReporting", (
         "an operator that is new takes nothing back"
     )
     of["status"] = of["status"] | reported("Running", "Running", seconds=200 + skew)

@@ -51,8 +51,8 @@ def test_a_query_says_all_that_the_resource_has_a_field_for() -> None:
                 "partitions": 2,
                 "lag": 103,
                 "maxLag": 100,
-                "good": 119,
-                "bad": 1,
+                "decoded": 119,
+                "malformed": 1,
                 "endOffset": '{"orders":{"0":7,"1":2}}',
             }
         ],
@@ -97,7 +97,7 @@ def test_every_state_is_one_of_the_resource_s(kind: State) -> None:
         (State.RESTARTING, False),
         (State.FAILED, False),
         (State.DRAINED, False),
-        (State.CUT, False),
+        (State.INTERRUPTED, False),
     ],
 )
 def test_ready_is_when_every_query_is_well(kind: State, well: bool) -> None:

@@ -66,7 +66,7 @@ def test_expectations_that_are_fulfilled_go_first_where_room_is_short() -> None:
 def test_prometheus_counts_them() -> None:
     status = QueryStatus(
         "copy",
-        sources=(SourceStatus("lines", lost=4),),
+        sources=(SourceStatus("lines", expired=4),),
         expectations=(ExpectationStatus("v", "has_id", 3, 5),),
     )
     samples = {
@@ -76,7 +76,7 @@ def test_prometheus_counts_them() -> None:
     }
     assert samples["mainstem_expectation_passed_rows_total", "copy", "has_id", "p", "v"] == 3
     assert samples["mainstem_expectation_violated_rows_total", "copy", "has_id", "p", "v"] == 5
-    assert samples["mainstem_source_lost_offsets_total", "copy", "lines", "p"] == 4
+    assert samples["mainstem_source_expired_offsets_total", "copy", "lines", "p"] == 4
 
 
 LOST: list[tuple[Any, Any, Offsets | None, int]] = [
@@ -116,7 +116,7 @@ def test_losses_are_summed_by_occurrence() -> None:
     status = updated(QueryStatus("copy"), told, ["orders"], {"orders": {"t": {"0": 3}}})
     status = updated(status, told, ["orders"], {"orders": {"t": {"0": 4}}})
     status = updated(status, told, ["orders"])
-    assert (status.sources[0].lost, status.lost) == (5, 5)
+    assert (status.sources[0].expired, status.expired) == (5, 5)
 
 
 def test_what_was_known_at_a_time() -> None:

@@ -285,7 +285,7 @@ def test_differences_name_each_wrong_total() -> None:
 
 
 def run_report(good: int, bad: int, dropped: int) -> dict[str, Any]:
-    sources = [{"name": "departures", "good": good, "bad": bad}]
+    sources = [{"name": "departures", "decoded": good, "malformed": bad}]
     queries = [
         {"name": "archive", "batches": 2, "droppedByWatermark": 0, "sources": sources},
         {"name": "delays", "batches": 3, "droppedByWatermark": dropped, "sources": sources},

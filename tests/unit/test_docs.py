@@ -86,12 +86,12 @@ NO_REASON = {
         "Warning",
     ),
     # States of a query that are none of a pipeline.
-    *("Cut", "Drained", "Idle", "Restarting", "Stopped", "Waiting", "Driver", "Never"),
+    *("Interrupted", "Drained", "Idle", "Restarting", "Stopped", "Waiting", "Driver", "Never"),
     # Conditions' other status, beside the two that are Python's words too; and a class of PyYAML's.
     *("Unknown", "CSafeDumper"),
 }
 NO_FAULT = {
-    *("Accepted", "AllActive", "AsAsked", "Completed", "Drained", "Progressing", "Running", "RowsRead"),
+    *("Accepted", "AllActive", "AsExpected", "Completed", "Drained", "Progressing", "Running", "RowsRead"),
     *("Scheduled", "Suspended", "Idle"),
 }
 """Reasons that say that all is well: on the page of the cluster, not in the runbook."""
@@ -231,7 +231,7 @@ def test_every_exit_code_stands_in_the_readme() -> None:
 def test_every_reason_stands_in_the_runbook() -> None:
     given = reasons()
     assert len(given) > 60
-    assert {"SpecInvalid", "UnknownField", "InvalidYaml", "BadRecord", "SinkFolderTaken"} <= set(given)
+    assert {"SpecInvalid", "UnknownField", "InvalidYaml", "MalformedRecord", "SinkFolderTaken"} <= set(given)
     page = text(RUNBOOK)
     assert {reason: module for reason, module in given.items() if f"`{reason}`" not in page} == {}
 
@@ -250,7 +250,13 @@ def test_every_fault_that_the_operator_tells_of_stands_in_the_runbook() -> None:
 
 def test_every_word_that_the_operator_says_stands_on_the_page_of_the_cluster() -> None:
     page, words = text(CLUSTER), said()
-    assert set(words) >= CONDITIONS | {"AllActive", "DriverLost", "DriverSilent", "Suspending", "Updating"}
+    assert set(words) >= CONDITIONS | {
+        "AllActive",
+        "DriverLost",
+        "DriverNotReporting",
+        "Suspending",
+        "Updating",
+    }
     assert set(words) & NO_REASON >= {"PodScheduled", "Warning"}
     missing = {word: words[word] for word in words if word not in NO_REASON and f"`{word}`" not in page}
     assert missing == {}

@@ -160,8 +160,8 @@ def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
         ("mainstem_source_lag_records", "copy", "orders"): 103,
         ("mainstem_source_lag_max_records", "copy", "orders"): 100,
         ("mainstem_source_partitions", "copy", "orders"): 2,
-        ("mainstem_source_good_records_total", "copy", "orders"): 119,
-        ("mainstem_source_bad_records_total", "copy", "orders"): 1,
+        ("mainstem_source_decoded_records_total", "copy", "orders"): 119,
+        ("mainstem_source_malformed_records_total", "copy", "orders"): 1,
     }
     assert {key: found[key] for key in expected} == expected
     assert found["mainstem_query_watermark_lag_seconds", "copy"] > 50 * 365 * 24 * 3600

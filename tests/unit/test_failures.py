@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.build.batches import SINK_NOTE
-from mainstem.build.decode import BAD_RECORD
+from mainstem.build.decode import MALFORMED_RECORD
 from mainstem.run.failures import classify, of_text
 from py4j.protocol import Py4JJavaError
 
@@ -24,7 +24,7 @@ Thread State: RUNNABLE
 Logical Plan:
 WriteToMicroBatchDataSource console
 +- ~Project [__mainstem_record#5.a AS a#11]
-   +- ~Filter isnull(assert_true(__mainstem_good#6, concat(mainstem:BadRecord:, a record does not parse:, concat( file , cast(file#2 as string)))))
+   +- ~Filter isnull(assert_true(__mainstem_good#6, concat(mainstem:MalformedRecord:, a record does not parse:, concat( file , cast(file#2 as string)))))
       +- ~Project [value#0, StartsWith(trim(cast(value#0 as string), Some(
 )), {)) AND is_valid_utf8(cast(value#0 as string))), false) AS __mainstem_good#6]
          +- ~StreamingExecutionRelation FileStreamSource[file:/data/in], [value#0, _metadata#1], name="src"
@@ -62,13 +62,13 @@ class Case(NamedTuple):
 
 CASES = [
     Case(
-        "a bad record",
+        "a malformed record",
         stream(
-            "[USER_RAISED_EXCEPTION] mainstem:BadRecord:a record does not parse: topic t partition 0 offset 1; set decode.onBadRecord to drop or deadLetter SQLSTATE: P0001",
-            "org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] mainstem:BadRecord:a record does not parse: topic t partition 0 offset 1; set decode.onBadRecord to drop or deadLetter SQLSTATE: P0001",
+            "[USER_RAISED_EXCEPTION] mainstem:MalformedRecord:a record does not parse: topic t partition 0 offset 1; set decode.onMalformedRecord to drop or deadLetter SQLSTATE: P0001",
+            "org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] mainstem:MalformedRecord:a record does not parse: topic t partition 0 offset 1; set decode.onMalformedRecord to drop or deadLetter SQLSTATE: P0001",
         ),
-        "BadRecord",
-        "a record does not parse: topic t partition 0 offset 1; set decode.onBadRecord to drop or deadLetter",
+        "MalformedRecord",
+        "a record does not parse: topic t partition 0 offset 1; set decode.onMalformedRecord to drop or deadLetter",
     ),
     Case(
         "the user's own assertion",
@@ -88,7 +88,7 @@ CASES = [
         "a column that is not there",
         "org.apache.spark.sql.catalyst.ExtendedAnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `aa` "
         "cannot be resolved. Did you mean one of the following? [`a`]. SQLSTATE: 42703; line 1 pos 7;\n'Project ['aa]\n"
-        "+- ~SubqueryAlias src\n   +- ~Filter isnull(assert_true(__mainstem_good#6, concat(mainstem:BadRecord:, a record does not parse:)))\n",
+        "+- ~SubqueryAlias src\n   +- ~Filter isnull(assert_true(__mainstem_good#6, concat(mainstem:MalformedRecord:, a record does not parse:)))\n",
         "UNRESOLVED_COLUMN.WITH_SUGGESTION",
         "A column with name `aa` cannot be resolved. Did you mean one of the following? [`a`]; line 1 pos 7",
     ),
@@ -525,7 +525,7 @@ def test_no_credential_is_told_not_even_its_beginning(text: str) -> None:
 
 
 def test_the_sign_of_a_bad_record_is_that_of_the_build() -> None:
-    assert of_text(f"{BAD_RECORD}a record does not parse: file f").reason == "BadRecord"
+    assert of_text(f"{MALFORMED_RECORD}a record does not parse: file f").reason == "MalformedRecord"
 
 
 class Java:

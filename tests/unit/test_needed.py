@@ -107,7 +107,7 @@ spec:
   sources:
     - name: orders
       kafka: {connection: orders_broker, subscribe: [orders]}
-      decode: {json: {schema: "id INT"}, onBadRecord: deadLetter}
+      decode: {json: {schema: "id INT"}, onMalformedRecord: deadLetter}
     - {name: clicks, kafka: {connection: clicks_broker, subscribe: [clicks]}}
     - {name: ticks, rate: {}}
     - {name: unread, rate: {}}

@@ -199,7 +199,7 @@ class Life(RuleBasedStateMachine):
                 (3, "failed"),
                 (4, "failed"),
                 (5, "failed"),
-                (6, "cut"),
+                (6, "interrupted"),
                 (137, None),
             ]
         ),

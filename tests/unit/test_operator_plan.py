@@ -293,7 +293,11 @@ def test_a_running_driver_is_judged_by_what_it_reports(
 @pytest.mark.parametrize(
     ("driver", "reason", "message"),
     [
-        (reported("Running", seconds=-181), "DriverSilent", "has not reported since 2026-03-01T11:56:59Z"),
+        (
+            reported("Running", seconds=-181),
+            "DriverNotReporting",
+            "has not reported since 2026-03-01T11:56:59Z",
+        ),
         (reported("Failed", reason="SinkRefused", message="no"), "QueryFailed", "a: no"),
         (reported("Restarting"), "QueryRestarting", "a: Restarting"),
         *(
@@ -348,7 +352,7 @@ def test_a_query_that_restarts_is_degraded_and_running_again_after_it() -> None:
 @pytest.mark.parametrize(
     ("driver", "reason"),
     [
-        (reported("Running", seconds=-181), "DriverSilent"),
+        (reported("Running", seconds=-181), "DriverNotReporting"),
         (reported("Running", lastProgressTime="2026-03-01T11:00:00Z"), "NoProgress"),
         (reported("Running"), "Running"),
     ],
@@ -643,11 +647,11 @@ def test_a_running_revision_that_dies_under_a_broken_document_is_started_again()
 
 def test_a_broken_document_that_never_ran_is_refused_and_not_asked_about() -> None:
     found = next_step(body(BROKEN))
-    assert (phase(found), found.start, found.requeue) == ("Refused", None, None)
+    assert (phase(found), found.start, found.requeue) == ("Invalid", None, None)
     assert condition(found, "SpecValid")[:2] == ("False", "UnknownRelation")
     assert "spec.queries[0].from" in condition(found, "Ready")[2]
     assert {(event.type, event.reason) for event in found.events} == {
-        ("Warning", "Refused"),
+        ("Warning", "Invalid"),
         ("Warning", "UnknownRelation"),
     }
 
@@ -689,7 +693,7 @@ def test_suspend_drains_and_resume_starts_afresh() -> None:
 def test_who_resumes_while_it_drains_waits_for_no_backoff(code: int, policy: str) -> None:
     spec = {**SPEC, "restart": {"policy": policy}}
     of = body(spec, status("Draining", body(spec)))
-    over = ended(of, code, {0: "drained", 6: "cut"}.get(code))
+    over = ended(of, code, {0: "drained", 6: "interrupted"}.get(code))
     goes = next_step(of, over)
     assert (goes.stop, goes.start) == (True, None)
     starts = next_step(after(goes, of), gone=over)
@@ -735,7 +739,7 @@ ENDS = [
     (3, None, "", "Error", "Failed", "SpecInvalid"),
     (4, "failed", "QueryFailed", "Error", "BackingOff", "QueryFailed"),
     (5, "failed", "StoreUnreachable", "Error", "BackingOff", "StoreUnreachable"),
-    (6, "cut", "DrainCut", "Error", "BackingOff", "DrainCut"),
+    (6, "interrupted", "Interrupted", "Error", "BackingOff", "Interrupted"),
     (137, None, "", "OOMKilled", "BackingOff", "OOMKilled"),
     (137, None, "", "Error", "BackingOff", "Killed"),
     (137, "failed", "QueryFailed", "OOMKilled", "BackingOff", "OOMKilled"),
@@ -990,7 +994,7 @@ def test_a_failed_run_is_tried_with_the_changed_document() -> None:
 
 def test_a_run_that_was_suspended_goes_on_when_it_is_resumed() -> None:
     of = scheduled("2026-03-01T03:00:00Z", "Suspended")
-    assert next_step(of, gone=ended(of, 6, "cut")).start is not None
+    assert next_step(of, gone=ended(of, 6, "interrupted")).start is not None
 
 
 @pytest.mark.parametrize("is_gone", [False, True], ids=["over", "gone"])
@@ -999,7 +1003,7 @@ def test_a_run_that_was_suspended_goes_on_when_it_is_resumed() -> None:
 )
 @pytest.mark.parametrize(
     ("code", "outcome"),
-    [(0, "drained"), (0, None), (3, "failed"), (4, "failed"), (5, "failed"), (6, "cut"), (137, None)],
+    [(0, "drained"), (0, None), (3, "failed"), (4, "failed"), (5, "failed"), (6, "interrupted"), (137, None)],
 )
 def test_a_run_of_a_schedule_goes_on_as_any_other_does(
     code: int, outcome: str | None, phase_before: str, is_gone: bool
@@ -1043,7 +1047,7 @@ def test_a_start_after_a_failure_belongs_to_the_same_run() -> None:
 def test_a_start_after_an_interruption_belongs_to_the_same_run(before: str) -> None:
     of = body(BOUNDED, status(before, body(BOUNDED), run="generation-1"), generation=3)
     assert run_of_next(of, ended(of, 0, "drained")) == "generation-1"
-    assert run_of_next(of, ended(of, 6, "cut")) == "generation-1"
+    assert run_of_next(of, ended(of, 6, "interrupted")) == "generation-1"
 
 
 def test_a_changed_document_and_a_resumed_completed_pipeline_start_another_run() -> None:

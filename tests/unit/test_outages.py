@@ -61,7 +61,7 @@ def test_lag_is_unknown_where_the_last_answer_is_old_or_the_query_failed_for_the
     assert (found.lag, found.reason, found.message) == (None, "BrokerUnreachable", "no answer")
 
 
-@pytest.mark.parametrize("state", [State.COMPLETED, State.DRAINED, State.CUT, State.SUSPENDED])
+@pytest.mark.parametrize("state", [State.COMPLETED, State.DRAINED, State.INTERRUPTED, State.SUSPENDED])
 def test_a_query_that_is_over_stays_as_it_ended(state: State) -> None:
     over = replace(STATUS, state=state)
     assert current(over, AWAY, {"orders": answer({"0": 99})}, {"orders"}) == over

@@ -110,16 +110,19 @@ def test_sources_that_spark_does_not_report_are_listed_all_the_same() -> None:
 
 def test_records_are_counted_per_occurrence_over_all_batches() -> None:
     counts = {
-        "mainstem.orders": {"good": 3, "bad": 1},
-        "mainstem.orders_2": {"good": 4, "bad": 0},
-        "mine": {"good": 9},
+        "mainstem.orders": {"decoded": 3, "malformed": 1},
+        "mainstem.orders_2": {"decoded": 4, "malformed": 0},
+        "mine": {"decoded": 9},
     }
     status = QueryStatus("copy")
     for _ in range(3):
         status = updated(
             status, event(observedMetrics=counts, sources=[KAFKA, KAFKA]), ["orders", "orders_2"]
         )
-    assert [(s.name, s.good, s.bad) for s in status.sources] == [("orders", 9, 3), ("orders_2", 12, 0)]
+    assert [(s.name, s.decoded, s.malformed) for s in status.sources] == [
+        ("orders", 9, 3),
+        ("orders_2", 12, 0),
+    ]
     assert (status.input_rows, status.batches) == (15, 3)
 
 
@@ -195,7 +198,15 @@ def test_json_has_camel_case_and_no_unknowns() -> None:
         "stateBytes": 0,
         "droppedByWatermark": 0,
         "sources": [
-            {"name": "orders", "partitions": 2, "lag": 103, "maxLag": 100, "good": 0, "bad": 0, "lost": 0}
+            {
+                "name": "orders",
+                "partitions": 2,
+                "lag": 103,
+                "maxLag": 100,
+                "decoded": 0,
+                "malformed": 0,
+                "expired": 0,
+            }
         ],
         "lastProgressTime": "2024-03-01T05:00:00.000Z",
         "restarts": 0,
@@ -211,15 +222,17 @@ def test_json_holds_offsets_on_demand_only() -> None:
 
 
 def test_json_tells_a_failure() -> None:
-    failed = replace(QueryStatus("copy"), state=State.FAILED, reason="BadRecord", message="no")
-    assert {"state": "Failed", "reason": "BadRecord", "message": "no"}.items() <= as_json(failed).items()
+    failed = replace(QueryStatus("copy"), state=State.FAILED, reason="MalformedRecord", message="no")
+    assert {"state": "Failed", "reason": "MalformedRecord", "message": "no"}.items() <= as_json(
+        failed
+    ).items()
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans()), max_size=20))
 def test_sums_are_those_of_the_events(batches: list[tuple[int, int, bool]]) -> None:
     status = QueryStatus("copy")
     for number, (good, bad, ran) in enumerate(batches):
-        counts = {"mainstem.orders": {"good": good, "bad": bad}}
+        counts = {"mainstem.orders": {"decoded": good, "malformed": bad}}
         durations = {"addBatch": 1} if ran else {}
         status = updated(
             status,
@@ -227,8 +240,8 @@ def test_sums_are_those_of_the_events(batches: list[tuple[int, int, bool]]) -> N
             ["orders"],
         )
     [source] = status.sources or [SourceStatus("orders")]
-    assert source.good == sum(good for good, _, _ in batches)
-    assert source.good + source.bad == status.input_rows
+    assert source.decoded == sum(good for good, _, _ in batches)
+    assert source.decoded + source.malformed == status.input_rows
     assert status.batch == max((number for number, (_, _, ran) in enumerate(batches) if ran), default=None)
 
 

@@ -25,7 +25,7 @@ RUNNING = replace(
     dropped_by_watermark=3,
     sources=(SourceStatus("orders", 2, 1_200, 700), SourceStatus("lines")),
 )
-FAILED = replace(RUNNING, state=State.FAILED, reason="BadRecord", message="a record does not parse")
+FAILED = replace(RUNNING, state=State.FAILED, reason="MalformedRecord", message="a record does not parse")
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_change_of_state_is_one_json_line() -> None:
     [line] = run.told(FAILED)
     assert (line["state"], line["reason"], line["message"]) == (
         "Failed",
-        "BadRecord",
+        "MalformedRecord",
         "a record does not parse",
     )
 
@@ -171,7 +171,7 @@ def test_what_is_unknown_is_a_dash() -> None:
 
 def test_a_failure_is_told_below_its_query() -> None:
     rows = drawn([FAILED, COPY])
-    assert "BadRecord: a record does not parse" in " ".join(rows)
+    assert "MalformedRecord: a record does not parse" in " ".join(rows)
     assert rows[-1].startswith("copy")
 
 

@@ -39,7 +39,7 @@ def test_files_are_written_once(tmp_path: Path) -> None:
 
 
 LINTED = {"low-latency": ["TriggerDeprecated"], "python-sinks": ["NotDurable"]}
-"""Documents that a lint speaks of, for want of another way to say what it is about."""
+"""Documents that a warning is about, for want of another way to say what it is about."""
 
 
 @pytest.mark.parametrize("name", VALID)

@@ -19,11 +19,11 @@ FUNCTIONS = ("mine", "my_count")
 
 
 def said(row: Row, mode: str) -> list[tuple[str, bool]]:
-    """Every reason, and whether it is a lint."""
+    """Every reason, and whether it is a warning."""
     data = row.document(mode)
     data["spec"]["functions"] = [{"name": name, "java": {"class": "com.example.F"}} for name in FUNCTIONS]
     problems = check(StreamingPipeline.model_validate(data), Text(data), {})
-    return [(problem.reason, problem.warning) for problem in problems if problem.reason != "Unread"]
+    return [(problem.reason, problem.warning) for problem in problems if problem.reason != "UnusedSource"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -109,7 +109,7 @@ def test_a_problem_is_told_once_at_its_place() -> None:
     data = row.document("append")
     data["spec"]["queries"].append(data["spec"]["queries"][0] | {"name": "again"})
     problems = check(StreamingPipeline.model_validate(data), Text(data), {})
-    assert [(p.path, p.reason) for p in problems if p.reason != "Unread"] == [
+    assert [(p.path, p.reason) for p in problems if p.reason != "UnusedSource"] == [
         ("spec.views[1].sql", "JoinNotAllowed")
     ]
 
@@ -154,7 +154,7 @@ def test_python_and_joins_in_real_time(sql: str, reasons: list[str]) -> None:
 
 def test_dead_letters_of_what_ends_are_no_stream() -> None:
     kafka = {"connection": "events", "subscribe": ["raw"], "endingOffsets": "latest"}
-    decode = {"json": {"schema": "k STRING"}, "onBadRecord": "deadLetter"}
+    decode = {"json": {"schema": "k STRING"}, "onMalformedRecord": "deadLetter"}
     queries = [
         {"name": name, "from": name, "to": [{"name": "out", "console": {}}]} for name in ("raw", "sorted")
     ]

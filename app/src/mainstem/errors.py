@@ -4,7 +4,8 @@
     ├── SpecInvalid              SpecInvalid             3   the document is refused; carries every problem found
     ├── NotReady                 (see below)             5   something that the pipeline needs is missing or unreachable
     ├── QueryFailed              (Spark's or ours)       4   a query spent its restarts
-    └── DrainCut                 DrainCut                6   the deadline of the drain came before the batch's end
+    └── DrainInterrupted         DrainTimedOut or        6   a batch was interrupted, by the drain's deadline or by a second signal
+                                 Interrupted
 
 Reasons are CamelCase and stable: they go to exit messages, logs and, on a cluster, into conditions.
 """
@@ -23,7 +24,7 @@ class Exit(IntEnum):
     SPEC_INVALID = 3
     QUERY_FAILED = 4
     NOT_READY = 5
-    DRAIN_CUT = 6
+    DRAIN_INTERRUPTED = 6
     TESTS_FAILED = 7
 
 
@@ -118,7 +119,7 @@ class QueryFailed(MainstemError):
     exit_code = Exit.QUERY_FAILED
 
 
-class DrainCut(MainstemError):
-    """A running batch was cut, by the drain's deadline or a second signal; it runs again at the next start."""
+class DrainInterrupted(MainstemError):
+    """A running batch was interrupted, by the drain's deadline or a second signal; it runs again at the next start."""
 
-    exit_code = Exit.DRAIN_CUT
+    exit_code = Exit.DRAIN_INTERRUPTED

@@ -18,7 +18,7 @@ DEPENDENTS: Final = ("SpecValid", "DriverRunning", "QueriesActive")
 """`Ready` is True where all of these are; otherwise it repeats the first condition that is not True."""
 AT_REST: Final = ("Suspended", "Scheduled", "Completed")
 """Phases in which no driver runs because none is wanted: the pipeline is as its document asks."""
-ENDED: Final = ("Refused", "Failed")
+ENDED: Final = ("Invalid", "Failed")
 """Phases that only somebody's change ends."""
 DERIVED: Final = ("Ready", "Reconciling", "Stalled")
 
@@ -42,7 +42,7 @@ class Condition(NamedTuple):
 def with_summary(conditions: Sequence[Condition], phase: str) -> list[Condition]:
     """The conditions, and before them `Ready` and, where that is not True, either `Stalled` or `Reconciling`.
 
-    >>> [one.type for one in with_summary([Condition("SpecValid", "False", "UnknownRelation")], "Refused")]
+    >>> [one.type for one in with_summary([Condition("SpecValid", "False", "UnknownRelation")], "Invalid")]
     ['Ready', 'Stalled', 'SpecValid']
     """
     by_type = {condition.type: condition for condition in conditions}

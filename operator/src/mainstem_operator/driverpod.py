@@ -19,9 +19,9 @@ OVERDUE_SECONDS: Final = 30.0
 """How long after its grace a pod may still be there: the kubelet unmounts, and tells the API server."""
 _LONGEST: Final = 1024
 _LONGEST_REASON: Final = 128
-_OUTCOMES: Final = {Exit.SPEC_INVALID: "SpecInvalid", Exit.QUERY_FAILED: "QueryFailed", Exit.NOT_READY: "NotReady", Exit.DRAIN_CUT: "DrainCut"}  # fmt: skip
+_OUTCOMES: Final = {Exit.SPEC_INVALID: "SpecInvalid", Exit.QUERY_FAILED: "QueryFailed", Exit.NOT_READY: "NotReady", Exit.DRAIN_INTERRUPTED: "Interrupted"}  # fmt: skip
 _KILLED: Final = 137
-OUTCOMES: Final = ("completed", "drained", "cut", "failed")
+OUTCOMES: Final = ("completed", "drained", "interrupted", "failed")
 """What a driver says of its end."""
 _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9]{0,62}")
 

@@ -71,7 +71,10 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
     silent = (now - parsed(status["reported"]["time"])).total_seconds()
     if silent > SILENT_SECONDS:
         return Condition(
-            name, TRUE, "DriverSilent", f"the driver has not reported since {status['reported']['time']}"
+            name,
+            TRUE,
+            "DriverNotReporting",
+            f"the driver has not reported since {status['reported']['time']}",
         )
     queries = status.get("queries", ())
     failed = [query for query in queries if query["state"] == "Failed"]
@@ -87,7 +90,7 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
         )
     if restarting := [query for query in queries if query["state"] == "Restarting"]:
         return Condition(name, TRUE, "QueryRestarting", _told(restarting))
-    return Condition(name, FALSE, "AsAsked")
+    return Condition(name, FALSE, "AsExpected")
 
 
 def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
@@ -129,7 +132,7 @@ _LASTING: Final = (
     "reason",
     "message",
 )
-_OVER: Final = ("Completed", "Failed", "Drained", "Cut", "Suspended")
+_OVER: Final = ("Completed", "Failed", "Drained", "Interrupted", "Suspended")
 
 
 def _stopped(query: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def down(seen: Observed, before: Past) -> Plan:
         message = "spec.suspend is true; false goes on from the checkpoints"
         return _rest(seen, before, "Suspended", "Suspended", message, remove=True)
     if seen.revision is None:
-        return _rest(seen, before, "Refused", "SpecInvalid", "no driver runs a document that is refused")
+        return _rest(seen, before, "Invalid", "SpecInvalid", "no driver runs a document that is refused")
     if seen.refused:
         return _rest(seen, before, "Failed", *seen.refused, requeue=LOOK_SECONDS)
     return _allowed(seen, before, seen.revision)

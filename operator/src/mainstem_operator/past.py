@@ -97,7 +97,7 @@ def aged(seen: Observed, ages: Ages, now: Moment) -> Observed:
 def _silent_seconds(seen: Observed) -> float:
     """How long a driver is silent that an operator finds so: one that was called silent before is still."""
     for condition in seen.status.get("conditions", ()):
-        if condition["reason"] == "DriverSilent":
+        if condition["reason"] == "DriverNotReporting":
             return SILENT_SECONDS + 1
     return 0.0
 

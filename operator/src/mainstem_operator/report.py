@@ -105,7 +105,7 @@ def driver_part(seen: Observed) -> dict[str, Any] | None:
 
 
 _CALLED: Final = {"Starting": "DriverStarting", "Running": "Ready"}
-_WARNINGS: Final = ("Refused", "Failed", "BackingOff")
+_WARNINGS: Final = ("Invalid", "Failed", "BackingOff")
 _NODE_SILENT: Final = "NodeSilent"
 _BAD: Final = (("SpecValid", FALSE), ("Degraded", TRUE), ("DataStalled", TRUE))
 

@@ -53,7 +53,7 @@ class Reader:
 
 
 def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-    """What SQL reads under the source's name: decoded, without bad records, with its watermark.
+    """What SQL reads under the source's name: decoded, without malformed records, with its watermark.
 
     Args:
         reader: opens the source.
@@ -65,7 +65,7 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
         return reader.table(session, source)
     frame = reader.stream(session, source, occurrence)
     if source.decoding:
-        frame = _decoded(frame, source, source.decoding, occurrence).good()
+        frame = _decoded(frame, source, source.decoding, occurrence).rows()
     return watermarked(frame, source.watermark, occurrence)
 
 
@@ -94,7 +94,9 @@ def dead_letters(reader: Reader, session: SparkSession, source: Source, occurren
     """The records of a source that do not parse."""
     if source.decoding is None:
         raise ValueError(f"{source.name} decodes nothing")
-    return _decoded(reader.stream(session, source, occurrence), source, source.decoding, occurrence).bad()
+    return _decoded(
+        reader.stream(session, source, occurrence), source, source.decoding, occurrence
+    ).dead_letters()
 
 
 def _decoded(raw: DataFrame, source: Source, how: Decode, occurrence: str) -> decode.Decoded:
@@ -105,7 +107,7 @@ def _decoded(raw: DataFrame, source: Source, how: Decode, occurrence: str) -> de
         occurrence,
         source.watermark,
         many=bool(how.json_ and source.files and filerecords.is_many(source.files.options)),
-        remedy=f"set {field}.onBadRecord to drop or deadLetter",
+        remedy=f"set {field}.onMalformedRecord to drop or deadLetter",
     )
 
 

@@ -71,7 +71,7 @@ def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name
         counted=False,
         many=bool(how.json_) and filerecords.is_many(options),
         remedy=f"mend it: {name} is a side input, of which no record may be missing",
-    ).good()
+    ).rows()
 
 
 def _inferred(session: SparkSession, kind: str, path: str, options: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ spec:
   sources:
     - name: orders
       files: {path: input, format: text, maxFilesPerTrigger: 1}
-      decode: {json: {schema: "id BIGINT, shop STRING, time TIMESTAMP"}, onBadRecord: deadLetter}
+      decode: {json: {schema: "id BIGINT, shop STRING, time TIMESTAMP"}, onMalformedRecord: deadLetter}
       watermark: {column: time, delay: 1 day}
     - name: shops
       static: {csv: {path: shops.csv, header: true}}

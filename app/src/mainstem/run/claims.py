@@ -44,7 +44,7 @@ def take(session: SparkSession, query: Query, pipeline: str) -> None:
     """Claim every Delta table on S3 that a query writes, for as long as nobody removes the claims.
 
     Raises:
-        NotReady: `TableClaimed`: another pipeline writes one of them; `ClaimNotReadable`; or the store does not answer.
+        NotReady: `TableOwnedByAnotherPipeline`: another pipeline writes one of them; `TableOwnershipUnreadable`; or the store does not answer.
     """
     tables = {
         sink.delta.path.rstrip("/")
@@ -74,7 +74,7 @@ def _take(session: SparkSession, table: str, pipeline: str) -> None:
         )
         raise NotReady(
             f"the Delta table {table} is {whose}; S3 keeps the writers of one driver apart, not those of two",
-            reason="TableClaimed",
+            reason="TableOwnedByAnotherPipeline",
             remedy=f"write a table of your own; or, once that pipeline writes this one no more, remove {file}",
         )
 
@@ -104,4 +104,6 @@ def read(session: SparkSession, file: str) -> Claim | None:
         return Claim(str(found["pipeline"]), str(found["since"]))
     except (ValueError, KeyError, TypeError) as error:
         message = f"{file} does not say which pipeline writes the table"
-        raise NotReady(message, reason="ClaimNotReadable", remedy="once none does, remove it") from error
+        raise NotReady(
+            message, reason="TableOwnershipUnreadable", remedy="once none does, remove it"
+        ) from error

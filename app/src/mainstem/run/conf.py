@@ -21,8 +21,8 @@ CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileMana
 FILE_BATCHES: Final = "dev.mainstem.files.Extension"
 """The session extension of the project's own jar: it reads each file of a stream once, and none in silence."""
 PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
-UPKEEP_POOL: Final = "_upkeep"
-"""The scheduler pool of upkeep; no query can be called so."""
+MAINTENANCE_POOL: Final = "_maintenance"
+"""The scheduler pool of maintenance; no query can be called so."""
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 """The log4j2 configuration of driver and executors."""
 _REDACTED: Final = "(?i)secret|passw|token|access[._-]?key|credential|jaas|private[._-]?key"
@@ -172,11 +172,11 @@ def _bucket(bucket: str, s3: S3Connection, connection: str, profiles: Path | Non
 
 
 def pools_xml(pipeline: StreamingPipeline) -> str:
-    """The FAIR allocation file: one pool per query, called as the query is, and one for the upkeep of tables."""
+    """The FAIR allocation file: one pool per query, called as the query is, and one for the maintenance of tables."""
     queries = pipeline.spec.queries
     shares = [(query.name, query.pool) for query in queries]
-    if any(sink.delta and sink.delta.upkeep for query in queries for sink in query.to):
-        shares.append((UPKEEP_POOL, Pool()))
+    if any(sink.delta and sink.delta.maintenance for query in queries for sink in query.to):
+        shares.append((MAINTENANCE_POOL, Pool()))
     pools = "".join(
         f"  <pool name={quoteattr(name)}><schedulingMode>FIFO</schedulingMode>"
         f"<weight>{pool.weight}</weight><minShare>{pool.min_share}</minShare></pool>\n"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
-from mainstem.run import badrecords, castcolumns, fulldisks
+from mainstem.run import castcolumns, fulldisks, malformed_records
 from mainstem.run.failures import Failure
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import lagging
@@ -59,7 +59,9 @@ class Current:
 
     def explained(self, run: Run, failure: Failure) -> Failure:
         """The failure, or the outage behind it: clients have many words for a server that does not answer."""
-        failure = badrecords.explained(fulldisks.explained(failure, self._graph, run.query), run.status)
+        failure = malformed_records.explained(
+            fulldisks.explained(failure, self._graph, run.query), run.status
+        )
         failure = castcolumns.explained(failure, run.session, run.query.to, run.columns)
         outage = self.outage(run)
         if outage is None or failure.permanent or failure.outage:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mainstem import logs, names
-from mainstem.errors import DrainCut, Exit, MainstemError, Problem, SpecInvalid
+from mainstem.errors import DrainInterrupted, Exit, MainstemError, Problem, SpecInvalid
 from mainstem.run import termination
 from mainstem.run.pod import Pod
 from mainstem.run.querystatus import QueryStatus
@@ -28,7 +28,7 @@ def main(file: str, *, verbose: bool) -> int:
         _run(file, stop, end, verbose=verbose)
     except MainstemError as error:
         _tell(error)
-        outcome = "cut" if isinstance(error, DrainCut) else "failed"
+        outcome = "interrupted" if isinstance(error, DrainInterrupted) else "failed"
         end.came(outcome, error.reason, _words(error))
         return int(error.exit_code)
     except Exception as error:  # noqa: BLE001 - whatever it is, the operator hears of it

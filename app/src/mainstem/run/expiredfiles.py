@@ -43,9 +43,9 @@ class ExpiredFiles:
                 continue
             expired = registry.of(status.id, source.name)
             count = int(expired.size())
-            if count > source.lost:  # each path costs a call to the JVM
+            if count > source.expired:  # each path costs a call to the JVM
                 self._name(status.name, source.name, {str(path) for path in expired})
-            counted.append(replace(source, lost=count))
+            counted.append(replace(source, expired=count))
         return replace(status, sources=tuple(counted))
 
     def _name(self, query: str, source: str, paths: set[str]) -> None:

@@ -20,8 +20,8 @@ With `pipeline` and `query` besides:
 With `pipeline`, `query` and `source`:
 
 - `mainstem_source_lag_records`, `mainstem_source_lag_max_records` (the worst partition), `mainstem_source_partitions`.
-- `mainstem_source_good_records_total`, `mainstem_source_bad_records_total`: since the start.
-- `mainstem_source_lost_offsets_total`: expired before they were read, since the start.
+- `mainstem_source_decoded_records_total`, `mainstem_source_malformed_records_total`: since the start.
+- `mainstem_source_expired_offsets_total`: expired before they were read, since the start.
 
 With `pipeline`, `query`, `view` and `expectation`:
 
@@ -153,9 +153,9 @@ _SOURCES: Final[tuple[tuple[str, str, bool, Any], ...]] = (
     ("source_lag_records", "Records behind the newest.", False, lambda s: s.lag),
     ("source_lag_max_records", "The same for the worst partition.", False, lambda s: s.max_lag),
     ("source_partitions", "Partitions of the topics.", False, lambda s: s.partitions or None),
-    ("source_good_records", "Records that parsed since the driver's start.", True, lambda s: s.good),
-    ("source_bad_records", "Records that did not.", True, lambda s: s.bad),
-    ("source_lost_offsets", "Offsets that had expired before they were read.", True, lambda s: s.lost),
+    ("source_decoded_records", "Records that parsed since the driver's start.", True, lambda s: s.decoded),
+    ("source_malformed_records", "Records that did not.", True, lambda s: s.malformed),
+    ("source_expired_offsets", "Offsets that had expired before they were read.", True, lambda s: s.expired),
 )
 _EXPECTATIONS: Final[tuple[tuple[str, str, Any], ...]] = (
     ("expectation_passed_rows", "Rows that fulfilled it since the driver's start.", lambda e: e.passed),

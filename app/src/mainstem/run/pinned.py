@@ -24,7 +24,7 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
     """See that the state is kept as the document says.
 
     Raises:
-        NotReady: `StatePinned`: the checkpoint holds state, kept otherwise.
+        NotReady: `StateLayoutChanged`: the checkpoint holds state, kept otherwise.
     """
     folder = Folder(session, checkpoint)
     about, offsets = folder / "state" / "0" / "_metadata", folder / "offsets"
@@ -36,7 +36,7 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
     if changed := differences(operators, entry, state):
         raise NotReady(
             f"the state in {checkpoint} is kept otherwise than the document says: {'; '.join(changed)}",
-            reason="StatePinned",
+            reason="StateLayoutChanged",
             remedy="put the old value back, or raise checkpoint.generation to start anew",
         )
 

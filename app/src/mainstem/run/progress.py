@@ -130,10 +130,10 @@ def _sources(
             gap = lost(
                 reported[index].get("startOffset"), reported[index].get("endOffset"), earliest.get(name)
             )
-            source = replace(source, lost=source.lost + gap)
+            source = replace(source, expired=source.expired + gap)
         counts = metrics.get(METRIC + name) or {}
-        good, bad = int(counts.get("good") or 0), int(counts.get("bad") or 0)
-        result.append(replace(source, good=source.good + good, bad=source.bad + bad))
+        good, bad = int(counts.get("decoded") or 0), int(counts.get("malformed") or 0)
+        result.append(replace(source, decoded=source.decoded + good, malformed=source.malformed + bad))
     return tuple(result)
 
 

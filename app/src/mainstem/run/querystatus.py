@@ -23,7 +23,7 @@ class State(StrEnum):
     FAILED = "Failed"
     COMPLETED = "Completed"
     DRAINED = "Drained"
-    CUT = "Cut"
+    INTERRUPTED = "Interrupted"
     SUSPENDED = "Suspended"
 
 
@@ -36,20 +36,20 @@ class SourceStatus:
         partitions: number of Kafka partitions, 0 for other sources.
         lag: records behind the newest, over all partitions; None where Spark does not tell.
         max_lag: the same for the worst partition.
-        good: records that parsed, since the driver started.
-        bad: records that did not.
+        decoded: records that were decoded, since the driver started.
+        malformed: records that did not.
         end_offset: where the last batch ended, as Spark has it.
-        lost: offsets that had expired before they were read; at least so many.
+        expired: offsets that had expired before they were read; at least so many.
     """
 
     name: str
     partitions: int = 0
     lag: int | None = None
     max_lag: int | None = None
-    good: int = 0
-    bad: int = 0
+    decoded: int = 0
+    malformed: int = 0
     end_offset: Any = None
-    lost: int = 0
+    expired: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,14 +120,14 @@ class QueryStatus:
     message: str | None = None
 
     @property
-    def bad(self) -> int:
+    def malformed(self) -> int:
         """Records that did not parse, over all sources."""
-        return sum(source.bad for source in self.sources)
+        return sum(source.malformed for source in self.sources)
 
     @property
-    def lost(self) -> int:
+    def expired(self) -> int:
         """Offsets that had expired, over all sources."""
-        return sum(source.lost for source in self.sources)
+        return sum(source.expired for source in self.sources)
 
     @property
     def violated(self) -> int:

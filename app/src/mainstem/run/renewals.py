@@ -175,8 +175,8 @@ class Renewals:
     def _count(self, run: Run, occurrence: str, topic: str, lost: int, then: str) -> None:
         message = f"the topic {topic!r} was deleted and made anew, at least {lost} records are lost; {then}"
         run.notice = ("TopicRecreated", message)
-        self._log.warning("a topic was made anew", query=run.query.name, topic=topic, lost=lost)
+        self._log.warning("a topic was made anew", query=run.query.name, topic=topic, expired=lost)
         sources = {source.name: source for source in run.status.sources}
         source = sources.get(occurrence, SourceStatus(occurrence))
-        sources[occurrence] = replace(source, lost=source.lost + lost)
+        sources[occurrence] = replace(source, expired=source.expired + lost)
         run.status = replace(run.status, sources=tuple(sources.values()))

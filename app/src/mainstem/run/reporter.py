@@ -131,14 +131,14 @@ _COLOURS: Final = {
     State.DRAINED: "green",
     State.WAITING: "yellow",
     State.RESTARTING: "yellow",
-    State.CUT: "yellow",
+    State.INTERRUPTED: "yellow",
     State.FAILED: "red",
 }
 
 
 _SELDOM: Final[tuple[tuple[str, Callable[[QueryStatus], int]], ...]] = (
-    ("BAD", lambda status: status.bad),
-    ("LOST", lambda status: status.lost),
+    ("MALFORMED", lambda status: status.malformed),
+    ("EXPIRED", lambda status: status.expired),
     ("VIOLATED", lambda status: status.violated),
 )
 """Columns that are there once there is something to count."""

@@ -14,15 +14,15 @@ from typing import Any, Final
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
-from mainstem.errors import DrainCut, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
+from mainstem.errors import DrainInterrupted, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
 from mainstem.run import preflight, readiness, session, usercode
+from mainstem.run.maintenance import Maintenance
 from mainstem.run.place import Place, this_machine
 from mainstem.run.querystatus import QueryStatus, as_json
 from mainstem.run.refusals import not_ready
 from mainstem.run.reporter import Reporter, for_stream
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
-from mainstem.run.upkeep import Upkeep
 from mainstem.spec.document import Document
 from mainstem.spec.graph import Graph
 from mainstem.spec.needed import running
@@ -138,9 +138,9 @@ def _run(
             preflight.present(spark, graph)
             owner = options.place.owner(pipeline.name)
             unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
-            with Upkeep(spark, graph) as upkeep:
+            with Maintenance(spark, graph) as maintenance:
                 outcome = _started(supervisor, document, options, stop, unready) or _loop(
-                    supervisor, upkeep, options, stop
+                    supervisor, maintenance, options, stop
                 )
     except (Py4JNetworkError, ConnectionError):
         raise  # no JVM, nothing to drain
@@ -158,12 +158,19 @@ def _run(
         raise query_failed(supervisor.failures)
     if outcome == "failed" and supervisor.waiting:
         raise _missed(supervisor.waiting[0])
-    if outcome == "cut":
-        raise DrainCut(
-            "a running batch was cut, by the drain's deadline or a second signal; it runs again at the next start",
-            reason="DrainCut",
-            remedy="raise drain.timeout above the batch time",
-        )
+    if outcome == "interrupted":
+        raise _interrupted(by_signal=stop.hurry)
+
+
+def _interrupted(*, by_signal: bool) -> DrainInterrupted:
+    again = "the batch runs again at the next start"
+    if by_signal:
+        return DrainInterrupted(f"a second signal interrupted a running batch; {again}", reason="Interrupted")
+    return DrainInterrupted(
+        f"a batch was still running at the end of drain.timeout and was interrupted; {again}",
+        reason="DrainTimedOut",
+        remedy="raise drain.timeout above the batch time",
+    )
 
 
 def query_failed(failed: Sequence[QueryStatus]) -> QueryFailed:
@@ -225,15 +232,15 @@ def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
         thread.join()
 
 
-def _loop(supervisor: Supervisor, upkeep: Upkeep, options: Options, stop: Stop) -> str:
+def _loop(supervisor: Supervisor, maintenance: Maintenance, options: Options, stop: Stop) -> str:
     while supervisor.turn():
         idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
         if stop.asked or idle:
             logs.get("mainstem").info("draining", because="idle" if idle else "signal")
-            upkeep.stop()  # a merge may be waiting for it
+            maintenance.stop()  # a merge may be waiting for it
             clean = supervisor.drain()
             failed = supervisor.failures or (supervisor.waiting and not stop.asked)
-            return "failed" if failed else "drained" if clean else "cut"
+            return "failed" if failed else "drained" if clean else "interrupted"
         time.sleep(TURN)
     return "failed" if supervisor.failures else "drained" if stop.asked else "completed"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mainstem.build.database import STAGED_ROWS_LOST
-from mainstem.build.decode import BAD_RECORD
+from mainstem.build.decode import MALFORMED_RECORD
 from mainstem.build.expectations import EXPECTATION_FAILED
 
 
@@ -34,8 +34,8 @@ def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = Fal
 SIGNS: Final = (
     _sign(
         # Where Spark shows the plan, the two parts of the message stand apart.
-        re.escape(BAD_RECORD) + r"(?!,)(?P<found>[^\n]*?)(?P<advice>; [^;\n]*)?(?=\n|\Z)",
-        "BadRecord",
+        re.escape(MALFORMED_RECORD) + r"(?!,)(?P<found>[^\n]*?)(?P<advice>; [^;\n]*)?(?=\n|\Z)",
+        "MalformedRecord",
         "{found}{advice}",
         permanent=True,
     ),

@@ -163,9 +163,9 @@ def _source(source: SourceStatus) -> dict[str, Any]:
             "partitions": source.partitions or None,
             "lag": _count(source.lag),
             "maxLag": _count(source.max_lag),
-            "good": _count(source.good),
-            "bad": _count(source.bad),
-            "lost": _count(source.lost) if source.lost else None,
+            "decoded": _count(source.decoded),
+            "malformed": _count(source.malformed),
+            "expired": _count(source.expired) if source.expired else None,
             "endOffset": text if end is not None and len(text) <= LONGEST_OFFSET else None,
         }
     )

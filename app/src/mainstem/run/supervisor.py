@@ -303,5 +303,5 @@ class Supervisor:
         if failure is not None:
             self._failed(run, replace(failure, permanent=True), time.monotonic())
             return
-        run.status = replace(run.status, state=State.DRAINED if outcome.clean else State.CUT)
+        run.status = replace(run.status, state=State.DRAINED if outcome.clean else State.INTERRUPTED)
         log_drain(self._log, run, outcome)

@@ -54,8 +54,8 @@ _RESERVED: Final = frozenset({"true", "false", "null", "in", "as", "break", "con
 """Words that are no names in CEL."""
 _NAME: Final = PipelineName.__metadata__[0]  # type: ignore[attr-defined]
 _DEAD: Final = (
-    "(has(s.decode) ? s.decode.onBadRecord == 'deadLetter' : has(s.files) && has(s.files.onBadRecord) && "
-    "s.files.onBadRecord == 'deadLetter')"
+    "(has(s.decode) ? s.decode.onMalformedRecord == 'deadLetter' : has(s.files) && has(s.files.onMalformedRecord) && "
+    "s.files.onMalformedRecord == 'deadLetter')"
 )
 _CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
 _SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && q.checkpoint.generation == o.checkpoint.generation"
@@ -75,7 +75,7 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
         Rule(
             "self.queries.all(q, self.sources.exists(s, s.name == q.from) || self.views.exists(v, v.name == q.from || v.name + '_quarantine' == q.from) || "
             f"self.sources.exists(s, {_DEAD} && s.name + '_dead_letters' == q.from))",
-            "each `from` names a source, a view, the dead letters of a source with onBadRecord: deadLetter, or a view's quarantine",
+            "each `from` names a source, a view, a view's quarantine, or dead letters of a source (onMalformedRecord: deadLetter)",
             ".queries",
         ),
         Rule(
@@ -180,9 +180,9 @@ RULES: Final[dict[type[Model], tuple[Rule, ...]]] = {
             "!has(self.schema) || !has(self.schemaFile)", "give one of schema and schemaFile", ".schemaFile"
         ),
         Rule(
-            "!has(self.onBadRecord) || self.format in ['csv', 'json']",
-            "onBadRecord is for csv and json; lines of text have it in decode",
-            ".onBadRecord",
+            "!has(self.onMalformedRecord) || self.format in ['csv', 'json']",
+            "onMalformedRecord is for csv and json; lines of text have it in decode",
+            ".onMalformedRecord",
         ),
         Rule(
             "!has(self.maxFilesPerTrigger) || !has(self.maxBytesPerTrigger)",

@@ -7,7 +7,7 @@ from pydantic import Field
 from mainstem.spec.base import LIST_SET, UNIQUE, Ddl, Model, Options, Sql, Text
 
 
-OnBadRecord = Literal["fail", "drop", "deadLetter"]
+OnMalformedRecord = Literal["fail", "drop", "deadLetter"]
 KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
@@ -69,7 +69,7 @@ class Decode(Model):
     """Avro records."""
     text: TextDecode | None = None
     """Plain text."""
-    on_bad_record: OnBadRecord = "fail"
+    on_malformed_record: OnMalformedRecord = "fail"
     """What becomes of a record that does not parse. `deadLetter` offers it as relation `<source>_dead_letters`."""
     keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET), UNIQUE] = ()
     """Columns of the Kafka record to keep beside the decoded ones."""

@@ -80,7 +80,7 @@ class Vacuum(Model):
     """How far back versions stay readable, and readers may lag; 7 days or more."""
 
 
-class Upkeep(Model):
+class Maintenance(Model):
     """What is done to a table beside its stream, in the driver, one table at a time. A failure is logged, and ends nothing."""
 
     every: Duration = "1 day"
@@ -104,7 +104,7 @@ class DeltaSink(Model):
     """Add columns of the query that the table does not have; without it such a batch is refused."""
     overwrite_schema: bool = False
     """Let a batch in `complete` mode change the table's columns, types and partitions."""
-    upkeep: Upkeep | None = None
+    maintenance: Maintenance | None = None
     """Compact and clean the table every so often."""
     options: Options = Field(default_factory=dict)
     """Further options of Delta's writer; not with `merge`."""

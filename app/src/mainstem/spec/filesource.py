@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from mainstem.spec.base import Ddl, Duration, Model, Options, PositiveInt, Text, TrueOnly
-from mainstem.spec.decode import Decode, OnBadRecord
+from mainstem.spec.decode import Decode, OnMalformedRecord
 
 
 FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
@@ -44,7 +44,7 @@ class FilesSource(Model):
     """Columns as DDL: `carrier STRING, delay INT`. Here or in `schemaFile`, for csv, json, orc and parquet."""
     schema_file: Text | None = None
     """File of this machine, or of the driver's pod, with the columns as JSON of a Spark StructType."""
-    on_bad_record: OnBadRecord | None = None
+    on_malformed_record: OnMalformedRecord | None = None
     """What becomes of a record of csv or json that does not parse; without it `fail`. `deadLetter` offers it as relation
     `<source>_dead_letters`."""
     max_files_per_trigger: PositiveInt | None = None
@@ -73,15 +73,21 @@ class FilesSource(Model):
         if self.format not in DECODED or (self.schema_ is None) == (self.schema_file is None):
             return None
         return decoding(
-            self.format, self.schema_, self.schema_file, self.options, self.on_bad_record or "fail"
+            self.format, self.schema_, self.schema_file, self.options, self.on_malformed_record or "fail"
         )
 
 
 def decoding(
-    kind: str, schema: str | None, schema_file: str | None, options: Mapping[str, str], on_bad_record: str
+    kind: str,
+    schema: str | None,
+    schema_file: str | None,
+    options: Mapping[str, str],
+    on_malformed_record: str,
 ) -> Decode:
     """The decoding of files of one format, by the options of the format's reader."""
     parser = {key: value for key, value in options.items() if key.lower() not in LAYOUT}
     given = {"schema": schema, "schemaFile": schema_file}
     named = {key: value for key, value in given.items() if value is not None}
-    return Decode.model_validate({kind: named | {"options": parser}, "onBadRecord": on_bad_record})
+    return Decode.model_validate(
+        {kind: named | {"options": parser}, "onMalformedRecord": on_malformed_record}
+    )

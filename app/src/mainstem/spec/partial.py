@@ -19,7 +19,7 @@ _SPARE: Final = "mainstem_spare"
 _ABSENT: Final = frozenset(
     """
     BucketUnlisted DeadLettersUnread NothingRuns QuarantineUnread RefreshNotAllowed ScheduleUnbounded UnknownConnection
-    UnknownFunction UnknownParameter UnknownRelation Unread
+    UnknownFunction UnknownParameter UnknownRelation UnusedSource
     """.split()  # noqa: SIM905
 )
 """Reasons that may come of nothing but what was left out."""

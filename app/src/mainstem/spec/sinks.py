@@ -208,8 +208,8 @@ def _named(sink: Sink) -> Iterator[tuple[tuple[str, ...], tuple[str, ...] | str 
         yield ("merge", "keys"), merge.keys
         yield ("merge", "sequenceBy"), merge.sequence_by
         yield ("merge", "exceptColumns"), merge.except_columns
-    optimize = sink.delta.upkeep.optimize if sink.delta and sink.delta.upkeep else None
+    optimize = sink.delta.maintenance.optimize if sink.delta and sink.delta.maintenance else None
     if optimize:
-        yield ("upkeep", "optimize", "zOrderBy"), optimize.z_order_by
+        yield ("maintenance", "optimize", "zOrderBy"), optimize.z_order_by
     if sink.jdbc and sink.jdbc.upsert:
         yield ("upsert", "keys"), sink.jdbc.upsert.keys

@@ -7,8 +7,8 @@ from mainstem.spec.connector import SparkSource
 from mainstem.spec.decode import Decode
 from mainstem.spec.delta import DeltaSource
 from mainstem.spec.filesource import FilesSource
+from mainstem.spec.generated_sources import RateMicroBatchSource, RateSource, SocketSource
 from mainstem.spec.kafkasource import KafkaSource
-from mainstem.spec.madeup import RateMicroBatchSource, RateSource, SocketSource
 from mainstem.spec.static import StaticSource
 
 
@@ -20,7 +20,7 @@ class Watermark(Model):
     delay: Duration
     """Rows older than the newest event time less this delay may be dropped by stateful operators."""
     max_future: Duration | None = None
-    """A record whose event time is further than this ahead of the clock does not parse: `onBadRecord` decides, and it moves
+    """A record whose event time is further than this ahead of the clock does not parse: `onMalformedRecord` decides, and it moves
     no watermark. Of a source with `decode`, or with files of csv or json. Without it one record of the year 2099 has all later rows dropped."""
 
 
@@ -67,6 +67,6 @@ class Source(Model):
     @property
     def dead_letters(self) -> str | None:
         """Name of the relation of records that did not parse, where the source offers one."""
-        if self.decoding is None or self.decoding.on_bad_record != "deadLetter":
+        if self.decoding is None or self.decoding.on_malformed_record != "deadLetter":
             return None
         return f"{self.name}_dead_letters"

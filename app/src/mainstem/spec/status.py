@@ -36,7 +36,7 @@ Phase = Literal[
     "Scheduled",
     "BackingOff",
     "Completed",
-    "Refused",
+    "Invalid",
     "Failed",
     "Deleting",
 ]
@@ -118,11 +118,11 @@ class SourceProgress(Model):
     """Records behind the newest, over all partitions."""
     max_lag: Count | None = None
     """The same for the worst partition."""
-    good: Count | None = None
-    """Records that parsed, since the driver started."""
-    bad: Count | None = None
+    decoded: Count | None = None
+    """Records that were decoded, since the driver started."""
+    malformed: Count | None = None
     """Records that did not."""
-    lost: Count | None = None
+    expired: Count | None = None
     """Offsets, or files, that had expired before they were read, where `failOnDataLoss` is false; at least so many."""
     end_offset: Short | None = None
     """Where the last batch ended, in Spark's words; absent where that is long: the driver's `/status` has all."""
@@ -155,7 +155,7 @@ class QueryProgress(Model):
         "Failed",
         "Completed",
         "Drained",
-        "Cut",
+        "Interrupted",
         "Suspended",
         "Stopped",
     ]
@@ -302,7 +302,7 @@ _TALLIED: Final[dict[str, str]] = {
     "Completed": "completed",
     "Suspended": "suspended",
     "Drained": "stopped",
-    "Cut": "stopped",
+    "Interrupted": "stopped",
     "Stopped": "stopped",
 }
 """State of a query -> the word that `tally` counts it under, in the order of its words."""

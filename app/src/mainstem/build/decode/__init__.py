@@ -1,7 +1,7 @@
 """Records to columns, and the records that are none.
 
 Whether a record parses is asked once, counted in the same pass (`observe`), and answered the same way for every
-reader: what is not good is bad, so that good + bad is what was read.
+reader: what is not good is bad, so that decoded + malformed is what was read.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from mainstem.spec.sources import Watermark
 
 
 METRIC: Final = "mainstem"
-BAD_RECORD: Final = "mainstem:BadRecord:"
+MALFORMED_RECORD: Final = "mainstem:MalformedRecord:"
 _RECORD: Final = "__mainstem_record"
 _GOOD: Final = "__mainstem_good"
 _WHOLE: Final = "__mainstem_whole"
@@ -38,12 +38,12 @@ class Decoded:
 
     Args:
         raw: has `value` (BINARY or STRING); further columns are kept. Those of `filerecords` say what is known of a file.
-        decode: the format, and what becomes of bad records.
+        decode: the format, and what becomes of malformed records.
         occurrence: name of the source's occurrence in the query.
         watermark: the event time, which may bound how far ahead of the clock a good record is.
         counted: false for what each batch reads anew.
         many: a record of JSON is a whole file, with one object or an array of them; each object counts.
-        remedy: what to do where a bad record fails the query.
+        remedy: what to do where a malformed record fails the query.
 
     Raises:
         NotReady: a schema's file cannot be read, or holds none.
@@ -58,7 +58,7 @@ class Decoded:
         *,
         counted: bool = True,
         many: bool = False,
-        remedy: str = "set decode.onBadRecord to drop or deadLetter",
+        remedy: str = "set decode.onMalformedRecord to drop or deadLetter",
     ) -> None:
         self._decode = decode
         self._remedy = remedy
@@ -79,20 +79,20 @@ class Decoded:
         if counted:
             self._records = self._records.observe(
                 f"{METRIC}.{occurrence}",
-                F.count_if(F.col(_GOOD)).alias("good"),
-                F.count_if(~F.col(_GOOD)).alias("bad"),
+                F.count_if(F.col(_GOOD)).alias("decoded"),
+                F.count_if(~F.col(_GOOD)).alias("malformed"),
             )
 
-    def good(self) -> DataFrame:
-        """The columns of the good records, and those of Kafka that are kept; `fail` raises at the first bad record."""
+    def rows(self) -> DataFrame:
+        """The columns of the good records, and those of Kafka that are kept; `fail` raises at the first malformed record."""
         records = self._records
-        if self._decode.on_bad_record == "fail":
+        if self._decode.on_malformed_record == "fail":
             records = records.where(F.assert_true(F.col(_GOOD), self._fail_message()).isNull())
         else:
             records = records.where(F.col(_GOOD))
         return records.select(*self._columns(), *self._decode.keep)
 
-    def bad(self) -> DataFrame:
+    def dead_letters(self) -> DataFrame:
         """The dead letters: raw BINARY, topic, partition, offset, file, error, time."""
         place: dict[str, Any] = {"topic": "string", "partition": "int", "offset": "bigint", "file": "string"}
         columns = [
@@ -144,7 +144,7 @@ class Decoded:
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         what = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
         why = F.coalesce(F.when(~self._ahead, F.concat(F.lit(": "), misfits.aside(self._why()))), F.lit(""))
-        return F.concat(F.lit(BAD_RECORD), what, *places, why, F.lit(f"; {self._remedy}"))
+        return F.concat(F.lit(MALFORMED_RECORD), what, *places, why, F.lit(f"; {self._remedy}"))
 
     def _why(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))

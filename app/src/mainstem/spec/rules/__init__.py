@@ -82,7 +82,7 @@ NAMING: tuple[Rule, ...] = (
     delta.merges,
     delta.conditions,
     delta.schemas,
-    delta.upkeep,
+    delta.maintenance,
     deployment.resources,
     deployment.memory,
     deployment.off_heap,

@@ -1,4 +1,4 @@
-"""Delta tables: what a stream of one may be asked for, and a merge, and upkeep."""
+"""Delta tables: what a stream of one may be asked for, and a merge, and maintenance."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -74,32 +74,32 @@ def schemas(context: Context) -> Iterator[Problem]:
             yield context.problem((*path, "overwriteSchema"), message, "FieldsConflict")
 
 
-def upkeep(context: Context) -> Iterator[Problem]:
-    """Upkeep does something, stands at one sink of a table, and leaves a week's versions and what each batch replaces."""
+def maintenance(context: Context) -> Iterator[Problem]:
+    """Maintenance does something, stands at one sink of a table, and leaves a week's versions and what each batch replaces."""
     seen: dict[str, str] = {}
     for path, query, sink in _sinks(context):
-        if sink.upkeep is None:
+        if sink.maintenance is None:
             continue
-        at: Path = (*path, "upkeep")
+        at: Path = (*path, "maintenance")
         if (other := seen.setdefault(normal(sink.path), query.name)) != query.name:
             message = f"the query {other!r} tends this table already"
             yield context.problem(at, message, "FieldsConflict")
-        if sink.upkeep.optimize is None and sink.upkeep.vacuum is None:
-            yield context.problem(at, "at least one of optimize, vacuum must be given", "UpkeepEmpty")
+        if sink.maintenance.optimize is None and sink.maintenance.vacuum is None:
+            yield context.problem(at, "at least one of optimize, vacuum must be given", "MaintenanceEmpty")
         yield from _tending(context, at, query, sink)
 
 
 def _tending(context: Context, at: Path, query: Query, sink: DeltaSink) -> Iterator[Problem]:
-    asked = sink.upkeep
+    asked = sink.maintenance
     if asked and asked.optimize and query.output_mode == "complete":
         message = "complete mode writes the table anew in each batch; there is nothing to compact"
-        yield context.problem((*at, "optimize"), message, "UpkeepNotAllowed")
+        yield context.problem((*at, "optimize"), message, "MaintenanceNotAllowed")
     partitions = {name.lower() for name in sink.partition_by or ()}
     columns = asked.optimize.z_order_by if asked and asked.optimize else None
     for index, name in enumerate(columns or ()):
         if name.lower() in partitions:
             message = f"{name!r} partitions the table, and so is the same in all rows of a file; leave it out"
-            yield context.problem((*at, "optimize", "zOrderBy", index), message, "UpkeepNotAllowed")
+            yield context.problem((*at, "optimize", "zOrderBy", index), message, "MaintenanceNotAllowed")
     if asked and asked.vacuum and seconds(asked.vacuum.retain) < _WEEK:
         message = (
             "Delta keeps the files of a week: a reader, or a stream that lags, would find some of them gone"

@@ -36,15 +36,15 @@ def schema(context: Context) -> Iterator[Problem]:
 
 
 def records(context: Context) -> Iterator[Problem]:
-    """What becomes of bad records is said of files that have records: csv, json, or text with `decode`."""
+    """What becomes of malformed records is said of files that have records: csv, json, or text with `decode`."""
     for path, _, files in _files(context):
-        if files.on_bad_record is not None and files.format not in DECODED:
+        if files.on_malformed_record is not None and files.format not in DECODED:
             message = (
-                "lines of text have it in decode: onBadRecord stands there"
+                "lines of text have it in decode: onMalformedRecord stands there"
                 if files.format == "text"
                 else f"a file of {files.format} is read whole or not at all"
             )
-            yield context.problem((*path, "onBadRecord"), message, "FieldNotAllowed", key=True)
+            yield context.problem((*path, "onMalformedRecord"), message, "FieldNotAllowed", key=True)
 
 
 def encodings(context: Context) -> Iterator[Problem]:

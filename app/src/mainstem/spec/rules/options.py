@@ -49,7 +49,7 @@ _FILES: Final = {
     "mainstemkind": "",
     "mainstemcolumns": "schema",
 }
-_TEXT_FILES: Final = _FILES | {"ignorecorruptfiles": "onBadRecord"}
+_TEXT_FILES: Final = _FILES | {"ignorecorruptfiles": "onMalformedRecord"}
 _DELTA_SOURCE: Final = {
     "path": "path",
     "maxfilespertrigger": "maxFilesPerTrigger",
@@ -76,7 +76,7 @@ _WRITER: Final = {
     "partitionby": "partitionBy",
 }
 _DELTA_SINK: Final = {"mergeschema": "mergeSchema", "overwriteschema": "overwriteSchema"}
-_PARSED: Final = {"mode": "onBadRecord", "columnnameofcorruptrecord": "onBadRecord"}
+_PARSED: Final = {"mode": "onMalformedRecord", "columnnameofcorruptrecord": "onMalformedRecord"}
 _OF_FILES: Final = dict.fromkeys(sorted(LAYOUT - {"comment"}), "options of files")
 _DECODED_FILES: Final = (
     _TEXT_FILES | _PARSED | {"wholetext": "multiLine", "maxcolumns": "", "inferschema": "schema"}
@@ -89,7 +89,7 @@ _CSV_TABLE: Final = _DECODED_TABLE | {"header": "header"}
 _DECODE: Final = {
     "json": _PARSED | _OF_FILES,
     "csv": _PARSED | _OF_FILES | {"maxcolumns": ""},
-    "avro": {"mode": "onBadRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
+    "avro": {"mode": "onMalformedRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
 }
 # The sweep knows files by their endings.
 FILE_WRITER: Final = _WRITER | {"extension": ""}

@@ -133,9 +133,7 @@ def _unknown(context: Context, name: str) -> str:
     source = context.graph.sources.get(name.removesuffix("_dead_letters"))
     if source is not None and source.dead_letters != name:
         field = "files" if source.files and source.files.decoding else "decode"
-        return (
-            f"no relation {name!r}: the source {source.name!r} offers it with {field}.onBadRecord: deadLetter"
-        )
+        return f"no relation {name!r}: the source {source.name!r} offers it with {field}.onMalformedRecord: deadLetter"
     view = context.graph.views.get(name.removesuffix("_quarantine"))
     if view is not None and view.name != name:
         return f"no relation {name!r}: the view {view.name!r} offers it with an expectation of onViolation: quarantine"

@@ -31,7 +31,7 @@ def decoding(context: Context) -> Iterator[Problem]:
             message = f"files of format {source.files.format} have columns already; decode reads lines: format: text"
             if source.files.decoding:
                 message += (
-                    ", or leave decode out, for the schema decodes them; onBadRecord stands under files"
+                    ", or leave decode out, for the schema decodes them; onMalformedRecord stands under files"
                 )
             yield context.problem(path, message, "DecodeNotAllowed")
         elif source.files and source.decode.keep:
@@ -109,16 +109,14 @@ def occurrences(context: Context) -> Iterator[Problem]:
 
 
 def dead_letters(context: Context) -> Iterator[Problem]:
-    """Exactly one query reads a source's dead letters, so that each bad record is written once."""
+    """Exactly one query reads a source's dead letters, so that each malformed record is written once."""
     for index, source in enumerate(context.spec.sources):
         if source.dead_letters is None:
             continue
         readers = context.readers(source.dead_letters)
-        path: Path = ("sources", index, "decode" if source.decode else "files", "onBadRecord")
+        path: Path = ("sources", index, "decode" if source.decode else "files", "onMalformedRecord")
         if not readers:
-            message = (
-                f"no query reads {source.dead_letters!r}, so bad records would vanish; add one, or use drop"
-            )
+            message = f"no query reads {source.dead_letters!r}, so malformed records would vanish; add one, or use drop"
             yield context.problem(path, message, "DeadLettersUnread")
         elif len(readers := context.readers(source.dead_letters, certain=True)) > 1:
             message = f"{source.dead_letters!r} is read by {' and '.join(readers)}; exactly one query may"
@@ -133,7 +131,9 @@ def unread(context: Context) -> Iterator[Problem]:
     views = [("views", index, view.name) for index, view in enumerate(context.spec.views)]
     for kind, index, name in sources + views:
         if name not in used:
-            yield context.problem((kind, index, "name"), f"no query reads {name!r}", "Unread", warning=True)
+            yield context.problem(
+                (kind, index, "name"), f"no query reads {name!r}", "UnusedSource", warning=True
+            )
 
 
 def fault_tolerance(context: Context) -> Iterator[Problem]:

@@ -58,7 +58,7 @@ KNOWN: Final = {
 
 
 def unknown(context: Context) -> Iterator[Problem]:
-    """A lint: an option of a folder of files that Spark's writer of its format does not have does nothing."""
+    """A warning: an option of a folder of files that Spark's writer of its format does not have does nothing."""
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
             if sink.files is None:

@@ -1,4 +1,4 @@
-"""Upkeep beside a stream: files become few, old ones go, and no query notices."""
+"""Maintenance beside a stream: files become few, old ones go, and no query notices."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from harness.checkpoints import newest
 from harness.deltabench import DeltaBench
 from harness.waiting import within
 from mainstem.build.query import build, start
-from mainstem.run.upkeep import Upkeep
+from mainstem.run.maintenance import Maintenance
 from mainstem.spec.document import read_text
 from mainstem.spec.graph import Graph
 from pyspark.sql import SparkSession
@@ -49,10 +49,10 @@ def test_a_round_compacts_and_removes_what_no_version_needs(bench: DeltaBench) -
         stray.write_bytes(b"of a writer that died")
     month_ago = time.time() - 30 * 86400
     os.utime(old, (month_ago, month_ago))
-    asked = graph(bench, upkeep={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
-    upkeep = Upkeep(bench.spark, asked)
-    upkeep.tend(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
-    assert upkeep.failures == 0
+    asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
+    maintenance = Maintenance(bench.spark, asked)
+    maintenance.tend(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
+    assert maintenance.failures == 0
     assert (files(bench), old.exists(), young.exists()) == (1, False, True)
     assert bench.rows("t", "id") == list(range(9))
     assert bench.spark.read.format("delta").option("versionAsOf", 2).load(bench.path("t")).count() == 9
@@ -61,16 +61,16 @@ def test_a_round_compacts_and_removes_what_no_version_needs(bench: DeltaBench) -
 
 
 def test_no_table_yet_and_one_that_is_broken_end_nothing(bench: DeltaBench) -> None:
-    asked = graph(bench, upkeep={"optimize": {"zOrderBy": ["n"]}})
+    asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}})
     sink = asked.spec.queries[0].to[0].delta
     assert sink
-    upkeep = Upkeep(bench.spark, asked)
-    upkeep.tend(sink)
-    assert upkeep.failures == 0
+    maintenance = Maintenance(bench.spark, asked)
+    maintenance.tend(sink)
+    assert maintenance.failures == 0
     bench.put("t", "SELECT 1 AS id")
-    upkeep.tend(sink)
-    upkeep.tend(sink)
-    assert upkeep.failures == 2
+    maintenance.tend(sink)
+    maintenance.tend(sink)
+    assert maintenance.failures == 2
 
 
 def test_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
@@ -79,11 +79,11 @@ def test_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
     asked = graph(
         bench,
         merge={"keys": ["id"]},
-        upkeep={"every": "1 second", "optimize": {}},
+        maintenance={"every": "1 second", "optimize": {}},
     )
     [query] = asked.spec.queries
     session = bench.spark.newSession()
-    with Upkeep(bench.spark, asked) as upkeep:
+    with Maintenance(bench.spark, asked) as maintenance:
         handle = start(session, build(session, asked, query), query)
         batch = 0
         commits = bench.folder / "checkpoints" / "copy" / "1" / "commits"
@@ -103,7 +103,7 @@ def test_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
             handle.processAllAvailable()
         finally:
             handle.stop()
-    assert upkeep.failures == 0
-    assert not [thread for thread in [upkeep._thread] if thread.is_alive()]
+    assert maintenance.failures == 0
+    assert not [thread for thread in [maintenance._thread] if thread.is_alive()]
     assert bench.rows("t", "id") == list(range(batch * 2))
     assert bench.history("t").count("MERGE") == batch

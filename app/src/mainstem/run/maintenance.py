@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.build.merge import alone, located, session_by_path
-from mainstem.run.conf import UPKEEP_POOL
+from mainstem.run.conf import MAINTENANCE_POOL
 from mainstem.run.failures import classify
 from mainstem.spec.base import seconds
 from mainstem.spec.delta import DeltaSink, Optimize, Vacuum
@@ -27,11 +27,11 @@ from mainstem.spec.needed import running
 FIRST: Final = 600.0
 """At most so many seconds until the first round, however long the others are apart: a driver may not live for long."""
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
-_GROUP: Final = "mainstem-upkeep"
+_GROUP: Final = "mainstem-maintenance"
 _STOP_SECONDS: Final = 10.0
 
 
-class Upkeep:
+class Maintenance:
     """Tends the tables of one pipeline that ask for it, from `start` on until `stop`.
 
     Attributes:
@@ -47,11 +47,14 @@ class Upkeep:
         # A compaction works on fifteen files at a time by itself; beside a stream it takes one.
         self._session.conf.set("spark.databricks.delta.optimize.maxThreads", "1")
         self._tables = [
-            sink.delta for query in running(graph) for sink in query.to if sink.delta and sink.delta.upkeep
+            sink.delta
+            for query in running(graph)
+            for sink in query.to
+            if sink.delta and sink.delta.maintenance
         ]
         self._log = logs.get("mainstem")
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
         self.failures = 0
 
     def __enter__(self) -> Self:
@@ -76,7 +79,7 @@ class Upkeep:
         """One round of a table; a failure is told and counted, and nothing more."""
         from delta.tables import DeltaTable
 
-        path, asked = located(sink.path), sink.upkeep
+        path, asked = located(sink.path), sink.maintenance
         try:
             if asked is None or not DeltaTable.isDeltaTable(self._session, path):
                 return  # no batch has made it yet
@@ -96,7 +99,7 @@ class Upkeep:
         context = self._session.sparkContext
         with suppress(Py4JError, ConnectionError):
             context.setJobGroup(_GROUP, "tends tables")
-            context.setLocalProperty("spark.scheduler.pool", UPKEEP_POOL)
+            context.setLocalProperty("spark.scheduler.pool", MAINTENANCE_POOL)
         now = time.monotonic()
         due = [now + min(_every(sink), FIRST) for sink in self._tables]
         while not self._done.wait(max(0.0, min(due) - time.monotonic())):
@@ -136,4 +139,4 @@ def _optimize(table: Any, asked: Optimize) -> None:
 
 
 def _every(sink: DeltaSink) -> float:
-    return seconds(sink.upkeep.every) if sink.upkeep else FIRST
+    return seconds(sink.maintenance.every) if sink.maintenance else FIRST

@@ -23,12 +23,12 @@ def explained(failure: Failure, status: QueryStatus) -> Failure:
     To leave malformed records out would leave out all of them, where the schema is wrong.
 
     Args:
-        failure: why the query failed; another reason than `BadRecord` is left alone.
+        failure: why the query failed; another reason than `MalformedRecord` is left alone.
         status: what is known of the query.
     """
-    has_read = status.batch is not None or any(source.good for source in status.sources)
+    has_read = status.batch is not None or any(source.decoded for source in status.sources)
     match = _MALFORMED.fullmatch(failure.message)
-    if failure.reason != "BadRecord" or has_read or match is None:
+    if failure.reason != "MalformedRecord" or has_read or match is None:
         return failure
     advice = f"; {FIRST}{match['remedy']}"
     return replace(failure, message=f"{match['record'][: MOST - len(advice)]}{advice}")
