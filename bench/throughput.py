@@ -15,8 +15,8 @@ import yaml
 from deltalake import DeltaTable
 from harness.kafka import Broker
 from jobs import Measured, RunFailed
+from mainstem.language.document import read
 from mainstem.run.conf import Machine, spark_conf
-from mainstem.spec.document import read
 from plain import POOLS
 from plainspark import properties
 from stats import orders

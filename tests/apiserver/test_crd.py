@@ -9,10 +9,10 @@ import pytest
 from documents import INVALID, MENDED, OURS_ONLY, VALID, Edit, document
 from kubernetes.client import ApiException
 from mainstem.errors import SpecInvalid
+from mainstem.language.document import read_object, read_text
+from mainstem.language.model.status import MAX_BYTES, Status
+from mainstem.language.yaml.yamltext import parse
 from mainstem.schema.models import defaults
-from mainstem.spec.document import read_object, read_text
-from mainstem.spec.status import MAX_BYTES, Status
-from mainstem.spec.yamltext import parse
 
 
 SAMPLES = sorted(

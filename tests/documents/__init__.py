@@ -9,7 +9,7 @@ import copy
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from mainstem.spec.yamltext import parse
+from mainstem.language.yaml.yamltext import parse
 
 
 VALID: Final = {

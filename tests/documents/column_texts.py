@@ -6,10 +6,10 @@ r"""SQL texts about names of columns and functions, over the relations of `sql_t
 import re
 from typing import Final
 
-from mainstem.spec.builtins import BUILTINS
-from mainstem.spec.sql import read, unknown_calls
-from mainstem.spec.sqlcolumns import Resolver
-from mainstem.spec.sqlscope import UNKNOWN, Columns, Lookup
+from mainstem.language.sql.builtins import BUILTINS
+from mainstem.language.sql.columns import Resolver
+from mainstem.language.sql.facts import read, unknown_calls
+from mainstem.language.sql.scope import UNKNOWN, Columns, Lookup
 
 
 TAKEN: Final = [

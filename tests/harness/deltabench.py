@@ -7,8 +7,8 @@ from typing import Any
 from deltalake import DeltaTable
 from mainstem.build.merge import session_by_path
 from mainstem.build.query import build, start
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
 

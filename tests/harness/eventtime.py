@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from mainstem.build.query import build, start
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.document import read_text
 from mainstem.run.progress import updated
 from mainstem.run.querystatus import QueryStatus
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
 from pyspark.sql import SparkSession
 
 

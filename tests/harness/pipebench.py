@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mainstem.build.query import build, start
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
 

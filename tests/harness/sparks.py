@@ -8,12 +8,12 @@ from typing import Any
 import yaml
 from mainstem import logs
 from mainstem.build import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run import session, sweep, usercode
 from mainstem.run.orphans import OrphanCleaner
 from mainstem.run.place import this_machine
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.run import preflight, readiness
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
 from pyspark.sql import SparkSession
 
 

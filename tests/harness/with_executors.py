@@ -10,9 +10,9 @@ from pathlib import Path
 
 import mainstem_jars
 from mainstem import logs
+from mainstem.language.document import read
 from mainstem.run import commandline, runner
 from mainstem.run.conf import JAVA_OPTIONS, LOG4J
-from mainstem.spec.document import read
 
 
 PROGRAM = (__file__,)

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from harness import sparks
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
+from mainstem.language.model.connections import CREDENTIALS
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run import preflight, readiness, secrets
 from mainstem.run.querystatus import QueryStatus
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import Supervisor
-from mainstem.spec.connections import CREDENTIALS
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 

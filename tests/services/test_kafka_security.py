@@ -10,11 +10,11 @@ from harness.kafkasecured import SecuredBroker
 from harness.pki import Authority
 from harness.records import Record
 from mainstem.errors import NotReady
+from mainstem.language.model.connections import CREDENTIALS
 from mainstem.run import secrets
 from mainstem.run.querystatus import State
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import Supervisor
-from mainstem.spec.connections import CREDENTIALS
 
 
 pytestmark = pytest.mark.S04

@@ -12,9 +12,9 @@ import pytest
 from harness.kafka import Broker
 from harness.records import Record
 from mainstem.build.kafka import source_options
+from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.run.querystatus import QueryStatus, State
-from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.kafkasource import KafkaSource
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 

@@ -13,10 +13,10 @@ from harness.records import Record
 from harness.turning import Stage, Turning
 from mainstem.build.query import build, start
 from mainstem.errors import NotReady
+from mainstem.language.analysis.eligibility import obstacles
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run.querystatus import QueryStatus, State
-from mainstem.spec.eligibility import obstacles
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

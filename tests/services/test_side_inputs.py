@@ -9,9 +9,9 @@ from harness.postgres import Postgres
 from harness.waiting import within
 from mainstem.build.views import Builder
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.run.failures import classify
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

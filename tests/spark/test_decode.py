@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from documents.ugly_records import BAD, FIVE, FOLLOWED, GOOD, SCHEMA, Bad
 from mainstem.build.decode import Decoded
+from mainstem.language.model.decode import Decode
 from mainstem.run.failures import classify
-from mainstem.spec.decode import Decode
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 

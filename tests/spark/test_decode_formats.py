@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mainstem.build.decode import Decoded
 from mainstem.errors import NotReady
+from mainstem.language.model.decode import Decode
 from mainstem.run.failures import classify
-from mainstem.spec.decode import Decode
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

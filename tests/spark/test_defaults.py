@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from mainstem.build.query import build
 from mainstem.explain.defaults import DEFAULTS
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
 

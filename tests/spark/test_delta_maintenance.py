@@ -12,9 +12,9 @@ from harness.checkpoints import newest
 from harness.deltabench import DeltaBench
 from harness.waiting import within
 from mainstem.build.query import build, start
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.run.maintenance import Maintenance
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
 from pyspark.sql import SparkSession
 
 

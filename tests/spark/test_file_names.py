@@ -8,7 +8,7 @@ import pytest
 from harness import sparks
 from mainstem.build import static
 from mainstem.build.connections import Connections
-from mainstem.spec.static import StaticSource
+from mainstem.language.model.static_sources import StaticSource
 from pyarrow import orc, parquet
 from pyspark.sql import SparkSession
 

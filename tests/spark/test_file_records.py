@@ -12,10 +12,10 @@ from mainstem.build import filerecords, static
 from mainstem.build.connections import Connections
 from mainstem.build.decode import Decoded
 from mainstem.build.sources import Reader, dead_letters, relation
+from mainstem.language.model.decode import Decode
+from mainstem.language.model.sources import Source
+from mainstem.language.model.static_sources import StaticSource
 from mainstem.run.failures import classify
-from mainstem.spec.decode import Decode
-from mainstem.spec.sources import Source
-from mainstem.spec.static import StaticSource
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 

@@ -9,8 +9,8 @@ from harness.pipebench import PipeBench
 from mainstem.build import functions
 from mainstem.build.query import build
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.sql.builtins import BUILTINS
 from mainstem.run.failures import classify
-from mainstem.spec.builtins import BUILTINS
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

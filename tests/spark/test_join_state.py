@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from documents.join_shapes import FEW, MORE, NONE, Shape
 from mainstem.build.query import build, start
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 

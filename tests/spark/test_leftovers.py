@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import pytest
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run import sweep
 from mainstem.run.orphans import OrphanCleaner
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession
 
 

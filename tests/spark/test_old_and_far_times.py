@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable
 from harness import sparks
 from mainstem.build.records import records
-from mainstem.spec.sinks import KafkaSink
+from mainstem.language.model.sinks import KafkaSink
 from pyspark.sql import SparkSession
 
 

@@ -17,7 +17,7 @@ import pytest
 from harness import with_executors
 from harness.driver import Driver
 from harness.java import SHORT_LIVED
-from mainstem.spec.filesource import FileFormat
+from mainstem.language.model.file_source import FileFormat
 
 
 pytestmark = [

@@ -4,8 +4,8 @@ import random
 from typing import Any
 
 import pytest
-from mainstem.spec.datetimepatterns import faults
-from mainstem.spec.rules.sinkoptions import KNOWN
+from mainstem.language.rules.connectors.datetime_patterns import faults
+from mainstem.language.rules.connectors.sink_options import KNOWN
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession

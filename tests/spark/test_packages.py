@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from harness.process import free_port
 from mainstem.cli import main
 from mainstem.errors import NotReady
+from mainstem.language.model.packages import Packages
 from mainstem.run import commandline, java, packages
-from mainstem.spec.packages import Packages
 
 
 POM = """<project><modelVersion>4.0.0</modelVersion>

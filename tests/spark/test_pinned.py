@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from harness.eventtime import Streams
 from mainstem.errors import NotReady
+from mainstem.language.model.queries import State
 from mainstem.run import pinned
-from mainstem.spec.queries import State
 from pyspark.sql import SparkSession
 
 

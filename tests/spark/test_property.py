@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import example as also
 from hypothesis import strategies as st
 from mainstem.build.query import build, checkpoint, start
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.testing.compare import difference
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

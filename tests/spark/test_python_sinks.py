@@ -10,7 +10,7 @@ from harness import sparks
 from mainstem.build.batches import batch_writer
 from mainstem.build.sinks import Connections
 from mainstem.errors import NotReady
-from mainstem.spec.document import read_text
+from mainstem.language.document import read_text
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from harness import sparks
 from mainstem.build import query as build
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.testing import steps
 from mainstem.testing.files import suite
 from mainstem.testing.report import Outcome, lines

@@ -9,8 +9,8 @@ import pytest
 from documents.stream_plans import GROUPS, LATE, MODES, ROWS, SILENT, Row
 from mainstem.build.query import build, start
 from mainstem.build.views import Builder
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession

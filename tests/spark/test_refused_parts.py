@@ -8,13 +8,13 @@ import pytest
 from harness.driver import Driver
 from harness.turning import Stage
 from mainstem.errors import SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.run.analysis import Analysis
 from mainstem.run.ownership import Ownership
 from mainstem.run.querystatus import State
 from mainstem.run.running import new_runs
 from mainstem.run.starting import Starter
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
 from pyspark.sql import SparkSession
 
 

@@ -24,13 +24,13 @@ from documents.sql_texts import (
     STATEMENTS,
 )
 from harness.waiting import within
-from mainstem.spec import logical, sqlplan
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.rules import check
-from mainstem.spec.sql import read
-from mainstem.spec.sqltext import unended
-from mainstem.spec.yamltext import Text
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.rules.registry import check
+from mainstem.language.sql import logical_plan, planner
+from mainstem.language.sql.facts import read
+from mainstem.language.sql.text import unended
+from mainstem.language.yaml.yamltext import Text
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -275,7 +275,7 @@ def test_no_call_into_the_jvm_gets_through(judge: Judge) -> None:
 def test_functions_aggregate_as_spark_has_it(spark: SparkSession) -> None:
     """No aggregate function of Spark's is taken for a plain one, and no plain one for an aggregate."""
     infos = spark._jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
-    stream = logical.source(streams=True, watermark=None)
+    stream = logical_plan.source(streams=True, watermark=None)
     wrong, checked = [], 0
     for info in infos:
         name, group = info.getName(), info.getGroup()
@@ -284,7 +284,7 @@ def test_functions_aggregate_as_spark_has_it(spark: SparkSession) -> None:
         for count in range(4):
             facts = read(f"SELECT {name}({', '.join(['a', 'b', 'c'][:count])}) FROM s")
             planned = facts.tree is not None and facts.references is not None
-            answer = sqlplan.plan(facts.tree, "v", lambda _: stream).aggregated if planned else None
+            answer = planner.plan(facts.tree, "v", lambda _: stream).aggregated if planned else None
             checked += answer is not None
             if group != "window_funcs" and answer is (group != "agg_funcs"):  # those run with OVER only
                 wrong.append((name, count, group, answer))

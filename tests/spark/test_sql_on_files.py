@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from harness import sparks
-from mainstem.spec.sql import read
+from mainstem.language.sql.facts import read
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 

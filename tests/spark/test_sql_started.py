@@ -12,10 +12,10 @@ from documents.sql_texts import AGGREGATES, AIRPORTS, COLUMNS, JOINS, LONG, PIPE
 from mainstem.build import query as build
 from mainstem.build.batchquery import Batch
 from mainstem.errors import SpecInvalid
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
-from mainstem.spec.sqltext import unended
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.document import read_text
+from mainstem.language.sql.text import unended
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession

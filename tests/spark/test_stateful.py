@@ -9,8 +9,8 @@ import pytest
 from harness.pipebench import PipeBench
 from harness.waiting import within
 from mainstem.errors import NotReady
+from mainstem.language.model.queries import STATE_STORES
 from mainstem.run.failures import classify
-from mainstem.spec.queries import STATE_STORES
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 

@@ -16,8 +16,8 @@ from harness.waiting import within
 from mainstem.build.query import build, start
 from mainstem.build.views import Builder
 from mainstem.errors import NotReady
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from mainstem.build.query import build, start
+from mainstem.language.analysis.eligibility import obstacles, of_async_progress
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run.plans import plan
-from mainstem.spec.eligibility import obstacles, of_async_progress
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

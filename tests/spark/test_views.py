@@ -10,10 +10,10 @@ import pytest
 from mainstem.build.query import build, checkpoint, start
 from mainstem.build.views import Builder
 from mainstem.errors import SpecInvalid
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.document import read_text
+from mainstem.language.model.pipeline import StreamingPipeline
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

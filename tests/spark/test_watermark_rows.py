@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from harness import sparks
 from mainstem.build.query import build, start
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
 

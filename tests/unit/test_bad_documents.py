@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import mainstem.spec
+import mainstem.language
 import pytest
 from documents.bad import BAD, BASE, Bad
 from documents.bad_cluster import BAD_CLUSTER, CLUSTER
@@ -15,7 +15,7 @@ from documents.bad_sinks import BAD_SINKS, SINKS
 from documents.bad_steps import BAD_STEPS, STEPS
 from documents.bad_triggers import BAD_TRIGGERS
 from mainstem.errors import NotReady, Problem, SpecInvalid
-from mainstem.spec.document import read, read_text
+from mainstem.language.document import read, read_text
 
 
 NO_REASONS = {
@@ -89,7 +89,7 @@ def test_table_is_large_and_its_names_are_unique() -> None:
 
 
 def test_every_reason_of_the_rules_is_in_the_table() -> None:
-    folder = Path(str(mainstem.spec.__file__)).parent
+    folder = Path(str(mainstem.language.__file__)).parent
     # What has become of a pipeline is told by words of its own.
     modules = [path for path in folder.rglob("*.py") if path.name != "status.py"]
     sources = "\n".join(path.read_text(encoding="utf-8") for path in modules)

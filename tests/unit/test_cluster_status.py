@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mainstem.language.model.status import Status, tally
 from mainstem.run.progress import waiting
 from mainstem.run.querystatus import QueryStatus, SourceStatus, State
 from mainstem.run.statuses import BUDGET, Executors, active, meaning, part, query, ready, size, state, summary
 from mainstem.run.statuswriter import Missing, Pace
-from mainstem.spec.status import Status, tally
 from unit.busy import BUSY, OFFSETS
 
 

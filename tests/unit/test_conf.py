@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mainstem import names
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.document import read_text
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run import secrets
 from mainstem.run.conf import CHECKPOINT_FILES, PROFILES, Machine, pools_xml, spark_conf
-from mainstem.spec.document import read_text
-from mainstem.spec.pipeline import StreamingPipeline
 
 
 ACCESS, SECRET = "AKIAEXAMPLE0001", "wJalr/K7MDENG+bPx=RfiCYEXAMPLEKEY"

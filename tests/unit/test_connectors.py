@@ -9,12 +9,12 @@ import pytest
 from documents import VALID
 from mainstem import logs
 from mainstem.explain import meaning, text
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read, read_text
+from mainstem.language.requirements import used
+from mainstem.language.rules.connectors.custom_connectors import _OWN_CLASSES, KNOWN
 from mainstem.run import commandline
 from mainstem.run.conf import redaction
-from mainstem.spec.document import read, read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import used
-from mainstem.spec.rules.connectors import _OWN_CLASSES, KNOWN
 
 
 ROOT = Path(__file__).resolve().parents[2]

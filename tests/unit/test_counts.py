@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from mainstem.language.model.status import Status
 from mainstem.run import statuses
 from mainstem.run.metrics import Metrics
 from mainstem.run.progress import Offsets, lost, updated
 from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, as_json
 from mainstem.run.topics import History
 from mainstem.run.watch import Watch
-from mainstem.spec.status import Status
 
 
 def batch(number: int, **observed: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Patterns of dates and times: what is refused, where, and what is advised. A Spark test holds them against Spark."""
 
 import pytest
-from mainstem.spec.datetimepatterns import faults
+from mainstem.language.rules.connectors.datetime_patterns import faults
 
 
 @pytest.mark.parametrize(

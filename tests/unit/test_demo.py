@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mainstem.spec.document import read
+from mainstem.language.document import read
 
 
 ROOT = Path(__file__).resolve().parents[2]

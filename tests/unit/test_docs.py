@@ -10,9 +10,9 @@ import pytest
 import yaml
 from documents import altered_values
 from mainstem.errors import Exit
+from mainstem.language.document import read_text
+from mainstem.language.model.status import OUTAGES, Phase
 from mainstem.schema.crd import crd
-from mainstem.spec.document import read_text
-from mainstem.spec.status import OUTAGES, Phase
 from mainstem_operator.judge import judge
 
 
@@ -129,7 +129,7 @@ def reasons_of(module: Path) -> Iterator[str]:
                 yield from named(defaults["reason"])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from re.findall(r" \[([A-Z][a-zA-Z]+)\]$", node.value)
-        elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and "messages" in module.name:
+        elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and "shape_validation" in module.name:
             yield from named(node.elts[1])
 
 

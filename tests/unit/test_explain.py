@@ -8,12 +8,12 @@ from documents.bad_steps import STEPS
 from mainstem.explain import meaning, text
 from mainstem.explain.defaults import DEFAULTS
 from mainstem.explain.promises import promise
-from mainstem.spec.document import read_text
-from mainstem.spec.eligibility import TRIGGERS, eligibility, obstacles
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.sinks import Sink
-from mainstem.spec.triggers import Trigger
+from mainstem.language.analysis.eligibility import TRIGGERS, eligibility, obstacles
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.sinks import Sink
+from mainstem.language.model.triggers import Trigger
 
 
 ROOT = Path(__file__).resolve().parents[2]

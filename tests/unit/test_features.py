@@ -4,16 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
+from mainstem.language.loading.field_paths import field_at
+from mainstem.language.model.decode import Decode
+from mainstem.language.model.functions import Function
+from mainstem.language.model.pipeline import PipelineSpec
+from mainstem.language.model.sinks import Sink
+from mainstem.language.model.sources import Source
+from mainstem.language.model.triggers import Trigger
+from mainstem.language.model.views import View
 from mainstem.schema.features import FEATURES, Feature
 from mainstem.schema.reference import reference
-from mainstem.spec.decode import Decode
-from mainstem.spec.fields import field_at
-from mainstem.spec.functions import Function
-from mainstem.spec.pipeline import PipelineSpec
-from mainstem.spec.sinks import Sink
-from mainstem.spec.sources import Source
-from mainstem.spec.triggers import Trigger
-from mainstem.spec.views import View
 
 
 ROOT = Path(__file__).resolve().parents[2]

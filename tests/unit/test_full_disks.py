@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.run.failures import Failure
 from mainstem.run.fulldisks import explained, local
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
 
 
 FULL = Failure("DiskFull", "no space is left on the device")

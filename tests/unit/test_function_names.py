@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-from mainstem.spec.builtins import BUILTINS, GRAMMAR
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.rules import check
-from mainstem.spec.yamltext import Text
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.rules.registry import check
+from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
+from mainstem.language.yaml.yamltext import Text
 from sqlglot.dialects.spark import Spark
 
 

@@ -4,9 +4,9 @@ import pytest
 from documents.join_shapes import BOTH, FEW, LEFT, MORE, NONE, RIGHT, Shape
 from mainstem.errors import Problem
 from mainstem.explain.meaning import meaning
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.rules import check
-from mainstem.spec.yamltext import Text
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.rules.registry import check
+from mainstem.language.yaml.yamltext import Text
 
 
 pytestmark = [pytest.mark.S21]

@@ -2,8 +2,8 @@
 
 import pytest
 from mainstem.build.kafka import client
+from mainstem.language.model.connections import KafkaConnection
 from mainstem.run.brokers import time_outs
-from mainstem.spec.connections import KafkaConnection
 
 
 def told(**properties: str) -> dict[str, str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from mainstem.build.kafka import secured
 from mainstem.errors import NotReady
+from mainstem.language.model.connections import Connection, KafkaSecurity
 from mainstem.run import secrets
-from mainstem.spec.connections import Connection, KafkaSecurity
 
 
 SASL = {"sasl": {"mechanism": "SCRAM-SHA-512", "secretRef": {"name": "user"}}}

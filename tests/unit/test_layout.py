@@ -83,7 +83,7 @@ def test_every_scenario_has_its_marker() -> None:
 def test_reading_a_document_needs_neither_spark_nor_kubernetes() -> None:
     code = """
 import sys
-from mainstem.spec.document import read_text
+from mainstem.language.document import read_text
 from documents.bad import BASE
 read_text(BASE)
 print(sorted({name.partition(".")[0] for name in sys.modules} & {"pyspark", "py4j", "delta", "kubernetes", "kopf", "pandas", "pyarrow"}))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
+from mainstem.language.requirements import needed, running, stores_used, used, warnings_of
 from mainstem.run import preflight, secrets
 from mainstem.run.inputs import demanded, makers
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import needed, running, stores_used, used, warnings_of
 
 
 def graph(folder: Path | str, **suspended: bool) -> Graph:

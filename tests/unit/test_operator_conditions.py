@@ -7,9 +7,9 @@ import pytest
 from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mainstem.spec.deployment import Schedule
-from mainstem.spec.pipeline import Restart
-from mainstem.spec.status import Phase
+from mainstem.language.model.deployment import Schedule
+from mainstem.language.model.pipeline import Restart
+from mainstem.language.model.status import Phase
 from mainstem_operator.conditions import (
     AT_REST,
     DEPENDENTS,

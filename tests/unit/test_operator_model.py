@@ -12,7 +12,7 @@ from typing import Any, get_args
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from mainstem.spec.status import MAX_BYTES, Phase, Status
+from mainstem.language.model.status import MAX_BYTES, Phase, Status
 from mainstem_operator import driverpod, pods
 from mainstem_operator.actions import Plan
 from mainstem_operator.conditions import AT_REST, ENDED, parsed, timestamp

@@ -14,7 +14,7 @@ from documents import VALID, document
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
-from mainstem.spec.document import read_object
+from mainstem.language.document import read_object
 from mainstem_operator import objects, pods
 from mainstem_operator.judge import Revision, judge
 from mainstem_operator.podtemplate import built, merged

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from mainstem.spec.document import read_object
-from mainstem.spec.rules.owned import OWNED_CONF, OWNED_IN_PODS
+from mainstem.language.document import read_object
+from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_IN_PODS
 from mainstem_operator import policies
 
 

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from mainstem.language.model.status import MAX_BYTES, Status
 from mainstem.run.statuses import BUDGET
-from mainstem.spec.status import MAX_BYTES, Status
 from mainstem_operator.report import DRIVERS_PART
 from unit.operating import SPEC, at, body, ended, next_step, reported, revision, running, status
 

@@ -2,10 +2,10 @@
 
 import pytest
 from documents import VALID
+from mainstem.language.document import read_text
+from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_IN_PODS, OWNED_PREFIXES
 from mainstem.run.pod import Pod
 from mainstem.run.podconf import place
-from mainstem.spec.document import read_text
-from mainstem.spec.rules.owned import OWNED_CONF, OWNED_IN_PODS, OWNED_PREFIXES
 
 
 @pytest.mark.parametrize("name", ["small-driver", "executors-templates", "executors-by-demand"])

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from mainstem import names
 from mainstem.cli import main
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.document import read_object
+from mainstem.language.model.packages import Packages
 from mainstem.run import commandline, executor, ivy, packages
-from mainstem.spec.document import read_object
-from mainstem.spec.packages import Packages
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from documents.bad import BAD, BASE
 from mainstem.errors import Problem, SpecInvalid
-from mainstem.spec.document import read_text
+from mainstem.language.document import read_text
 
 
 VALID = sorted((Path(__file__).parents[1] / "documents" / "valid").glob("*.yaml"))

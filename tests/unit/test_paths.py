@@ -2,7 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.spec.yamltext import parse_path, render_path
+from mainstem.language.yaml.yamltext import parse_path, render_path
 
 
 KEYS = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,8}", fullmatch=True)

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from mainstem.language.model.queries import STATE_STORES, State
 from mainstem.run.pinned import PROVIDER, differences
-from mainstem.spec.queries import STATE_STORES, State
 
 
 @pytest.mark.parametrize(

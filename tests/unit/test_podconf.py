@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from mainstem import names
 from mainstem.errors import NotReady
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run.conf import LOG4J, Machine, spark_conf
 from mainstem.run.pod import Pod
 from mainstem.run.podconf import place
-from mainstem.spec.pipeline import StreamingPipeline
 
 
 ENVIRONMENT = {

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from mainstem.spec.document import read
+from mainstem.language.document import read
 from mainstem.testing.files import suite
 
 

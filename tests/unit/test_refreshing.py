@@ -9,6 +9,8 @@ from typing import Any, cast
 import pytest
 from harness.waiting import within
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.run.drain import Outcome
 from mainstem.run.failures import Failure
 from mainstem.run.progress import updated
@@ -16,8 +18,6 @@ from mainstem.run.querystatus import QueryStatus
 from mainstem.run.refreshing import Refresher, Refreshing, every
 from mainstem.run.restarts import Restarts
 from mainstem.run.running import Run
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
 
 
 BUILT: Any = object()

@@ -1,8 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mainstem.language.model.pipeline import Restart
 from mainstem.run.restarts import Restarts
-from mainstem.spec.pipeline import Restart
 
 
 def settings(**fields: object) -> Restart:

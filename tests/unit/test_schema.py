@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mainstem.errors import SpecInvalid
+from mainstem.language.document import read_text
+from mainstem.language.loading.shape_validation import PATTERNS, shape_problems
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.status import Status
+from mainstem.language.yaml.yamltext import Text
 from mainstem.schema import crd, crd_yaml, files, json_schema, reference
 from mainstem.schema.__main__ import main
 from mainstem.schema.cel import escaped, exactly_one
 from mainstem.schema.models import definitions, referred
-from mainstem.spec.document import read_text
-from mainstem.spec.messages import PATTERNS, shape_problems
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.status import Status
-from mainstem.spec.yamltext import Text
 
 
 ROOT = Path(__file__).parents[2]

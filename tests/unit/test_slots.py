@@ -3,9 +3,9 @@
 import pytest
 from documents import VALID
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
 from mainstem.run.slots import cores, held, judge, resident
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
 
 
 pytestmark = pytest.mark.S34

@@ -12,13 +12,13 @@ from documents import VALID
 from documents.bad import BASE
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from mainstem.spec.base import DURATION_PATTERN, Model, interval, pattern, seconds
-from mainstem.spec.deployment import Quantity, amount
-from mainstem.spec.document import read_text
-from mainstem.spec.messages import shape_problems
-from mainstem.spec.parameters import written_offset
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.yamltext import parse
+from mainstem.language.base import DURATION_PATTERN, Model, interval, pattern, seconds
+from mainstem.language.document import read_text
+from mainstem.language.loading.parameters import written_offset
+from mainstem.language.loading.shape_validation import shape_problems
+from mainstem.language.model.deployment import Quantity, amount
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.yaml.yamltext import parse
 from pydantic import StringConstraints
 from pydantic.fields import FieldInfo
 

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.explain import meaning
-from mainstem.spec.base import MAX_SQL
-from mainstem.spec.document import read_object, read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import MAX_OCCURRENCES, count_occurrences, occurrence_names
-from mainstem.spec.parameters import MAX_FILLED_SIZE
-from mainstem.spec.rules.limits import MAX_SQL_TOTAL
-from mainstem.spec.sql import read
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import MAX_OCCURRENCES, count_occurrences, occurrence_names
+from mainstem.language.base import MAX_SQL
+from mainstem.language.document import read_object, read_text
+from mainstem.language.loading.parameters import MAX_FILLED_SIZE
+from mainstem.language.rules.relations.limits import MAX_SQL_TOTAL
+from mainstem.language.sql.facts import read
 
 
 CPU_SECONDS = 4.0

@@ -10,10 +10,10 @@ from documents.bad import BASE
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
-from mainstem.spec.document import read_text
-from mainstem.spec.messages import shape_problems
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.yamltext import Path, Text, parse
+from mainstem.language.document import read_text
+from mainstem.language.loading.shape_validation import shape_problems
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.yaml.yamltext import Path, Text, parse
 
 
 SOUND = parse(BASE)[0].data

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 from mainstem.errors import SpecInvalid
-from mainstem.spec.document import read_text
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.document import read_text
 
 
 def graph(views: dict[str, str], start: str = "s") -> Graph:

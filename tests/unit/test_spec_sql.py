@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.spec import logical, sqlplan
-from mainstem.spec.sql import read
-from mainstem.spec.sqltext import code, order_by, unended
+from mainstem.language.sql import logical_plan, planner
+from mainstem.language.sql.facts import read
+from mainstem.language.sql.text import code, order_by, unended
 
 
 @pytest.mark.parametrize(
@@ -105,22 +105,22 @@ WORDS = [
 ]
 
 
-STREAM = logical.source(streams=True, watermark=None)
+STREAM = logical_plan.source(streams=True, watermark=None)
 RELATIONS = {
     "s": STREAM,
-    "t": logical.source(streams=False, watermark=None),
-    "agg": logical.Node(logical.Kind.AGGREGATE, True, frozenset(), (STREAM,)),
-    "plain": logical.Node(logical.Kind.SELECT, True, frozenset(), (STREAM,)),
-    "unknown": logical.unknown(streams=True),
+    "t": logical_plan.source(streams=False, watermark=None),
+    "agg": logical_plan.Node(logical_plan.Kind.AGGREGATE, True, frozenset(), (STREAM,)),
+    "plain": logical_plan.Node(logical_plan.Kind.SELECT, True, frozenset(), (STREAM,)),
+    "unknown": logical_plan.unknown(streams=True),
 }
 
 
-def planned(sql: str) -> logical.Node:
+def planned(sql: str) -> logical_plan.Node:
     """The plan of a text over the relations."""
     facts = read(sql)
     if facts.tree is None or facts.references is None:
-        return logical.unknown()
-    return sqlplan.plan(facts.tree, "v", RELATIONS.get)
+        return logical_plan.unknown()
+    return planner.plan(facts.tree, "v", RELATIONS.get)
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
@@ -237,7 +237,7 @@ def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
     ],
 )
 def test_orders(sql: str, answer: bool, offset: int) -> None:
-    assert any(node.kind is logical.Kind.SORT for node in planned(sql).all()) is answer
+    assert any(node.kind is logical_plan.Kind.SORT for node in planned(sql).all()) is answer
     assert order_by(sql) == offset
 
 

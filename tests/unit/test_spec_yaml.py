@@ -8,7 +8,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
-from mainstem.spec.yamltext import Text, parse, render_path
+from mainstem.language.yaml.yamltext import Text, parse, render_path
 
 
 def one(text: str) -> Any:

@@ -4,8 +4,8 @@ import pytest
 from documents.column_texts import TAKEN, WRONG, wrong_names
 from documents.sql_texts import QUERIES
 from mainstem.errors import SpecInvalid
-from mainstem.spec.document import read_object
-from mainstem.spec.sqlscope import UNKNOWN
+from mainstem.language.document import read_object
+from mainstem.language.sql.scope import UNKNOWN
 
 
 @pytest.mark.parametrize("sql", TAKEN)

@@ -4,12 +4,12 @@ import json
 
 import pytest
 from documents.stream_plans import LATE, MODES, RANGE, ROWS, SILENT, Row
-from mainstem.spec.document import read_text
-from mainstem.spec.eligibility import obstacles
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.rules import check
-from mainstem.spec.yamltext import Text
+from mainstem.language.analysis.eligibility import obstacles
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_text
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.rules.registry import check
+from mainstem.language.yaml.yamltext import Text
 
 
 pytestmark = [pytest.mark.S19, pytest.mark.S20, pytest.mark.S21]

@@ -2,7 +2,7 @@
 
 import pytest
 from mainstem.build.views import distinct
-from mainstem.spec.sql import Reference, read
+from mainstem.language.sql.facts import Reference, read
 
 
 def spelled(sql: str, *known: str) -> tuple[str, list[str]]:

@@ -80,7 +80,7 @@ def run(
 
     logs.configure(log_format or ("console" if sys.stderr.isatty() else "json"), verbose=verbose)
     try:
-        from mainstem.spec.document import read
+        from mainstem.language.document import read
 
         document = read(file, overrides)
         if queries:
@@ -150,7 +150,7 @@ def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
 
 def _validated(file: str, overrides: dict[str, str]) -> tuple[Exit, list[tuple[str, bool]]]:
     """What becomes of one file: the exit code, and the lines, each with whether it goes to standard error."""
-    from mainstem.spec.document import read_all
+    from mainstem.language.document import read_all
     from mainstem.testing.beside import holds_tests
 
     try:
@@ -212,7 +212,7 @@ def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], outp
     """Say what FILE means: what is read, kept and promised, which triggers are possible, which defaults hold."""
     try:
         from mainstem.explain import meaning, text
-        from mainstem.spec.document import read
+        from mainstem.language.document import read
 
         document = read(file, overrides)
         _known(document.pipeline, queries)
@@ -246,7 +246,7 @@ main.add_command(packages)
 
 def _chosen(document: Any, names: Sequence[str]) -> Any:
     """The document with the named queries alone, and the warnings that concern them."""
-    from mainstem.spec.needed import warnings_of
+    from mainstem.language.requirements import warnings_of
 
     _known(document.pipeline, names)
     warnings = tuple(warnings_of(document, names))

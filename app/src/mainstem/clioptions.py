@@ -29,7 +29,7 @@ def _parameters(_context: click.Context, _option: click.Parameter, given: tuple[
 
 def parse_duration(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
     """Seconds of a duration on the command line."""
-    from mainstem.spec.base import seconds
+    from mainstem.language.base import seconds
 
     try:
         return None if given is None else seconds(given)
@@ -39,7 +39,7 @@ def parse_duration(_context: click.Context, _option: click.Parameter, given: str
 
 def parse_heap(_context: click.Context, _option: click.Parameter, given: str) -> str:
     """A size of the Java heap that Java takes and Spark starts with."""
-    from mainstem.spec.deployment import HEAP, LEAST_HEAP, WANTED_HEAP, memory_bytes
+    from mainstem.language.model.deployment import HEAP, LEAST_HEAP, WANTED_HEAP, memory_bytes
 
     heap = given.lower()
     if not HEAP.fullmatch(heap):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from mainstem.spec.status import OUTAGES, tally
+from mainstem.language.model.status import OUTAGES, tally
 
 from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 from mainstem_operator.driverpod import PodWarning

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import yaml
 from mainstem.errors import Problem, SpecInvalid
-from mainstem.spec.document import read_object
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import read_object
+from mainstem.language.model.pipeline import StreamingPipeline
 
 from mainstem_operator import policies
 

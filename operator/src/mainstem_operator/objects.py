@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mainstem.language.model.pipeline import API_VERSION, KIND
 from mainstem.names import (
     COMPONENT_LABEL,
     DOCUMENT_KEY,
@@ -17,7 +18,6 @@ from mainstem.names import (
     revision_name,
     template_name,
 )
-from mainstem.spec.pipeline import API_VERSION, KIND
 
 from mainstem_operator import rights
 from mainstem_operator.judge import Revision

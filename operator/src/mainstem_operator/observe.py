@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from mainstem.language.model.status import UNOBSERVED
 from mainstem.names import RESTARTED_AT
-from mainstem.spec.status import UNOBSERVED
 
 from mainstem_operator.conditions import parsed
 from mainstem_operator.driverpod import PodWarning

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
+from mainstem.language.model.pipeline import KIND
 from mainstem.schema.crd import GROUP
-from mainstem.spec.pipeline import KIND
 
 from mainstem_operator.cluster import Refused
 from mainstem_operator.observe import Refusal

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainstem import names
-from mainstem.spec.base import seconds
-from mainstem.spec.deployment import Resources
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import needed
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.model.deployment import Resources
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.requirements import needed
 
 from mainstem_operator.judge import Revision
 from mainstem_operator.objects import labels, metadata, template

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from mainstem import names
 from mainstem.errors import Problem
+from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
+from mainstem.language.rules.connectors.owned_options import OWNED_IN_PODS
+from mainstem.language.rules.connectors.paths import normal, paths
+from mainstem.language.yaml.yamltext import Path, render_path
 from mainstem.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER
-from mainstem.spec.pipeline import PipelineSpec, StreamingPipeline
-from mainstem.spec.rules.owned import OWNED_IN_PODS
-from mainstem.spec.rules.places import normal, paths
-from mainstem.spec.yamltext import Path, render_path
 
 
 _OF_THE_POD: Final = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem.errors import Exit
-from mainstem.spec.status import MAX_BYTES
+from mainstem.language.model.status import MAX_BYTES
 
 from mainstem_operator.conditions import FALSE, TRUE, Condition, rendered, with_summary, worst_reason
 from mainstem_operator.health import tidied

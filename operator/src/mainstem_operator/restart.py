@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from mainstem.spec.base import seconds
-from mainstem.spec.pipeline import Restart
+from mainstem.language.base import seconds
+from mainstem.language.model.pipeline import Restart
 
 from mainstem_operator.driverpod import Ended
 

@@ -5,7 +5,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
-from mainstem.spec.deployment import Schedule
+from mainstem.language.model.deployment import Schedule
 
 
 _LOOK_BACK: Final = (timedelta(days=1), timedelta(days=40), timedelta(days=366))

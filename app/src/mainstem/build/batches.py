@@ -16,8 +16,8 @@ from mainstem.build.connections import Connections
 from mainstem.build.merge import merger
 from mainstem.build.sinks import BatchWriter, Native, native, shaped
 from mainstem.build.triggers import triggered
-from mainstem.spec.queries import Query
-from mainstem.spec.sinks import ConsoleSink, Sink
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sinks import ConsoleSink, Sink
 
 
 _MOST_PARTITIONS: Final = 1_000_000

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from mainstem.build.batches import batch_writer, in_turn
 from mainstem.build.connections import Connections
-from mainstem.spec.queries import Query
+from mainstem.language.model.queries import Query
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from mainstem.build import kafka
-from mainstem.spec.connections import JdbcConnection, KafkaConnection, SparkConnection
-from mainstem.spec.graph import Graph
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connections import JdbcConnection, KafkaConnection, SparkConnection
 
 
 @dataclass(frozen=True)

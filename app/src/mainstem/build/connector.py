@@ -10,10 +10,10 @@ from pyspark.sql.datasource import DataSource
 from mainstem import logs, secrets
 from mainstem.build import code
 from mainstem.errors import NotReady
-from mainstem.spec.connections import ConnectorOptions, SparkConnection
-from mainstem.spec.connector import Connector, SparkSource, SparkTable
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import needed
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connections import ConnectorOptions, SparkConnection
+from mainstem.language.model.connector import Connector, SparkSource, SparkTable
+from mainstem.language.requirements import needed
 
 
 def stream(

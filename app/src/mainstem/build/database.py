@@ -19,8 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from mainstem.build import jdbc
 from mainstem.build.sinks import BatchWriter
 from mainstem.build.staging import PARTITION, Target
-from mainstem.spec.connections import JdbcConnection
-from mainstem.spec.sinks import JdbcSink
+from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.sinks import JdbcSink
 
 
 STAGED_ROWS_LOST: Final = "StagedRowsLost"

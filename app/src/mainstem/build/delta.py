@@ -1,6 +1,6 @@
 """What Delta's source and sink are told; pure."""
 
-from mainstem.spec.delta import DeltaSink, DeltaSource
+from mainstem.language.model.delta import DeltaSink, DeltaSource
 
 
 def source_options(source: DeltaSource) -> dict[str, str]:

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.errors import Problem, SpecInvalid
-from mainstem.spec.expectations import METRIC, ROWS, Expectation
-from mainstem.spec.views import View
+from mainstem.language.model.expectations import METRIC, ROWS, Expectation
+from mainstem.language.model.views import View
 
 
 EXPECTATION_FAILED: Final = "mainstem:ExpectationFailed:"

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType, StructField, StructType
 
 from mainstem.build import schemas
-from mainstem.spec.decode import Decode
+from mainstem.language.model.decode import Decode
 
 
 FORMAT: Final = "dev.mainstem.files.RecordFormat"

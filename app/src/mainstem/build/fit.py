@@ -10,11 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType
 
 from mainstem.errors import Problem
-from mainstem.spec.graph import Graph
-from mainstem.spec.messages import nearest_of
-from mainstem.spec.queries import Query
-from mainstem.spec.sinks import Sink
-from mainstem.spec.yamltext import Path, render_path
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.loading.shape_validation import nearest_of
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sinks import Sink
+from mainstem.language.yaml.yamltext import Path, render_path
 
 
 class _Misfit(NamedTuple):

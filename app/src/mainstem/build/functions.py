@@ -11,10 +11,10 @@ from pyspark.util import PythonEvalType
 
 from mainstem.build import code
 from mainstem.errors import NotReady, Problem, SpecInvalid
-from mainstem.spec.functions import JavaFunction, PythonFunction
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import functions_of
-from mainstem.spec.queries import Query
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.functions import JavaFunction, PythonFunction
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import functions_of
 
 
 _AGGREGATES: Final = (

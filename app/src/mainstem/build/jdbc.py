@@ -3,9 +3,9 @@
 from typing import Final
 
 from mainstem import secrets
-from mainstem.spec.connections import JdbcConnection
-from mainstem.spec.sinks import JdbcSink
-from mainstem.spec.static import JdbcTable
+from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.sinks import JdbcSink
+from mainstem.language.model.static_sources import JdbcTable
 
 
 # PostgreSQL's driver waits for ever by itself: a database that hangs would hold a query, or all of them as one starts.

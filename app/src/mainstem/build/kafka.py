@@ -6,11 +6,11 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.spec.base import seconds
-from mainstem.spec.connections import CREDENTIALS, KafkaConnection, KafkaSecurity, credentials_file
-from mainstem.spec.graph import Graph
-from mainstem.spec.kafkasource import KafkaSource, milliseconds
-from mainstem.spec.sinks import KafkaSink
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.model.connections import CREDENTIALS, KafkaConnection, KafkaSecurity, credentials_file
+from mainstem.language.model.kafka_source import KafkaSource, milliseconds
+from mainstem.language.model.sinks import KafkaSink
 
 
 # Kafka's own defaults keep a query waiting for minutes before an unreachable broker is an error.

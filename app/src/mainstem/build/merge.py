@@ -20,7 +20,7 @@ from pyspark.sql.types import DataType
 from pyspark.sql.window import Window
 
 from mainstem.build.sinks import BatchWriter
-from mainstem.spec.delta import DeltaSink, Merge
+from mainstem.language.model.delta import DeltaSink, Merge
 
 
 _RANK: Final = "__mainstem_rank"

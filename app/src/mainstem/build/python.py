@@ -9,7 +9,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.build import code, signatures
 from mainstem.build.sinks import BatchWriter
 from mainstem.errors import NotReady
-from mainstem.spec.sinks import PythonSink
+from mainstem.language.model.sinks import PythonSink
 
 
 def row_writer(sink: PythonSink) -> Any:

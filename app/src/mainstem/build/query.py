@@ -13,9 +13,9 @@ from mainstem.build.connections import connections
 from mainstem.build.fit import misfits
 from mainstem.build.views import Builder, Guard, unguarded
 from mainstem.errors import SpecInvalid
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import catalogs_named
-from mainstem.spec.queries import STATE_STORES, Query
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.queries import STATE_STORES, Query
+from mainstem.language.requirements import catalogs_named
 
 
 _STREAMING_SOURCES: Final = ("StreamingRelation", "StreamingRelationV2")

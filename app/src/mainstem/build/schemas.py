@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
 from mainstem.errors import NotReady
-from mainstem.spec.avro import record_fields
+from mainstem.language.analysis.avro_schemas import record_fields
 
 
 def columns(ddl: str | None, file: str | None) -> StructType:

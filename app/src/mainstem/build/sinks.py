@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.build import connector, delta, jdbc, kafka
 from mainstem.build.connections import Connections
 from mainstem.build.records import TIME_FORMATS, records
-from mainstem.spec.sinks import Sink
+from mainstem.language.model.sinks import Sink
 
 
 BatchWriter = Callable[[DataFrame, int], None]

@@ -7,12 +7,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.build import connector, decode, delta, filerecords, kafka, schemas, static, streams
 from mainstem.build.connections import Connections
-from mainstem.spec.base import interval
-from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.decode import Decode
-from mainstem.spec.filesource import FilesSource
-from mainstem.spec.kafkasource import KafkaSource
-from mainstem.spec.sources import Source, Watermark
+from mainstem.language.base import interval
+from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.decode import Decode
+from mainstem.language.model.file_source import FilesSource
+from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.model.sources import Source, Watermark
 
 
 OBSERVED: Final = "mainstem-watermark."

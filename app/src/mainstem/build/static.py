@@ -9,8 +9,8 @@ from pyspark.sql.types import StructType
 from mainstem.build import connector, filerecords, jdbc
 from mainstem.build.connections import Connections
 from mainstem.build.decode import Decoded
-from mainstem.spec.filesource import decoding
-from mainstem.spec.static import CsvTable, DeltaTable, JsonTable, StaticSource
+from mainstem.language.model.file_source import decoding
+from mainstem.language.model.static_sources import CsvTable, DeltaTable, JsonTable, StaticSource
 
 
 def table(session: SparkSession, name: str, source: StaticSource, connections: Connections) -> DataFrame:

@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from mainstem.build import code, signatures
-from mainstem.spec.views import Deduplicate, PythonStep, Stateful
+from mainstem.language.model.views import Deduplicate, PythonStep, Stateful
 
 
 def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:

@@ -1,8 +1,8 @@
 """What Spark's sources of files, of generated rows and of sockets are told; pure."""
 
-from mainstem.spec.base import seconds
-from mainstem.spec.filesource import FilesSource
-from mainstem.spec.generated_sources import RateMicroBatchSource, RateSource, SocketSource
+from mainstem.language.base import seconds
+from mainstem.language.model.file_source import FilesSource
+from mainstem.language.model.generated_sources import RateMicroBatchSource, RateSource, SocketSource
 
 
 def files(source: FilesSource, occurrence: str) -> dict[str, str]:

@@ -4,8 +4,8 @@ from typing import Final
 
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.spec.base import interval, seconds
-from mainstem.spec.queries import Query
+from mainstem.language.base import interval, seconds
+from mainstem.language.model.queries import Query
 
 
 _ASYNC: Final = "asyncProgressTrackingEnabled"

@@ -19,12 +19,12 @@ from pyspark.sql import DataFrame, SparkSession
 from mainstem.build import expectations, sources, steps
 from mainstem.build.connections import connections
 from mainstem.build.sources import Reader
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import next_name
-from mainstem.spec.sql import Reference
-from mainstem.spec.sqltext import unended
-from mainstem.spec.views import View
-from mainstem.spec.yamltext import Path
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import next_name
+from mainstem.language.model.views import View
+from mainstem.language.sql.facts import Reference
+from mainstem.language.sql.text import unended
+from mainstem.language.yaml.yamltext import Path
 
 
 class Guard(Protocol):

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from mainstem.spec.graph import Graph
-from mainstem.spec.steps import STATEFUL, steps
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.steps import STATEFUL, steps
 
 
 class Default(NamedTuple):

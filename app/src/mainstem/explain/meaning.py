@@ -4,14 +4,14 @@ from typing import Any, Final
 
 from mainstem.explain.defaults import defaults
 from mainstem.explain.promises import UNKNOWN_SOURCE, promise
-from mainstem.spec.base import Model
-from mainstem.spec.eligibility import eligibility, named
-from mainstem.spec.graph import Graph
-from mainstem.spec.logical import unbounded_state
-from mainstem.spec.occurrences import occurrence_names
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.queries import Query
-from mainstem.spec.steps import STATEFUL, Doing, Step, steps
+from mainstem.language.analysis.eligibility import eligibility, named
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.analysis.steps import STATEFUL, Doing, Step, steps
+from mainstem.language.base import Model
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.queries import Query
+from mainstem.language.sql.logical_plan import unbounded_state
 
 
 Meaning = dict[str, Any]

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from mainstem.spec.queries import Query
-from mainstem.spec.sinks import FILE_FORMATS, Sink
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sinks import FILE_FORMATS, Sink
 
 
 UNKNOWN: Final = (

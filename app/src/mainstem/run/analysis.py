@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 from mainstem.build import connector, functions
 from mainstem.build.views import Builder
 from mainstem.errors import MainstemError, Problem, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.loading.problems import Locate, without_text
+from mainstem.language.yaml.yamltext import Path, parse_path
 from mainstem.run.errorplaces import offset_of, without_place
 from mainstem.run.failures import classify
 from mainstem.run.refusals import Refusals
-from mainstem.spec.graph import Graph
-from mainstem.spec.problems import Locate, without_text
-from mainstem.spec.yamltext import Path, parse_path
 
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from mainstem.build.kafka import client
+from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.run.progress import Offsets
-from mainstem.spec.connections import KafkaConnection
-from mainstem.spec.kafkasource import KafkaSource
 
 
 _ANSWER: Final = re.compile(r"([\w.-]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+)")

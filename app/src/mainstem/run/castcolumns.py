@@ -9,8 +9,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from mainstem.language.model.sinks import Sink
 from mainstem.run.failures import Failure
-from mainstem.spec.sinks import Sink
 
 
 _CASTS: Final = ("CAST_", "DELTA_CAST_", "NUMERIC_VALUE_OUT_OF_RANGE", "EXCEED_LIMIT_LENGTH")

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.errors import NotReady
+from mainstem.language.model.queries import Query
 from mainstem.run.inputs import asked
 from mainstem.run.objects import S3Object
-from mainstem.spec.queries import Query
 
 
 _CLAIM: Final = "mainstem-writer.json"

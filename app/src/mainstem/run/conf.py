@@ -11,9 +11,9 @@ from typing import Final
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
-from mainstem.spec.connections import CREDENTIALS, S3Connection
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.queries import STATE_STORES, Pool
+from mainstem.language.model.connections import CREDENTIALS, S3Connection
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.queries import STATE_STORES, Pool
 
 
 CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileManager"

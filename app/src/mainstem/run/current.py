@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.status import OUTAGES
 from mainstem.run import castcolumns, fulldisks, malformed_records
 from mainstem.run.failures import Failure
 from mainstem.run.outages import Outage, Outages
@@ -12,8 +14,6 @@ from mainstem.run.progress import lagging
 from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.running import Run
 from mainstem.run.topics import Answer, Topics
-from mainstem.spec.graph import Graph
-from mainstem.spec.status import OUTAGES
 
 
 _UNDER_WAY: Final = (State.STARTING, State.RUNNING)

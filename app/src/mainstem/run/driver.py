@@ -67,7 +67,7 @@ class _End:
 
 def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
     pod = Pod.from_environment()
-    from mainstem.spec.document import read
+    from mainstem.language.document import read
 
     document = read(file)
     for warning in document.warnings:

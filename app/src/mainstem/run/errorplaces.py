@@ -7,7 +7,7 @@ from typing import Final
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from mainstem.spec.sqltext import code
+from mainstem.language.sql.text import code
 
 
 _PLACE: Final = re.compile(r"[;.]? *\(?\bline (\d+),? pos (\d+)\)?(?: *== SQL.*)?", re.DOTALL)

@@ -118,7 +118,7 @@ def write_credentials() -> None:
     folder = os.environ.setdefault(names.ENV_SECRETS, names.SECRETS_DIR)
     if not any(Path(folder).glob("*/*")):
         return
+    from mainstem.language.document import read
     from mainstem.run import secrets
-    from mainstem.spec.document import read
 
     secrets.write(read(DOCUMENT).pipeline, CREDENTIALS)

@@ -7,8 +7,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from mainstem import logs
+from mainstem.language.analysis.graph import Graph
 from mainstem.run.querystatus import QueryStatus
-from mainstem.spec.graph import Graph
 
 
 class ExpiredFiles:

@@ -7,10 +7,10 @@ from typing import Any, Final
 from mainstem import logs
 from mainstem.build.batches import SINK_NOTE
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.model.status import OUTAGES
 from mainstem.run import changes, tracebacks
 from mainstem.run.columns import difference
 from mainstem.run.signs import SIGNS, Sign
-from mainstem.spec.status import OUTAGES
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import written_paths
 from mainstem.run.failures import Failure
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import written_paths
-from mainstem.spec.queries import Query
 
 
 _LITTLE: Final = 1024 * 1024

@@ -11,17 +11,17 @@ from pyspark.sql import SparkSession
 from mainstem.build import connector, static
 from mainstem.build.connections import connections
 from mainstem.errors import MainstemError, NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sources import Source
+from mainstem.language.model.static_sources import StaticSource
+from mainstem.language.model.status import OUTAGES
+from mainstem.language.requirements import path_of, running, used
+from mainstem.language.rules.connectors.paths import normal
 from mainstem.run.brokers import Brokers
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder
 from mainstem.run.reachability import silence
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import path_of, running, used
-from mainstem.spec.queries import Query
-from mainstem.spec.rules.places import normal
-from mainstem.spec.sources import Source
-from mainstem.spec.static import StaticSource
-from mainstem.spec.status import OUTAGES
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.build.merge import alone, located, session_by_path
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.model.delta import DeltaSink, Optimize, Vacuum
+from mainstem.language.requirements import running
 from mainstem.run.conf import MAINTENANCE_POOL
 from mainstem.run.failures import classify
-from mainstem.spec.base import seconds
-from mainstem.spec.delta import DeltaSink, Optimize, Vacuum
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import running
 
 
 FIRST: Final = 600.0

@@ -37,10 +37,10 @@ from typing import Any, Final, get_args
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from mainstem.language.model.status import QueryProgress
 from mainstem.run.querystatus import QueryStatus, moment
 from mainstem.run.statuses import state
 from mainstem.run.watch import Watch
-from mainstem.spec.status import QueryProgress
 
 
 STATES: Final[tuple[str, ...]] = get_args(QueryProgress.model_fields["state"].annotation)

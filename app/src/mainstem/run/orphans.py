@@ -21,13 +21,13 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.build import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.requirements import running
 from mainstem.run import sweep
 from mainstem.run.failures import classify
 from mainstem.run.hadoop import Folder, newest, oldest
 from mainstem.run.runs import DONE, PLANNED
 from mainstem.run.sweep import Suspects
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import running
 
 
 PAUSE: Final = 5.0

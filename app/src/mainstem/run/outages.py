@@ -11,11 +11,11 @@ from typing import Final
 
 from mainstem import logs
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connections import Connection
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import running, stores_used, used
 from mainstem.run.reachability import silence
-from mainstem.spec.connections import Connection
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import running, stores_used, used
-from mainstem.spec.queries import Query
 
 
 GREET_SECONDS: Final = 8.0

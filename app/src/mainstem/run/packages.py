@@ -12,8 +12,8 @@ from typing import Final
 
 from mainstem import logs, names
 from mainstem.errors import NotReady
+from mainstem.language.model.packages import Packages, jar_of
 from mainstem.run import commandline, ivy
-from mainstem.spec.packages import Packages, jar_of
 
 
 IVY_SETTINGS: Final = "MAINSTEM_IVY_SETTINGS"

@@ -12,8 +12,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
+from mainstem.language.model.queries import STATE_STORES, State
 from mainstem.run.hadoop import Folder
-from mainstem.spec.queries import STATE_STORES, State
 
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"

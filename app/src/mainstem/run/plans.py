@@ -12,14 +12,14 @@ from mainstem.build import connector
 from mainstem.build import query as build
 from mainstem.build.views import Builder
 from mainstem.errors import SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document
+from mainstem.language.model.queries import Query
 from mainstem.run import session
 from mainstem.run.analysis import Analysis
 from mainstem.run.ownership import Ownership
 from mainstem.run.place import this_machine
 from mainstem.run.starting import Starter
-from mainstem.spec.document import Document
-from mainstem.spec.graph import Graph
-from mainstem.spec.queries import Query
 
 
 def plans(document: Document, names: Sequence[str]) -> dict[str, str]:

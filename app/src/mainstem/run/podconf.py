@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from mainstem import names
-from mainstem.run.conf import JAVA_OPTIONS, LOG4J, redaction
-from mainstem.run.place import Place
-from mainstem.run.pod import Pod
-from mainstem.spec.deployment import (
+from mainstem.language.model.deployment import (
     HEAP_OF_DRIVER,
     HEAP_OF_EXECUTOR,
     Executors,
@@ -19,7 +16,10 @@ from mainstem.spec.deployment import (
     memory_bytes,
     off_heap_bytes,
 )
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.run.conf import JAVA_OPTIONS, LOG4J, redaction
+from mainstem.run.place import Place
+from mainstem.run.pod import Pod
 
 
 _MIB: Final = 2**20

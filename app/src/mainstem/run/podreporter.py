@@ -9,6 +9,8 @@ from py4j.protocol import Py4JError
 
 from mainstem import names
 from mainstem.build import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run.endpoints import Answers, Endpoints
 from mainstem.run.executorlosses import MemoryLoss, lost_executors, newest_memory_loss
 from mainstem.run.pod import Pod
@@ -18,8 +20,6 @@ from mainstem.run.reporter import for_stream
 from mainstem.run.statuses import Executors
 from mainstem.run.statuswriter import Cluster, StatusWriter
 from mainstem.run.watch import Watch
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
 
 
 _LOSSES_SECONDS: Final = 5.0

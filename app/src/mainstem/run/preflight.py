@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.requirements import needed, running, used
 from mainstem.run.hadoop import Folder
 from mainstem.run.inputs import asked
 from mainstem.run.objects import S3Object
 from mainstem.run.reachability import unreachable
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import needed, running, used
 
 
 def reachable(graph: Graph) -> frozenset[str]:

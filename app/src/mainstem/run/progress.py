@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
+from mainstem.language.model import expectations
 from mainstem.run.querystatus import (
     STALE,
     WATERMARK_AHEAD,
@@ -21,7 +22,6 @@ from mainstem.run.querystatus import (
     State,
     moment,
 )
-from mainstem.spec import expectations
 
 
 METRIC = "mainstem."

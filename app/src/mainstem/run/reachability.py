@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from mainstem.errors import NotReady
-from mainstem.spec.connections import Connection, JdbcConnection, KafkaConnection, S3Connection
+from mainstem.language.model.connections import Connection, JdbcConnection, KafkaConnection, S3Connection
 
 
 ANSWER_SECONDS: Final = 5.0

@@ -10,15 +10,15 @@ from pyspark.sql import SparkSession
 
 from mainstem.build.connections import connections
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import functions_of, running, used
 from mainstem.run import claims, secrets, usercode
 from mainstem.run.brokers import Brokers
 from mainstem.run.hadoop import Folder
 from mainstem.run.inputs import asked, demanded
 from mainstem.run.preflight import local_path, writable
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import functions_of, running, used
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.queries import Query
 
 
 def before_session(graph: Graph) -> dict[str, NotReady]:

@@ -16,6 +16,9 @@ from pyspark.errors import PySparkException
 
 from mainstem import logs
 from mainstem.errors import MainstemError
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.model.queries import Query
 from mainstem.run.drain import Outcome
 from mainstem.run.draining import stopped
 from mainstem.run.failures import Failure, classify
@@ -23,9 +26,6 @@ from mainstem.run.handles import Handle
 from mainstem.run.querystatus import STALE
 from mainstem.run.running import Run
 from mainstem.run.starting import Built
-from mainstem.spec.base import seconds
-from mainstem.spec.graph import Graph
-from mainstem.spec.queries import Query
 
 
 def every(graph: Graph, query: Query) -> float | None:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.build import query as build
+from mainstem.language.analysis.graph import Graph
 from mainstem.run.brokers import TopicOffsets
 from mainstem.run.failures import Failure, classify
 from mainstem.run.progress import offset
@@ -17,7 +18,6 @@ from mainstem.run.querystatus import SourceStatus
 from mainstem.run.recreated import NO_ID, Read, TopicIds, forget, made_anew, watch
 from mainstem.run.running import Run
 from mainstem.run.topics import Topics
-from mainstem.spec.graph import Graph
 
 
 class Renewals:

@@ -6,8 +6,8 @@ An outage, a server that does not answer, is no failure of the query: it spends 
 from dataclasses import dataclass, field
 from typing import Final
 
-from mainstem.spec.base import seconds
-from mainstem.spec.pipeline import Restart
+from mainstem.language.base import seconds
+from mainstem.language.model.pipeline import Restart
 
 
 _LARGEST_EXPONENT: Final = 60

@@ -15,6 +15,9 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs
 from mainstem.errors import DrainInterrupted, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document
+from mainstem.language.requirements import running
 from mainstem.run import preflight, readiness, session, usercode
 from mainstem.run.maintenance import Maintenance
 from mainstem.run.place import Place, this_machine
@@ -23,9 +26,6 @@ from mainstem.run.refusals import not_ready
 from mainstem.run.reporter import Reporter, for_stream
 from mainstem.run.stop import Stop
 from mainstem.run.supervisor import TURN, Supervisor
-from mainstem.spec.document import Document
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import running
 
 
 Ended = Callable[[str, list[QueryStatus]], None]

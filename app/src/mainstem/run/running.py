@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from mainstem.build import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.model.queries import Query
 from mainstem.run.handles import Handle
 from mainstem.run.inputs import Absent
 from mainstem.run.progress import told, waiting
@@ -15,9 +18,6 @@ from mainstem.run.querystatus import QueryStatus, State
 from mainstem.run.rates import Meter
 from mainstem.run.restarts import Restarts
 from mainstem.run.runs import Runs
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
-from mainstem.spec.queries import Query
 
 
 @dataclass

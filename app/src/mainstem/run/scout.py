@@ -7,8 +7,8 @@ from typing import Final
 from py4j.protocol import Py4JNetworkError
 
 from mainstem.errors import NotReady
+from mainstem.language.model.queries import Query
 from mainstem.run.inputs import Absent, Inputs
-from mainstem.spec.queries import Query
 
 
 LOOK_SECONDS: Final = 3.0

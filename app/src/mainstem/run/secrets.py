@@ -4,12 +4,12 @@ from pathlib import Path
 
 from mainstem import logs
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connections import Connection, KafkaSecurity, Sasl, credentials_file
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import needed, stores_used, used
 from mainstem.secrets import exists, value
-from mainstem.spec.connections import Connection, KafkaSecurity, Sasl, credentials_file
-from mainstem.spec.graph import Graph
-from mainstem.spec.needed import needed, stores_used, used
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.queries import Query
 
 
 def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:

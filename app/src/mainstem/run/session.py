@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 
 from mainstem import interrupts
 from mainstem.errors import NotReady
+from mainstem.language.model.deployment import WANTED_HEAP
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run import host, packages, secrets
 from mainstem.run.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
 from mainstem.run.failures import Failure, classify
 from mainstem.run.jvm import launch
 from mainstem.run.place import Place
 from mainstem.run.scratch import LEAST, folder
-from mainstem.spec.deployment import WANTED_HEAP
-from mainstem.spec.pipeline import StreamingPipeline
 
 
 @contextmanager

@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 
 from mainstem.build.kafka import connections
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sources import Source
 from mainstem.run.brokers import Brokers
 from mainstem.run.inputs import asked
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
-from mainstem.spec.queries import Query
-from mainstem.spec.sources import Source
 
 
 def enough(session: SparkSession, graph: Graph) -> None:

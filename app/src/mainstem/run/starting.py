@@ -11,6 +11,10 @@ from mainstem.build import query as build
 from mainstem.build.batchquery import Batch
 from mainstem.build.views import Guard
 from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.loading.problems import Locate, without_text
+from mainstem.language.model.queries import Query
 from mainstem.run import pinned, slots, sweep
 from mainstem.run.analysis import Analysis
 from mainstem.run.batchrun import BatchRun
@@ -21,10 +25,6 @@ from mainstem.run.ownership import Ownership
 from mainstem.run.running import Run
 from mainstem.run.runs import DONE, PLANNED, Runs
 from mainstem.run.sweep import Suspects
-from mainstem.spec.graph import Graph
-from mainstem.spec.occurrences import occurrence_names
-from mainstem.spec.problems import Locate, without_text
-from mainstem.spec.queries import Query
 
 
 Built: TypeAlias = DataStreamWriter | Batch

@@ -1,6 +1,6 @@
 """The driver's part of the resource's status, from what the queries do; pure.
 
-Its fields are those of `mainstem.spec.status`; a test holds them against the models and against an API server.
+Its fields are those of `mainstem.language.model.status`; a test holds them against the models and against an API server.
 """
 
 import json
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem import logs
+from mainstem.language.base import MAX_ITEMS
+from mainstem.language.model.status import MAX_BYTES, tally
 from mainstem.run.executorlosses import MemoryLoss
 from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, moment
-from mainstem.spec.base import MAX_ITEMS
-from mainstem.spec.status import MAX_BYTES, tally
 
 
 LONGEST_OFFSET: Final = 256

@@ -19,6 +19,10 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.build.batchquery import Batch
 from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.loading.problems import Locate, without_text
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run.analysis import Analysis
 from mainstem.run.attempts import log_drain, log_failure
 from mainstem.run.current import Current
@@ -40,10 +44,6 @@ from mainstem.run.starting import Built, Starter
 from mainstem.run.stop import StopAsked
 from mainstem.run.topics import Topics
 from mainstem.run.waits import Waits
-from mainstem.spec.base import seconds
-from mainstem.spec.graph import Graph
-from mainstem.spec.pipeline import StreamingPipeline
-from mainstem.spec.problems import Locate, without_text
 
 
 TURN: Final = 0.2

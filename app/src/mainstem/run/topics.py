@@ -17,13 +17,13 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.build.kafka import connections
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.requirements import running
 from mainstem.run.brokers import Brokers, TopicOffsets
 from mainstem.run.failures import Failure, classify
 from mainstem.run.outages import Outage, Outages
 from mainstem.run.progress import Offsets
-from mainstem.spec.graph import Graph
-from mainstem.spec.kafkasource import KafkaSource
-from mainstem.spec.needed import running
 
 
 ASK_SECONDS: Final = 10.0

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mainstem.build.code import not_found
-from mainstem.spec.graph import Graph
-from mainstem.spec.queries import Query
-from mainstem.spec.usercode import references
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.code_references import references
+from mainstem.language.model.queries import Query
 
 
 def look_in(folder: Path) -> None:

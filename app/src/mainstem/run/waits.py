@@ -8,13 +8,13 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
 from mainstem.run.failures import Failure
 from mainstem.run.inputs import Absent, Inputs, makers, waits
 from mainstem.run.querystatus import State
 from mainstem.run.refusals import Refusals
 from mainstem.run.running import Run
 from mainstem.run.scout import Scout
-from mainstem.spec.graph import Graph
 
 
 class Waits:

@@ -1,4 +1,4 @@
-"""The language in three other forms, each made from the models of `mainstem.spec` and from nothing else.
+"""The language in three other forms, each made from the models of `mainstem.language` and from nothing else.
 
 `crd()` is what the API server enforces, `json_schema()` what an editor checks while one types, and `reference()` what a
 reader looks up. `files()` names the file of each; `python -m mainstem.schema` writes them. All of it is pure.

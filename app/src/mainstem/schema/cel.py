@@ -1,27 +1,27 @@
 """Rules between fields that the API server can check alone, in CEL.
 
-Each is the counterpart of a rule in `mainstem.spec.rules`, and only those stand here that are certain without reading
+Each is the counterpart of a rule in `mainstem.language.rules`, and only those stand here that are certain without reading
 SQL or filling in parameters, which never stand in names. The bounds of lists and names keep them within the server's
 cost budget.
 """
 
 from typing import Final, NamedTuple
 
-from mainstem.spec.base import Model
-from mainstem.spec.connections import KafkaSecurity
-from mainstem.spec.delta import DeltaSource
-from mainstem.spec.deployment import DynamicAllocation, Executors, Resources
-from mainstem.spec.filesource import FilesSource
-from mainstem.spec.functions import JavaFunction
-from mainstem.spec.kafkasource import KafkaSource
-from mainstem.spec.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
-from mainstem.spec.queries import Query
-from mainstem.spec.rules import kafka
-from mainstem.spec.rules.owned import OWNED_CONF, OWNED_PREFIXES
-from mainstem.spec.sinks import FILE_FORMATS, KafkaSink
-from mainstem.spec.sources import Source
-from mainstem.spec.static import DeltaTable, StaticSource
-from mainstem.spec.views import Stateful
+from mainstem.language.base import Model
+from mainstem.language.model.connections import KafkaSecurity
+from mainstem.language.model.delta import DeltaSource
+from mainstem.language.model.deployment import DynamicAllocation, Executors, Resources
+from mainstem.language.model.file_source import FilesSource
+from mainstem.language.model.functions import JavaFunction
+from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.model.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sinks import FILE_FORMATS, KafkaSink
+from mainstem.language.model.sources import Source
+from mainstem.language.model.static_sources import DeltaTable, StaticSource
+from mainstem.language.model.views import Stateful
+from mainstem.language.rules.connectors import kafka
+from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_PREFIXES
 
 
 class Rule(NamedTuple):

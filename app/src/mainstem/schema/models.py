@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema, to_jsonable_python
 
-from mainstem.spec.base import Model
-from mainstem.spec.pipeline import StreamingPipeline
+from mainstem.language.base import Model
+from mainstem.language.model.pipeline import StreamingPipeline
 
 
 Schema = dict[str, Any]

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from mainstem.spec.base import MAX_ITEMS, Ddl, Identifier, Label, Model, Text
-from mainstem.spec.pipeline import Parameter
+from mainstem.language.base import MAX_ITEMS, Ddl, Identifier, Label, Model, Text
+from mainstem.language.model.pipeline import Parameter
 
 
 KIND = "PipelineTest"

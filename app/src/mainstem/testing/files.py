@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mainstem.errors import NotReady, Problem, SpecInvalid
-from mainstem.spec.document import Document, read
-from mainstem.spec.graph import Graph
-from mainstem.spec.messages import nearest_of, shape_problems
-from mainstem.spec.yamltext import Path as Place
-from mainstem.spec.yamltext import Text, parse, render_path
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document, read
+from mainstem.language.loading.shape_validation import nearest_of, shape_problems
+from mainstem.language.yaml.yamltext import Path as Place
+from mainstem.language.yaml.yamltext import Text, parse, render_path
 from mainstem.testing.beside import holds_tests, pipeline_beside, tests_beside
 from mainstem.testing.cases import KIND, PipelineTest
 

@@ -14,7 +14,7 @@ from mainstem.build import schemas
 from mainstem.build.connections import Connections
 from mainstem.build.sources import Reader
 from mainstem.errors import NotReady
-from mainstem.spec.sources import Source
+from mainstem.language.model.sources import Source
 from mainstem.testing.cases import Row
 from mainstem.testing.records import check, columns_of, encoded
 

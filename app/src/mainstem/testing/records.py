@@ -12,8 +12,8 @@ from pyspark.sql.types import StructType
 from mainstem.build import schemas
 from mainstem.build.decode.avroformat import header
 from mainstem.errors import NotReady
-from mainstem.spec.decode import AvroDecode, CsvDecode, Decode
-from mainstem.spec.messages import nearest_of
+from mainstem.language.loading.shape_validation import nearest_of
+from mainstem.language.model.decode import AvroDecode, CsvDecode, Decode
 from mainstem.testing.cases import Row
 
 

@@ -19,10 +19,10 @@ from pyspark.sql.types import StructType
 from mainstem.build import functions
 from mainstem.build.views import Builder
 from mainstem.errors import MainstemError, NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.run import scratch
 from mainstem.run.failures import classify
-from mainstem.spec.graph import Graph
-from mainstem.spec.messages import nearest_of
 from mainstem.testing.cases import Case, Step
 from mainstem.testing.compare import difference
 from mainstem.testing.files import Suite

@@ -19,9 +19,9 @@ from mainstem.build.decode.format import Format
 from mainstem.build.decode.jsonformat import JsonFormat
 from mainstem.build.decode.textformat import TextFormat
 from mainstem.build.filerecords import FAULT, FOLDERS, columns
-from mainstem.spec.base import interval
-from mainstem.spec.decode import Decode
-from mainstem.spec.sources import Watermark
+from mainstem.language.base import interval
+from mainstem.language.model.decode import Decode
+from mainstem.language.model.sources import Watermark
 
 
 METRIC: Final = "mainstem"

@@ -1,0 +1,202 @@
+"""Which triggers a query may have, and what stands in the way of the others; what rules refuse and `explain` shows.
+
+Only what is certain without Spark stands in the way: where the plan leaves doubt, Spark refuses at start, or for half of
+real-time mode's limits, in the first batch.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.steps import STATEFUL, Doing, Step, steps
+from mainstem.language.base import seconds
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sinks import Sink
+from mainstem.language.model.triggers import LEAST_CHECKPOINT_INTERVAL
+
+
+DEFAULT: Final = "default"
+"""The trigger of a query that names none."""
+TRIGGERS: Final = (DEFAULT, "processingTime", "availableNow", "once", "continuous", "realTime")
+_STREAMING: Final = ("processingTime", "continuous", "realTime")
+"""Triggers of queries that do not end by themselves."""
+ASYNC: Final = "asyncProgressTracking"
+
+
+class Obstacle(NamedTuple):
+    """What stands in the way of a trigger.
+
+    Attributes:
+        reason: a stable name.
+        what: what it is of the query.
+        limit: what of the trigger it is against.
+        way_out: what to do.
+    """
+
+    reason: str
+    what: str
+    limit: str
+    way_out: str
+
+    @property
+    def message(self) -> str:
+        """All of it."""
+        return f"{self.limit}, and {self.what}; {self.way_out}"
+
+
+class _Limits(NamedTuple):
+    """What a trigger can do, where it is not all.
+
+    Attributes:
+        sources: kinds of streaming sources that it reads.
+        sinks: kinds of sinks that it writes.
+        steps: steps of a plan that it does not run.
+    """
+
+    sources: tuple[str, ...]
+    sinks: tuple[str, ...]
+    steps: tuple[Doing, ...]
+
+
+_CONTINUOUS: Final = _Limits(
+    ("kafka", "rate", "socket"),
+    ("kafka", "console", "noop"),
+    tuple(
+        doing for doing in Doing if doing not in (Doing.STATIC, Doing.UNKNOWN, Doing.PYTHON, Doing.JOIN_ALL)
+    ),
+)
+_REAL_TIME: Final = _Limits(
+    ("kafka",),
+    ("kafka", "console", "python.foreach"),
+    (*STATEFUL, Doing.JOIN_ALL, Doing.PYTHON, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
+)
+_WAYS_OUT: Final[Mapping[Doing, str]] = {
+    Doing.COUNT: "put the condition into the view's WHERE",
+    Doing.CTE: "make it a view of its own",
+    Doing.DECODE: "read it without decode, and parse in SQL: from_json(CAST(value AS STRING), ...)",
+    Doing.WATERMARK: "leave the watermark out",
+}
+_PLANS: Final = {
+    "continuous": "continuous takes columns, expressions and WHERE over one relation",
+    "realTime": "realTime takes plans that keep no state, sort nothing, join by an equality and call no Python",
+}
+_ANOTHER: Final = "use another trigger"
+_LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
+"""Limits of a batch that Spark's Kafka source refuses in real-time mode."""
+_ASYNC_SINKS: Final = ("kafka", "console", "noop")
+
+
+def eligibility(graph: Graph, query: Query) -> list[tuple[str, list[Obstacle]]]:
+    """Every trigger with what certainly stands in its way for this query; nothing, where the query may have it."""
+    return [(trigger, obstacles(graph, query, trigger)) for trigger in TRIGGERS]
+
+
+def obstacles(graph: Graph, query: Query, trigger: str) -> list[Obstacle]:
+    """What stands in the way of one trigger."""
+    if trigger in _STREAMING and not graph.streams(query.from_):
+        way_out = "leave the trigger out: the query runs once and ends"
+        return [Obstacle("TriggerNotAllowed", _ends(query), f"{trigger} is for streams", way_out)]
+    if trigger == "continuous":
+        return [*_beyond(graph, query, trigger, _CONTINUOUS), *_continuous(query)]
+    if trigger == "realTime":
+        return [*_beyond(graph, query, trigger, _REAL_TIME), *_real_time(graph, query)]
+    return []
+
+
+def of_async_progress(graph: Graph, query: Query) -> list[Obstacle]:
+    """What stands in the way of progress beside the batches."""
+    return list(_async(graph, query))
+
+
+def named(query: Query) -> str:
+    """The key of the query's trigger."""
+    return query.trigger.choice() if query.trigger else DEFAULT
+
+
+def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterator[Obstacle]:
+    reads, writes = f"{trigger} reads {_listed(limits.sources)}", f"{trigger} writes {_listed(limits.sinks)}"
+    for name, kind in _streams(graph, query):
+        if kind not in limits.sources:
+            yield Obstacle("TriggerNotForSource", f"the source {name!r} is {kind}", reads, _ANOTHER)
+    for sink in query.to:
+        if (kind := _kind(sink)) not in limits.sinks:
+            way_out = f"{_ANOTHER}, or write to Kafka and from there on in a second query"
+            yield Obstacle("TriggerNotForSink", f"the sink {sink.name!r} is {kind}", writes, way_out)
+    if len(query.to) > 1:
+        yield Obstacle("TriggerNotForSink", *_several(trigger, query))
+    for step in steps(graph, query.from_):
+        if step.doing in limits.steps:
+            way_out = _WAYS_OUT.get(step.doing, _ANOTHER) if trigger == "continuous" else _ANOTHER
+            yield Obstacle("TriggerNotForPlan", _done(step), _PLANS[trigger], way_out)
+
+
+def _continuous(query: Query) -> Iterator[Obstacle]:
+    if query.output_mode == "complete":
+        limit, what = "continuous aggregates nothing", "there is no complete result"
+        yield Obstacle("TriggerNotForOutputMode", what, limit, "use outputMode: append")
+
+
+def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
+    if query.output_mode != "update":
+        limit, what = "realTime writes in update mode only", f"the mode is {query.output_mode}"
+        yield Obstacle("TriggerNotForOutputMode", what, limit, "use outputMode: update")
+    for source in graph.sources_of(query.from_, certain=True):
+        for field in _LIMITS:
+            if source.kafka and source.kafka.member(field) is not None:
+                limit = "realTime reads all there is of each partition at once"
+                what = f"the source {source.name!r} has {field}"
+                yield Obstacle("TriggerNotForSource", what, limit, "leave it out")
+    interval = query.trigger.real_time if query.trigger else None
+    if interval is not None and seconds(interval) < LEAST_CHECKPOINT_INTERVAL:
+        limit = "realTime says how long a batch lasts, at least 5 seconds"
+        yield Obstacle("TriggerInterval", f"{interval} is less", limit, "rows do not wait for its end")
+
+
+def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
+    trigger, leave = named(query), "leave it out"
+    if not graph.streams(query.from_):
+        yield Obstacle("AsyncProgressNotAllowed", _ends(query), f"{ASYNC} is for streams", leave)
+    if trigger not in (DEFAULT, "processingTime"):
+        limit = f"{ASYNC} is for the default trigger and processingTime"
+        yield Obstacle("AsyncProgressNotAllowed", f"the trigger is {trigger}", limit, "leave one of them out")
+    for sink in query.to:
+        if sink.choice() not in _ASYNC_SINKS:
+            limit, what = (
+                f"{ASYNC} is for queries that write a topic",
+                f"the sink {sink.name!r} is {sink.choice()}",
+            )
+            yield Obstacle("AsyncProgressNotAllowed", what, limit, leave)
+    if len(query.to) > 1:
+        yield Obstacle("AsyncProgressNotAllowed", *_several(ASYNC, query))
+    for step in steps(graph, query.from_):
+        if step.doing in (*STATEFUL, Doing.LIMIT):
+            yield Obstacle(
+                "AsyncProgressNotAllowed", _done(step), f"{ASYNC} is for queries without state", leave
+            )
+
+
+def _several(what: str, query: Query) -> tuple[str, str, str]:
+    return f"there are {len(query.to)}", f"{what} is for one sink", "make it several queries"
+
+
+def _ends(query: Query) -> str:
+    return f"{query.from_!r} reads static and bounded sources only"
+
+
+def _done(step: Step) -> str:
+    return f"{step.relation!r} {step.doing}"
+
+
+def _streams(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
+    for source in {source.name: source for source in graph.sources_of(query.from_, certain=True)}.values():
+        if source.streaming:
+            yield source.name, source.choice()
+
+
+def _kind(sink: Sink) -> str:
+    """The sink's key; of one in Python, what it is for Spark too."""
+    return f"python.{sink.python.choice()}" if sink.python else sink.choice()
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]

@@ -1,0 +1,176 @@
+"""Which relation reads which: the graph that rules, the build and the status share."""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sources import Source
+from mainstem.language.model.views import View
+from mainstem.language.sql import logical_plan, planner
+from mainstem.language.sql.facts import UNREAD, Facts, read
+from mainstem.language.sql.logical_plan import Node
+from mainstem.language.sql.text import has_word
+
+
+class Graph:
+    """Sources, views, dead letters and quarantines of one pipeline, by name.
+
+    Where a view's SQL cannot be read without Spark, it counts as reading every relation whose name stands in it,
+    unless a rule asks for what is certain.
+    """
+
+    def __init__(self, pipeline: StreamingPipeline) -> None:
+        self.spec: PipelineSpec = pipeline.spec
+        self.sources: dict[str, Source] = {source.name: source for source in self.spec.sources}
+        self.dead_letters: dict[str, Source] = {
+            source.dead_letters: source for source in self.spec.sources if source.dead_letters
+        }
+        self.views: dict[str, View] = {view.name: view for view in self.spec.views}
+        self._plans: dict[str, Node] = {}
+        self._reads: dict[str, list[str]] = {}
+        self._closures: dict[tuple[str, bool], list[str]] = {}
+        self.quarantines: dict[str, View] = {
+            view.quarantine: view
+            for view in self.spec.views
+            if view.quarantine and view.quarantine not in (*self.sources, *self.dead_letters, *self.views)
+        }
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Every relation that SQL and queries can read."""
+        return [*self.sources, *self.dead_letters, *self.views, *self.quarantines]
+
+    @cached_property
+    def facts(self) -> dict[str, Facts]:
+        """View -> what is certain of its SQL; nothing, of a view without."""
+        return {name: read(view.sql) if view.sql else UNREAD for name, view in self.views.items()}
+
+    def reads(self, relation: str) -> list[str]:
+        """Known relations that a relation reads directly, one entry for each occurrence, in the order of the text."""
+        if relation not in self._reads:
+            self._reads[relation] = self._read_by(relation)
+        return self._reads[relation]
+
+    def _read_by(self, relation: str) -> list[str]:
+        if relation in self.quarantines:
+            return [self.quarantines[relation].name]
+        if relation not in self.views:
+            return []
+        if (certain := self._certain(relation)) is not None:
+            return certain
+        words = re.findall(r"\w+", (self.views[relation].sql or "").lower())
+        known = set(self.names)
+        return [name for name in dict.fromkeys(words) if name in known and name != relation]
+
+    def _certain(self, view: str) -> list[str] | None:
+        known = set(self.names)
+        if self.views[view].sql is None:
+            return [name for _, name in self.views[view].inputs if name in known]
+        references = self.facts[view].references
+        return None if references is None else [ref.name for ref in references if ref.name in known]
+
+    def closure(self, relation: str, *, certain: bool = False) -> list[str]:
+        """The relation and all that it reads, directly or not, each once; on demand only what it reads for certain."""
+        if (relation, certain) not in self._closures:
+            self._closures[relation, certain] = self._closure(relation, certain=certain)
+        return self._closures[relation, certain]
+
+    def _closure(self, relation: str, *, certain: bool) -> list[str]:
+        seen: dict[str, None] = {}
+        todo = [relation]
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen[name] = None
+                guessed = name in self.views and self._certain(name) is None
+                todo += [] if certain and guessed else self.reads(name)
+        return list(seen)
+
+    def streams(self, relation: str, *, certain: bool = False) -> bool:
+        """True where a streaming source is among what the relation reads."""
+        return any(source.streaming for source in self.sources_of(relation, certain=certain))
+
+    def ends(self, query: Query) -> bool | None:
+        """Whether the query comes to an end: yes, no, or unknown where its SQL cannot be read without Spark."""
+        if (query.trigger and query.trigger.bounded) or not self.streams(query.from_):
+            return True
+        return False if self.streams(query.from_, certain=True) else None
+
+    def sources_of(self, relation: str, *, certain: bool = False) -> Iterator[Source]:
+        """The sources behind a relation, those of dead letters included."""
+        for name in self.closure(relation, certain=certain):
+            if found := self.sources.get(name) or self.dead_letters.get(name):
+                yield found
+
+    def aggregated(self, relation: str) -> bool | None:
+        """Whether the relation aggregates a stream: yes, no, or unknown."""
+        return self.plan(relation).aggregated
+
+    def plan(self, relation: str) -> Node:
+        """What is certain of the relation's logical plan; only for a graph without cycles."""
+        if relation not in self._plans:
+            self._plans[relation] = self._planned(relation)
+        return self._plans[relation]
+
+    def _planned(self, relation: str) -> Node:
+        if relation in self.dead_letters:
+            return logical_plan.source(self.dead_letters[relation].streaming, watermark=None)
+        if relation in self.sources:
+            source = self.sources[relation]
+            return logical_plan.source(
+                source.streaming, source.watermark.column if source.watermark else None
+            )
+        if relation in self.quarantines:
+            return self._step(self.quarantines[relation])
+        view = self.views[relation]
+        node = self._step(view)
+        return logical_plan.watermarked(node, view.watermark.column, view.name) if view.watermark else node
+
+    def _step(self, view: View) -> Node:
+        if view.deduplicate:
+            return logical_plan.deduplicated(self.plan(view.deduplicate.from_), view.deduplicate, view.name)
+        if view.state:
+            return logical_plan.stateful(self.plan(view.state.from_), view.state, view.name)
+        if view.python:
+            inputs = [self.plan(name) for name in view.python.inputs]
+            return logical_plan.unknown(*inputs, streams=None if self.streams(view.name) else False)
+        facts = self.facts[view.name]
+        if facts.tree is not None and facts.references is not None:
+            return planner.plan(facts.tree, view.name, self._relation)
+        return logical_plan.unknown(streams=None if self.streams(view.name) else False)
+
+    def _relation(self, name: str) -> Node | None:
+        return self.plan(name) if name in self.names else None
+
+    def watermarked(self, relation: str) -> bool:
+        """True where a source or a view behind the relation has a watermark, or a text or code on the way may set one."""
+        if any(source.watermark is not None for source in self.sources_of(relation)):
+            return True
+        views = [self.views[name] for name in self.closure(relation) if name in self.views]
+        return any(
+            view.watermark is not None or view.python is not None or has_word(view.sql or "", "watermark")
+            for view in views
+        )
+
+    def cycle(self) -> list[str] | None:
+        """A chain of views that certainly leads back to its start, if there is one."""
+        done: set[str] = set()
+        for start in self.views:
+            if found := self._cycle_from(start, (), done):
+                return found if found[0] in self.views else [*found[1:], found[1]]
+        return None
+
+    def _cycle_from(self, name: str, chain: tuple[str, ...], done: set[str]) -> list[str] | None:
+        if name in chain:
+            return [*chain[chain.index(name) :], name]
+        if name in self.quarantines:
+            return self._cycle_from(self.quarantines[name].name, (*chain, name), done)
+        if name in done or name not in self.views or name in self.sources:
+            return None
+        for below in dict.fromkeys(self._certain(name) or ()):
+            if found := self._cycle_from(below, (*chain, name), done):
+                return found
+        done.add(name)
+        return None

@@ -1,0 +1,143 @@
+"""From the text of a file to a checked pipeline: YAML, shape, parameters, rules; all problems at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path as File
+from typing import Any
+
+from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.language.loading.parameters import substitute, values_of
+from mainstem.language.loading.partial import rest
+from mainstem.language.loading.problems import problem_at
+from mainstem.language.loading.shape_validation import MAX_PROBLEMS, did_you_mean, shape_problems, show
+from mainstem.language.model.pipeline import API_VERSION, KIND, StreamingPipeline
+from mainstem.language.rules.registry import check
+from mainstem.language.yaml.yamltext import Path, Text, parse, parse_path, render_path
+
+
+@dataclass(frozen=True)
+class Document:
+    """A checked document: the pipeline as written, the same with its parameters filled in, and what to warn of.
+
+    Attributes:
+        values: what the parameters were filled with.
+    """
+
+    written: StreamingPipeline
+    pipeline: StreamingPipeline
+    warnings: tuple[Problem, ...]
+    file: str
+    text: Text
+    values: Mapping[str, str]
+
+    def located(self, refused: SpecInvalid) -> SpecInvalid:
+        """The same refusal with the lines of this document, for problems that were found without its text."""
+        return SpecInvalid([self._located(problem) for problem in refused.problems], self.file)
+
+    def problem(self, path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
+        """A problem at its place in this document."""
+        return problem_at(self.text, self.values, path, message, reason, offset=offset)
+
+    def _located(self, problem: Problem) -> Problem:
+        if problem.line:
+            return problem
+        line, column = self.text.where(parse_path(problem.path))
+        return replace(problem, line=line, column=column)
+
+
+def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Document:
+    """The one pipeline of a file, checked by every rule that needs no Spark.
+
+    Args:
+        file: path of a YAML or JSON file; documents of other kinds beside the pipeline are passed over.
+        overrides: values of parameters, in place of the document's defaults.
+
+    Raises:
+        SpecInvalid: with all problems found, each with its line.
+        NotReady: the file cannot be read (`FileNotReadable`).
+    """
+    documents = read_all(file, overrides)
+    if len(documents) != 1:
+        problem = Problem(
+            1, 1, "$", f"holds {len(documents)} pipelines; one is run at a time", "NotOnePipeline"
+        )
+        raise SpecInvalid([problem], str(file))
+    return documents[0]
+
+
+def read_all(file: str | File, overrides: Mapping[str, str] | None = None) -> list[Document]:
+    """Every pipeline of a file; raises as `read` does."""
+    try:
+        text = File(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise NotReady(f"cannot read {file}: {why}", reason="FileNotReadable") from None
+    return read_text(text, str(file), overrides)
+
+
+def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | None = None) -> list[Document]:
+    """Every pipeline of a text; raises `SpecInvalid` with the problems of all of them."""
+    documents, problems = [], []
+    try:
+        parts = parse(text)
+    except SpecInvalid as invalid:
+        raise SpecInvalid(invalid.problems, file) from None
+    ours = [part for part in parts if not _foreign(part)] or parts
+    for part in ours:
+        document, found = _read_part(part, file, overrides or {})
+        problems += found
+        documents += [document] if document else []
+    if not parts:
+        problems.append(Problem(1, 1, "$", f"the file is empty; a {KIND} is expected", "EmptyDocument"))
+    if any(not problem.warning for problem in problems):
+        raise SpecInvalid(problems, file)
+    return documents
+
+
+def read_object(data: Mapping[str, Any]) -> Document:
+    """The pipeline of an object as the API server has it; raises `SpecInvalid`, whose problems have paths but no lines."""
+    part = Text(
+        {key: value for key, value in data.items() if key in ("apiVersion", "kind", "metadata", "spec")}
+    )
+    document, problems = _read_part(part, "", {})
+    if document is None or any(not problem.warning for problem in problems):
+        raise SpecInvalid(problems)
+    return document
+
+
+def _foreign(part: Text) -> bool:
+    """True for a document of somebody else's, which may stand beside a pipeline: a ConfigMap, say."""
+    if not isinstance(part.data, dict) or part.data.get("kind") in (None, KIND):
+        return False
+    return not str(part.data.get("apiVersion")).startswith(API_VERSION.partition("/")[0] + "/")
+
+
+def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Document | None, list[Problem]]:
+    kind = part.data.get("kind", KIND) if isinstance(part.data, dict) else None
+    if kind != KIND:
+        path: Path = ("kind",) if isinstance(part.data, dict) else ()
+        line, column = part.where(path)
+        found = show(kind if path else part.data)
+        hint = did_you_mean(str(kind), [KIND])
+        message = f"a {KIND} is expected, found {found}{hint}"
+        return None, [Problem(line, column, render_path(path), message, "WrongKind")]
+    part = replace(part, data={key: value for key, value in part.data.items() if key != "status"})
+    written, problems = shape_problems(part, StreamingPipeline)
+    if written is None:
+        return None, problems + _further(part, problems, overrides)
+    pipeline, problems = substitute(written, part, overrides)
+    if pipeline is None:
+        return None, problems + _further(part, problems, overrides)
+    values = values_of(written, overrides)
+    problems = check(pipeline, part, values)
+    return Document(written, pipeline, tuple(p for p in problems if p.warning), file, part, values), problems
+
+
+def _further(part: Text, problems: list[Problem], overrides: Mapping[str, str]) -> list[Problem]:
+    """Problems of what is left of a document without its broken parts."""
+    left = rest(part, problems) if len(problems) < MAX_PROBLEMS else None
+    if left is None:
+        return []
+    _, found = _read_part(left.text, "", overrides)
+    known = {(problem.path, problem.reason) for problem in problems}
+    return [problem for problem in left.whole(found) if (problem.path, problem.reason) not in known]

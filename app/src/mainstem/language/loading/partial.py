@@ -1,0 +1,162 @@
+"""The rest of a document some of whose parts are broken: without these, and without whatever names them.
+
+What is left is a document of its own, so that rules can be asked of it. Lists are shorter in it: `places` has what each
+entry's number was.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mainstem.errors import Problem
+from mainstem.language.yaml.yamltext import Path, Text, parse_path
+
+
+_LISTS: Final = ("parameters", "connections", "functions", "sources", "views", "queries")
+_SPARE: Final = "mainstem_spare"
+"""Name of the entry of a list that must have one."""
+_ABSENT: Final = frozenset(
+    """
+    BucketUnlisted DeadLettersUnread NothingRuns QuarantineUnread RefreshNotAllowed ScheduleUnbounded UnknownConnection
+    UnknownFunction UnknownParameter UnknownRelation UnusedSource
+    """.split()  # noqa: SIM905
+)
+"""Reasons that may come of nothing but what was left out."""
+_ENTRY: Final = re.compile(r"spec\.(\w+)\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What is left of a document.
+
+    Attributes:
+        text: the document.
+        places: list -> the numbers that its entries have in the whole document.
+        shorter: whether an entry of a list was left out, which others may ask for.
+    """
+
+    text: Text
+    places: dict[str, tuple[int, ...]]
+    shorter: bool
+
+    def whole(self, problems: Sequence[Problem]) -> Iterator[Problem]:
+        """Problems of the rest as those of the whole document, without those that come of what was left out."""
+        for problem in problems:
+            entry = _ENTRY.match(problem.path)
+            if self.shorter and problem.reason in _ABSENT:
+                continue
+            if entry is None or entry[1] not in self.places:
+                yield problem
+            elif int(entry[2]) < len(places := self.places[entry[1]]):  # else it is of a spare one
+                path = f"spec.{entry[1]}[{places[int(entry[2])]}]{problem.path[entry.end() :]}"
+                yield replace(problem, path=path)
+
+
+def rest(part: Text, problems: Sequence[Problem]) -> Rest | None:
+    """What is left of a document without its broken parts; None where nothing is that could be read by itself."""
+    data = part.data
+    if not isinstance(data, dict) or not isinstance(data.get("spec"), dict):
+        return None
+    kept: dict[str, list[int]] = {
+        name: list(range(len(data["spec"][name])))
+        for name in _LISTS
+        if isinstance(data["spec"].get(name), list)
+    }
+    spec, names = dict(data["spec"]), set[str]()
+    for path in {parse_path(problem.path)[:3] for problem in problems}:
+        if len(path) == 3 and path[0] == "spec" and path[1] in kept and isinstance(path[2], int):
+            if path[2] in kept[path[1]]:
+                kept[path[1]].remove(path[2])
+                names |= _named(data["spec"][path[1]][path[2]])
+        elif len(path) > 1 and path[0] == "spec" and path[1] in spec and path[1] not in _NEEDED:
+            del spec[path[1]]
+            kept.pop(str(path[1]), None)
+        elif path[:1] != ("metadata",):
+            return None
+    _drop_readers(data["spec"], kept, names)
+    shorter = {name: [spec[name][index] for index in indices] for name, indices in kept.items()}
+    whole = {**data, "metadata": {"name": "rest"}, "spec": {**spec, **shorter, **_spares(shorter)}}
+    places = {name: tuple(indices) for name, indices in kept.items()}
+    is_shorter = any(_lacks(data["spec"].get(name), places.get(name, ())) for name in _LISTS)
+    return Rest(_moved(part, whole, places), places, is_shorter)
+
+
+def _lacks(before: Any, places: Sequence[int]) -> bool:
+    """Whether less is left of a list than was written; what is no list is left out as a whole."""
+    return before is not None and (not isinstance(before, list) or len(places) < len(before))
+
+
+_NEEDED: Final = ("checkpoints", "sources", "queries")
+
+
+def _named(entry: Any) -> set[str]:
+    """What others may call an entry by."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or not name:
+        return set()
+    return {name.lower(), f"{name.lower()}_dead_letters", f"{name.lower()}_quarantine"}
+
+
+def _drop_readers(spec: dict[str, Any], kept: dict[str, list[int]], names: set[str]) -> None:
+    """Leave out the entries that name what is left out, and those that name these."""
+    words = {
+        (name, index): set(re.findall(r"[\w-]+|\w+", " ".join(_texts(spec[name][index])).lower()))
+        for name, indices in kept.items()
+        for index in indices
+    }
+    changed = True
+    while changed:
+        changed = False
+        for (name, index), said in words.items():
+            if index in kept[name] and said & names:
+                kept[name].remove(index)
+                names |= _named(spec[name][index])
+                changed = True
+
+
+def _texts(value: Any, *, own: bool = True) -> Iterator[str]:
+    """The strings of an entry, but for its own name."""
+    if isinstance(value, dict):
+        for key, child in value.items():
+            if not (own and key == "name"):
+                yield from _texts(child, own=False)
+    elif isinstance(value, list):
+        for child in value:
+            yield from _texts(child, own=False)
+    elif isinstance(value, str):
+        yield value
+
+
+def _spares(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """An entry for the lists that must have one."""
+    source = {"name": _SPARE, "rate": {}}
+    spare: dict[str, list[Any]] = {}
+    if not lists.get("sources"):
+        spare["sources"] = [source]
+    if not lists.get("queries"):
+        read = (lists.get("sources") or [source])[0]["name"]
+        spare["queries"] = [{"name": "mainstem-spare", "from": read, "to": [{"name": "none", "noop": {}}]}]
+    return spare
+
+
+def _moved(part: Text, data: Any, places: dict[str, tuple[int, ...]]) -> Text:
+    """The text with other data, each place that is left under its new path."""
+    numbers = {(name, old): new for name, indices in places.items() for new, old in enumerate(indices)}
+
+    def path(old: Path) -> Path | None:
+        if len(old) < 3 or old[0] != "spec" or old[1] not in places:
+            return old
+        new = numbers.get((str(old[1]), int(old[2])))
+        return None if new is None else (*old[:2], new, *old[3:])
+
+    def moved(known: dict[Path, Any]) -> dict[Path, Any]:
+        return {new: value for old, value in known.items() if (new := path(old)) is not None}
+
+    return replace(
+        part,
+        data=data,
+        positions=moved(part.positions),
+        keys=moved(part.keys),
+        spans=moved(part.spans),
+    )

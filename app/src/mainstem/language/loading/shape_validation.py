@@ -1,0 +1,293 @@
+"""pydantic's errors in the words of the document: path, line, value, and what would be right."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mainstem.errors import Problem
+from mainstem.language.base import (
+    ByteSize,
+    Duration,
+    Identifier,
+    JavaClass,
+    Label,
+    Model,
+    ParameterName,
+    PythonObject,
+    Version,
+    pattern,
+)
+from mainstem.language.loading.field_paths import field_at, keys_of, model_at
+from mainstem.language.model.connections import Bucket, SecretKey
+from mainstem.language.model.connector import Format
+from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
+from mainstem.language.model.packages import Coordinate
+from mainstem.language.model.pipeline import PipelineName
+from mainstem.language.yaml.yamltext import Path, Text, render_path
+
+
+_TYPES = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "a string",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
+PATTERNS: Final = {
+    pattern(Duration): ("a duration such as '30 seconds' or '30s'", "InvalidDuration"),
+    pattern(Identifier): (
+        "a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters",
+        "InvalidName",
+    ),
+    pattern(Label): (
+        "a DNS label: lower case letters, digits and hyphens, a letter first, at most 63 characters",
+        "InvalidName",
+    ),
+    pattern(PipelineName): (
+        "a DNS label: lower case letters, digits and hyphens, a letter first, at most 45 characters",
+        "InvalidName",
+    ),
+    pattern(ParameterName): (
+        "a name: letters, digits and underscores, at most 63 characters",
+        "InvalidName",
+    ),
+    pattern(PythonObject): ("an object of a Python module, such as package.module:function", "InvalidName"),
+    pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
+    pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
+    pattern(ByteSize): ("a size in Spark's words such as 512m or 10g", "InvalidQuantity"),
+    pattern(SecretKey): ("the name of a key: letters, digits, hyphens, dots and underscores", "InvalidName"),
+    pattern(Format): ("Spark's name of a connector: its short name, its class or package", "InvalidName"),
+    pattern(Coordinate): ("an artifact with one version: group:artifact:version", "InvalidValue"),
+    pattern(Version): ("a version of a Delta table: a number, or latest", "InvalidValue"),
+    pattern(ObjectName): (
+        "a name of Kubernetes: lower case letters, digits, hyphens and dots, a letter or digit at both ends",
+        "InvalidName",
+    ),
+    pattern(Cron): (
+        "a cron expression of five fields (minute, hour, day of month, month, day of week) such as '0 3 * * *'",
+        "InvalidCron",
+    ),
+    pattern(JavaClass): (
+        "a Java class with its package, such as com.example.Soundex",
+        "InvalidName",
+    ),
+    pattern(Bucket): (
+        "a bucket name, without s3a:// and without a path",
+        "InvalidName",
+    ),
+}
+"""Pattern of a string -> what such a string is, and the reason for refusing another."""
+
+
+_OF_THEIR_OWN = tuple(map(pattern, (Duration, Quantity, Memory, Cron, ByteSize, Version)))
+"""Strings for which a user may write a number."""
+
+
+_Root = TypeVar("_Root", bound=Model)
+MAX_PROBLEMS: Final = 100
+"""Faults of a document's shape that are put into words: each costs a search for names that are near."""
+
+
+def shape_problems(part: Text, root: type[_Root]) -> tuple[_Root | None, list[Problem]]:
+    """The document as the model of its kind, or every way in which its shape is wrong."""
+    try:
+        # JSON mode, because the API server does not coerce either: "5" is not a number there.
+        return root.model_validate_json(json.dumps(part.data), strict=True), []
+    except ValidationError as error:
+        found = islice(_genuine(error.errors(include_url=False)), MAX_PROBLEMS)
+        return None, [_problem(part, details, root) for details in found]
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the choice nearest to `word`, or nothing."""
+    folded = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(word[:256].lower(), folded, n=1, cutoff=0.6)
+    return f"; did you mean {folded[near[0]]!r}?" if near else ""
+
+
+def nearest_of(word: str, choices: Iterable[str]) -> str:
+    """`did_you_mean`, or where nothing is near, all that there is."""
+    known = list(choices)
+    return did_you_mean(word, known) or f"; there are {', '.join(known)}"
+
+
+def _genuine(errors: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without pydantic's echo of a list whose entries are wrong as a list that is too short."""
+    above = {path[:length] for path in (details["loc"] for details in errors) for length in range(len(path))}
+    return [details for details in errors if details["type"] != "too_short" or details["loc"] not in above]
+
+
+def _problem(part: Text, details: ErrorDetails, root: type[Model]) -> Problem:
+    path: Path = tuple(piece for piece in details["loc"] if piece != "[key]")
+    fault = _Fault(details["type"], details.get("ctx", {}), details["input"], path, details["msg"], root)
+    line, column = part.where(path, key=fault.kind in ("extra_forbidden", "missing"))
+    message, reason = _words(fault)
+    return Problem(line, column, render_path(path), message, reason)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """One error of pydantic's."""
+
+    kind: str
+    context: dict[str, Any]
+    value: Any
+    path: Path
+    default: str
+    root: type[Model]
+
+    @property
+    def shown(self) -> str:
+        return show(self.value)
+
+    @property
+    def parameter(self) -> str:
+        return "; parameters may not stand here" if "${" in str(self.value) else ""
+
+
+_Words = tuple[str, str]
+"""What is said, and the reason."""
+
+
+def _words(fault: _Fault) -> _Words:
+    if fault.kind in _TYPES:
+        return _type(fault), "InvalidType"
+    if fault.kind in _WORDS:
+        return _WORDS[fault.kind](fault)
+    return f"{fault.shown}: {fault.default}{fault.parameter}", "InvalidValue"
+
+
+def _unknown(fault: _Fault) -> _Words:
+    model = model_at(fault.root, fault.path[:-1])
+    known = keys_of(model) if model else []
+    hint = did_you_mean(str(fault.path[-1]), known) or f"; known fields are {', '.join(known)}"
+    return f"unknown field {fault.path[-1]!r}{hint if known else ''}", "UnknownField"
+
+
+def _choice(fault: _Fault) -> _Words:
+    expected = str(fault.context["expected"])
+    choices = [choice.strip("' ") for choice in expected.replace(" or ", ", ").split(",")]
+    choices = [choice.lower() if choice in ("True", "False") else choice for choice in choices]
+    if len(choices) == 1:
+        return f"{fault.shown} is not allowed here, only {choices[0]}{fault.parameter}", "InvalidValue"
+    hint = fault.parameter or did_you_mean(str(fault.value), choices)
+    return f"{fault.shown} is not one of {', '.join(choices)}{hint}", "InvalidValue"
+
+
+def _mismatch(fault: _Fault) -> _Words:
+    what, reason = PATTERNS[str(fault.context["pattern"])]
+    return f"{fault.shown} is not {what}{fault.parameter}", reason
+
+
+def _cron(fault: _Fault) -> _Words:
+    field = str(fault.context["why"]).removeprefix("bad ").replace("-", " ")
+    message = f"{fault.shown} never comes due: there is no such {field}"
+    hint = fault.parameter or "; '0 3 * * *' is three o'clock each night"
+    return message + hint, "InvalidCron"
+
+
+def _zone(fault: _Fault) -> _Words:
+    from zoneinfo import available_timezones
+
+    hint = fault.parameter or did_you_mean(str(fault.value), sorted(available_timezones()))
+    return f"{fault.shown} is {fault.default}{hint}", "UnknownTimeZone"
+
+
+def _length(fault: _Fault) -> _Words:
+    if "min_length" in fault.context:
+        least = fault.context["min_length"]
+        return ("must not be empty" if least == 1 else f"at least {least} are needed"), "OutOfRange"
+    unit, much = ("characters", "long") if fault.kind.startswith("string") else ("entries", "many")
+    most = fault.context["max_length"]
+    return f"{len(fault.value)} {unit} are too {much}: at most {most} allowed", "OutOfRange"
+
+
+def _range(fault: _Fault) -> _Words:
+    context = fault.context
+    limit = f"at most {context['le']}" if "le" in context else f"{context['ge']} or more"
+    return f"{fault.shown} is out of range: it must be {limit}", "OutOfRange"
+
+
+_WORDS: Final[dict[str, Callable[[_Fault], _Words]]] = {
+    "missing": lambda fault: (f"the field {fault.path[-1]!r} is required", "MissingField"),
+    "extra_forbidden": _unknown,
+    "literal_error": _choice,
+    "string_pattern_mismatch": _mismatch,
+    "one_of": lambda fault: (fault.default, "NotExactlyOne"),
+    "listed_twice": lambda fault: (fault.default, "DuplicateEntry"),
+    "cron": _cron,
+    "time_zone": _zone,
+    "string_too_long": _length,
+    "string_too_short": _length,
+    "too_long": _length,
+    "too_short": _length,
+    "greater_than_equal": _range,
+    "less_than_equal": _range,
+}
+"""Kind of pydantic's error -> what is said of it."""
+
+
+def _type(fault: _Fault) -> str:
+    wanted = _pattern_at(fault) if fault.kind == "string_type" else None
+    what = PATTERNS[wanted][0] if wanted else _TYPES[fault.kind]
+    return f"{fault.shown} is not {what}{fault.parameter or _retype(fault, wanted)}"
+
+
+def _pattern_at(fault: _Fault) -> str | None:
+    """The pattern of a string that belongs at the path, or in a map there, if it is one for which numbers are written."""
+    field = field_at(fault.root, fault.path) or field_at(fault.root, fault.path[:-1])
+    found = repr((field.annotation, field.metadata)) if field else ""
+    return next((wanted for wanted in _OF_THEIR_OWN if wanted in found), None)
+
+
+def _retype(fault: _Fault, wanted: str | None) -> str:
+    """What to do about a value of the wrong type, where that is plain to see."""
+    kind, value = fault.kind, fault.value
+    if value is None:
+        return "; leave the field out, or give it a value"
+    if kind == "string_type" and isinstance(value, (bool, int, float)):
+        return "; put it in quotes" if wanted is None or re.fullmatch(wanted, str(value)) else ""
+    if isinstance(value, str):
+        return _rewrite(fault, value)
+    return f"; write [{show(value)}]" if kind == "tuple_type" and not isinstance(value, dict) else ""
+
+
+def _rewrite(fault: _Fault, word: str) -> str:
+    """The same for a word."""
+    kind = fault.kind
+    if kind.startswith("int") and word.strip().isdecimal():
+        return "; leave the quotes out"
+    if kind.startswith("bool"):
+        meant = {"; write true": _TRUE, "; write false": _FALSE}
+        return next((hint for hint, words in meant.items() if word.lower() in words), "")
+    if kind.startswith("model") and _only_a_name(fault):
+        return f"; write {{name: {word:.40}}}"
+    return f"; write [{word:.40}]" if kind == "tuple_type" else ""
+
+
+def _only_a_name(fault: _Fault) -> bool:
+    model = model_at(fault.root, fault.path)
+    return model is not None and keys_of(model) == ["name"]
+
+
+def show(value: Any) -> str:
+    """A value as it stands in the document, cut where it is long."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,175 @@
+"""Where Kafka, stores and databases are, and which secret opens them. No credential ever stands in a document."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from mainstem.language.base import (
+    LIST_SET,
+    MAX_ITEMS,
+    UNIQUE,
+    Identifier,
+    JavaClass,
+    Label,
+    Model,
+    Options,
+    Text,
+)
+
+
+CREDENTIALS: Final = "spark.mainstem.credentials"
+"""The Spark property that names a run's folder of credentials, at the same place in driver and executors."""
+
+
+SecretKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=253)]
+
+
+class SecretRef(Model):
+    """A secret by name: a Kubernetes Secret on a cluster, a folder of files on a laptop."""
+
+    name: Label
+    """Name of the Secret; on a laptop, of the folder below `$MAINSTEM_SECRETS` that holds one file per key."""
+
+
+class SecretKeyRef(SecretRef):
+    """One value of a secret."""
+
+    key: SecretKey
+    """Key of the Secret; on a laptop, name of the file."""
+
+
+class Sasl(Model):
+    """Who the client is, by user name and password."""
+
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    """SASL mechanism, as the brokers have it."""
+    secret_ref: SecretRef
+    """Secret with the keys `username` and `password`."""
+
+
+class Tls(Model):
+    """Encryption, and whom to trust; with a certificate of its own, also who the client is."""
+
+    secret_ref: SecretRef | None = None
+    """Secret with the key `ca.crt`, the authorities to trust, and for a client certificate `tls.crt` and `tls.key`, the
+    key in PKCS#8; all PEM. Without a secret the authorities are those that Java knows."""
+
+
+class KafkaSecurity(Model):
+    """How clients identify themselves and encrypt. `sasl` alone sends everything readable."""
+
+    sasl: Sasl | None = None
+    """User name and password."""
+    tls: Tls | None = None
+    """Encryption."""
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's `security.protocol`."""
+        return (
+            f"SASL_{'SSL' if self.tls else 'PLAINTEXT'}" if self.sasl else "SSL" if self.tls else "PLAINTEXT"
+        )
+
+
+class KafkaConnection(Model):
+    """A Kafka cluster."""
+
+    bootstrap_servers: Text
+    """Comma-separated `host:port`, as Kafka's clients take them."""
+    security: KafkaSecurity | None = None
+    """SASL and TLS, with secrets by reference; without it whatever `properties` say, else nothing of it."""
+    properties: Options = Field(default_factory=dict)
+    """Client properties for every consumer, producer and admin client, without the prefix `kafka.`."""
+
+
+SecretOptions = Annotated[dict[Text, SecretKeyRef], Field(max_length=MAX_ITEMS)]
+Bucket = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", max_length=63)]
+
+
+class S3Connection(Model):
+    """An S3-compatible store, for `s3a://` paths in the buckets it names."""
+
+    buckets: Annotated[
+        tuple[Bucket, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
+    ]
+    """The buckets that are reached through this connection."""
+    endpoint: Text | None = None
+    """URL of the store; without it AWS's own, by region."""
+    region: Text = "us-east-1"
+    """Region that requests are signed for."""
+    path_style: bool = False
+    """True for stores that have no host name per bucket."""
+    secret_ref: SecretRef | None = None
+    """Secret with the keys `accessKey` and `secretKey`; without it AWS's own chain: environment, profile, pod identity."""
+
+
+class JdbcConnection(Model):
+    """A database by JDBC. PostgreSQL's driver is there; another's is named in `packages`."""
+
+    url: Text
+    """Where it is, without credentials: `jdbc:postgresql://shop:5432/orders`."""
+    secret_ref: SecretRef | None = None
+    """Secret with the keys `username` and `password`."""
+    properties: Options = Field(default_factory=dict)
+    """Properties of the database's driver, such as `sslmode`; PostgreSQL's gets a `socketTimeout` of 600 s."""
+
+
+class ConnectorOptions(Model):
+    """Options from the document, and options from secrets."""
+
+    options: Options = Field(default_factory=dict)
+    """Options by name."""
+    secret_options: SecretOptions = Field(default_factory=dict)
+    """Options whose values come from secrets: option -> name of the Secret, and its key."""
+
+
+class SparkConnection(ConnectorOptions):
+    """Options that every source and sink `spark` of this connection gets."""
+
+
+class CatalogConnection(ConnectorOptions):
+    """A catalog of Spark's, under the connection's name: its tables are `connection.schema.table` in `static.table`, and in SQL."""
+
+    class_: Annotated[JavaClass, Field(alias="class")]
+    """Class of the catalog, such as `org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog`."""
+
+
+class Connection(Model):
+    """A named connection: one of `kafka`, `s3`, `jdbc`, `spark`, `catalog`."""
+
+    one_of: ClassVar = ("kafka", "s3", "jdbc", "spark", "catalog")
+
+    name: Identifier
+    """Name by which sources and sinks refer to it."""
+    kafka: KafkaConnection | None = None
+    """A Kafka cluster."""
+    s3: S3Connection | None = None
+    """An S3-compatible store."""
+    jdbc: JdbcConnection | None = None
+    """A database."""
+    spark: SparkConnection | None = None
+    """What connectors of your own are told."""
+    catalog: CatalogConnection | None = None
+    """A catalog of tables."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Names of the Secrets that the connection refers to, at any depth, each once."""
+        return tuple(dict.fromkeys(ref.name for ref in _references(self)))
+
+
+def credentials_file(connection: str) -> str:
+    """Name of the file that holds what the secrets of a Kafka connection say, in a run's folder of credentials."""
+    return f"kafka-{connection}.properties"
+
+
+def _references(model: BaseModel) -> Iterator[SecretRef]:
+    for name in type(model).model_fields:
+        value = getattr(model, name)
+        if isinstance(value, SecretRef):
+            yield value
+        elif isinstance(value, BaseModel):
+            yield from _references(value)
+        elif isinstance(value, dict):
+            yield from (item for item in value.values() if isinstance(item, SecretRef))

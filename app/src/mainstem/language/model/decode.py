@@ -1,0 +1,75 @@
+"""How the bytes of a record become columns."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from mainstem.language.base import LIST_SET, UNIQUE, Ddl, Model, Options, Sql, Text
+
+
+OnMalformedRecord = Literal["fail", "drop", "deadLetter"]
+KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
+
+
+class JsonDecode(Model):
+    """JSON objects, one a record; fields that the schema does not name are left out."""
+
+    one_of: ClassVar = ("schema", "schemaFile")
+
+    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
+    """Columns as DDL: `carrier STRING, delay INT`."""
+    schema_file: Text | None = None
+    """File of this machine, or of the driver's pod, with the columns as JSON of a Spark StructType."""
+    options: Options = Field(default_factory=dict)
+    """Options of Spark's JSON reader, such as `timestampFormat`."""
+
+
+class CsvDecode(Model):
+    """Fields with a separator between them, one line a record, as many as the schema has columns."""
+
+    one_of: ClassVar = ("schema", "schemaFile")
+
+    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
+    """Columns as DDL, in the order of the fields: `carrier STRING, delay INT`."""
+    schema_file: Text | None = None
+    """File of this machine, or of the driver's pod, with the columns as JSON of a Spark StructType."""
+    options: Options = Field(default_factory=dict)
+    """Options of Spark's CSV reader, such as `sep`, `escape`, `nullValue`, `timestampFormat`."""
+
+
+class AvroDecode(Model):
+    """Avro's binary form of one record, without the header of an Avro file."""
+
+    one_of: ClassVar = ("schema", "schemaFile")
+
+    schema_: Annotated[Sql | None, Field(alias="schema")] = None
+    """Avro schema of the records, as JSON; they were written with this very schema."""
+    schema_file: Text | None = None
+    """File of this machine, or of the driver's pod, with the Avro schema (`.avsc`)."""
+    registry_id: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    """Each record begins with the five bytes of Confluent's wire format, and this id of the schema in them."""
+    options: Options = Field(default_factory=dict)
+    """Options of Spark's Avro reader, such as `datetimeRebaseMode`."""
+
+
+class TextDecode(Model):
+    """Text in UTF-8, as the one column `value` of type STRING."""
+
+
+class Decode(Model):
+    """How the bytes of a record become columns: one of `json`, `csv`, `avro`, `text`."""
+
+    one_of: ClassVar = ("json", "csv", "avro", "text")
+
+    json_: Annotated[JsonDecode | None, Field(alias="json")] = None
+    """JSON objects."""
+    csv: CsvDecode | None = None
+    """Lines of CSV."""
+    avro: AvroDecode | None = None
+    """Avro records."""
+    text: TextDecode | None = None
+    """Plain text."""
+    on_malformed_record: OnMalformedRecord = "fail"
+    """What becomes of a record that does not parse. `deadLetter` offers it as relation `<source>_dead_letters`."""
+    keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET), UNIQUE] = ()
+    """Columns of the Kafka record to keep beside the decoded ones."""

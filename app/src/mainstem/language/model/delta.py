@@ -1,0 +1,110 @@
+"""Delta tables: as a stream that is read, and as what is written, merged into, and tended."""
+
+from pydantic import Field
+
+from mainstem.language.base import (
+    ByteSize,
+    Column,
+    Columns,
+    Duration,
+    Model,
+    Options,
+    PositiveInt,
+    Predicate,
+    Text,
+    Version,
+)
+
+
+class DeltaSource(Model):
+    """A Delta table as a stream: the rows that it holds, then each commit's as it comes.
+
+    A commit that changes or removes rows fails the query, unless one of the switches below says what to do with it.
+    OPTIMIZE changes no row, and is passed over.
+    """
+
+    path: Text
+    """Folder of the table."""
+    max_files_per_trigger: PositiveInt | None = None
+    """At most so many new files in one batch; without it 1000, as Delta has it."""
+    max_bytes_per_trigger: ByteSize | None = None
+    """About so much in one batch, and at least one file: `512m`, `10g`."""
+    starting_version: Version | None = None
+    """Start with this version's commit, without the rows from before; `latest`: with the next. Heeded by a fresh
+    checkpoint only."""
+    starting_timestamp: Text | None = None
+    """Start with the first commit at or after this time: `2026-01-01`, `2026-01-01T00:00:00Z`. Heeded by a fresh
+    checkpoint only."""
+    ignore_deletes: bool = False
+    """Pass over commits that only remove whole files."""
+    ignore_changes: bool = False
+    """Read the files that an update or delete has written anew: rows that did not change come again."""
+    skip_change_commits: bool = False
+    """Pass over every commit that changes or removes rows, with all that it adds."""
+    read_change_feed: bool = False
+    """Read changes as rows, with `_change_type`, `_commit_version`, `_commit_timestamp`. The table keeps them where its
+    property `delta.enableChangeDataFeed` is true."""
+    exclude_regex: Text | None = None
+    """Leave out files whose path matches this Java regular expression."""
+    fail_on_data_loss: bool = True
+    """Fail where commits that were not read are gone, rather than go on behind the gap."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Delta's source; those that this document has a field for are refused."""
+
+
+class Merge(Model):
+    """Upsert by keys: a row replaces the row of the table that has equal keys, or removes it."""
+
+    keys: Columns
+    """Columns that identify a row."""
+    sequence_by: Column | None = None
+    """Column that orders the changes of a key. Of a batch the highest counts, and a row below the table's is left out; null
+    is below all. Without it two rows of a batch with equal keys are an error."""
+    delete_when: Predicate | None = None
+    """Condition in SQL over the query's columns, such as `op = 'D'`: the row removes the table's, and is not written."""
+    except_columns: Columns | None = None
+    """Columns that are not written, such as the one that `deleteWhen` asks for."""
+
+
+class Optimize(Model):
+    """Small files become large ones; no row changes, and streams of the table do not read it again."""
+
+    z_order_by: Columns | None = None
+    """Columns whose near values come near each other. Each time the whole table is written anew."""
+
+
+class Vacuum(Model):
+    """Files that no version within `retain` needs are removed."""
+
+    retain: Duration = "7 days"
+    """How far back versions stay readable, and readers may lag; 7 days or more."""
+
+
+class Maintenance(Model):
+    """What is done to a table beside its stream, in the driver, one table at a time. A failure is logged, and ends nothing."""
+
+    every: Duration = "1 day"
+    """Time between two rounds; the first one comes after at most 10 minutes."""
+    optimize: Optimize | None = None
+    """Compact small files."""
+    vacuum: Vacuum | None = None
+    """Remove files of old versions."""
+
+
+class DeltaSink(Model):
+    """A Delta table, exactly once: each batch is at most one version of the table."""
+
+    path: Text
+    """Folder of the table; made by the first batch when it does not exist. On S3 one pipeline writes a table."""
+    partition_by: Columns | None = None
+    """Columns that partition a table made here."""
+    merge: Merge | None = None
+    """Upsert in place of append; the way to write `outputMode: update`."""
+    merge_schema: bool = False
+    """Add columns of the query that the table does not have; without it such a batch is refused."""
+    overwrite_schema: bool = False
+    """Let a batch in `complete` mode change the table's columns, types and partitions."""
+    maintenance: Maintenance | None = None
+    """Compact and clean the table every so often."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Delta's writer; not with `merge`."""

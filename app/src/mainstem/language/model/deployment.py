@@ -1,0 +1,177 @@
+"""How a pipeline runs on a cluster: its pods, their resources, its schedule. `mainstem run` passes all of it over."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from mainstem.language.base import LIST_MAP, NUMBER_OR_TEXT, Model, Text, TimeZone
+
+
+def _cron(text: str) -> str:
+    try:
+        CronSim(text, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        raise PydanticCustomError("cron", "{why}", {"why": str(error).lower()}) from None
+    return text
+
+
+Quantity = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]+([.][0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$", max_length=32),
+    *NUMBER_OR_TEXT,
+]
+"""An amount in Kubernetes' words: `500m`, `2`, `2Gi`."""
+
+Quantities = Annotated[dict[Text, Quantity], Field(max_length=16)]
+HEAP: Final = re.compile(r"^[1-9][0-9]{0,8}[kmg]$")
+Memory = Annotated[str, StringConstraints(pattern=HEAP.pattern, max_length=10)]
+"""A size in the JVM's words: `512m`, `2g`."""
+
+LEAST_HEAP: Final = 450 * 1024 * 1024
+"""Bytes of the heap below which Spark refuses to start (1.5 times the 300 MiB that it keeps for itself)."""
+WANTED_HEAP: Final = "512m"
+"""The least heap to ask for: Java leaves a part of it out of what it calls its memory."""
+
+ObjectName = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253
+    ),
+]
+"""Name of an object of Kubernetes that is not Mainstem's."""
+
+PodTemplate = Annotated[
+    dict[str, Any],
+    Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True, "x-pod-template": True}),
+]
+"""`metadata` (labels, annotations) and `spec` of a Kubernetes pod template. `${name}` is left alone in it."""
+
+_SIZE: Final = re.compile(r"(\d+)(?:([kmgtp])?b?)")
+"""A size as Spark's properties have it, in powers of 1024."""
+_JVM_UNITS: Final = {"k": 2**10, "m": 2**20, "g": 2**30}
+_UNITS: Final = {"": 1.0, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}  # fmt: skip
+
+
+HEAP_OF_DRIVER: Final = 0.5
+"""The heap's share of the driver's memory where the document gives no heap; Python and RocksDB take theirs beside it."""
+HEAP_OF_EXECUTOR: Final = 0.6
+
+
+def amount(quantity: str) -> float:
+    """A quantity as a number: `500m` is 0.5, `2Gi` is 2147483648.0."""
+    digits = quantity.rstrip("kKMGTPim")
+    return float(digits) * _UNITS[quantity[len(digits) :]]
+
+
+def memory_bytes(memory: str) -> int:
+    """A size in the JVM's words as bytes: `2g` is 2147483648."""
+    return int(memory[:-1]) * _JVM_UNITS[memory[-1]]
+
+
+def off_heap_bytes(conf: Mapping[str, str]) -> int | None:
+    """What Spark takes beside the heap by `spark.memory.offHeap.size`; 0 where it is off, None where it is no size."""
+    if conf.get("spark.memory.offHeap.enabled", "").strip().lower() != "true":
+        return 0
+    size = _SIZE.fullmatch(conf.get("spark.memory.offHeap.size", "0").strip().lower())
+    return int(size[1]) * 1024 ** " kmgtp".index(size[2] or " ") if size else None
+
+
+class Resources(Model):
+    """Resources of a container, as Kubernetes has them."""
+
+    requests: Quantities = Field(default_factory=dict)
+    """What the container is given at least: `cpu`, `memory`, or another resource of the node."""
+    limits: Quantities = Field(default_factory=dict)
+    """What it can have at most. `memory` is needed, for the Java heap is derived from it."""
+
+
+def _resources(cpu: str, memory: str) -> Any:
+    # Memory that is not guaranteed ends in a killed driver, and with it in an outage.
+    return Field(
+        default_factory=lambda: Resources(requests={"cpu": cpu, "memory": memory}, limits={"memory": memory})
+    )
+
+
+class PodDisruptionBudget(Model):
+    """Whether the driver may be evicted when a node is drained."""
+
+    max_unavailable: Annotated[int, Field(ge=0, le=1)] = 0
+    """0 keeps a ready driver where it is, and with it the node, until somebody suspends the pipeline; 1 lets an eviction
+    drain it. A driver that is not ready is evicted in either case."""
+
+
+class Driver(Model):
+    """The driver's pod."""
+
+    cores: Annotated[int, Field(ge=1, le=256)] = 2
+    """Tasks at a time where there are no executors, and the driver does all the work."""
+    resources: Resources = _resources("500m", "2Gi")
+    """Resources of the driver's container. Replaced as a whole: with `requests` write `limits` too."""
+    heap: Memory | None = None
+    """Java heap; without it half of `resources.limits.memory`, for Python and RocksDB take theirs beside it."""
+    service_account_name: ObjectName | None = None
+    """A service account of yours; without it the pipeline gets its own, with the rights that it needs."""
+    template: PodTemplate = Field(default_factory=dict)
+    """What the pod shall have besides: labels, node selector, tolerations, volumes, sidecars. The driver's container is
+    called `driver`. What Mainstem sets itself is refused. It is Kubernetes' own text: `${name}` is not filled in."""
+    pod_disruption_budget: PodDisruptionBudget | None = None
+    """Guards the driver against eviction; without it a drained node takes it along, and it starts elsewhere."""
+
+
+class DynamicAllocation(Model):
+    """Executors by demand, in Spark's dynamic allocation with shuffle tracking and decommissioning."""
+
+    min_executors: Annotated[int, Field(ge=0, le=1000)] = 0
+    """At least so many."""
+    max_executors: Annotated[int, Field(ge=1, le=1000)]
+    """At most so many."""
+
+
+class Executors(Model):
+    """The executors' pods."""
+
+    instances: Annotated[int, Field(ge=0, le=1000)] = 0
+    """How many; 0 runs everything in the driver's pod. May change on the same checkpoint."""
+    cores: Annotated[int, Field(ge=1, le=256)] = 1
+    """Tasks that one executor runs at a time."""
+    resources: Resources = _resources("500m", "2Gi")
+    """Resources of an executor's container. Replaced as a whole, as the driver's. Spark requests all of `limits.memory`."""
+    heap: Memory | None = None
+    """Java heap; without it 60 % of `resources.limits.memory`."""
+    template: PodTemplate = Field(default_factory=dict)
+    """As the driver's; the executor's container is called `executor`."""
+    dynamic_allocation: DynamicAllocation | None = None
+    """Executors by demand. `instances`, or `minExecutors` where that is more, is then how many there are at first."""
+
+    @property
+    def wanted(self) -> bool:
+        """True where executors ever run in pods of their own."""
+        return self.instances > 0 or self.dynamic_allocation is not None
+
+
+class PullSecret(Model):
+    """A Secret with which images are pulled."""
+
+    name: ObjectName
+    """Name of the Secret, of type `kubernetes.io/dockerconfigjson`."""
+
+
+PullSecrets = Annotated[tuple[PullSecret, ...], Field(max_length=8, json_schema_extra=LIST_MAP)]
+Cron = Annotated[
+    str, StringConstraints(pattern=r"^[^ ]+( +[^ ]+){4}$", max_length=128), AfterValidator(_cron)
+]
+"""A cron expression of five fields."""
+
+
+class Schedule(Model):
+    """When a pipeline runs that comes to an end: every query has the trigger `availableNow`."""
+
+    cron: Cron
+    """Minute, hour, day of month, month, day of week: `0 3 * * *` is three o'clock each night."""
+    time_zone: TimeZone = "UTC"
+    """Zone in which the expression is read."""

@@ -1,0 +1,29 @@
+"""What rows of a view are expected to be, and what becomes of those that are not."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from mainstem.language.base import LIST_MAP, Identifier, Model, Predicate
+
+
+MOST: Final = 16
+"""Expectations of one view."""
+METRIC: Final = "mainstem-expectations."
+ROWS: Final = "mainstem-rows"
+"""Under which name Spark counts a view's rows and violations, and the rows among them; no expectation is called so."""
+
+
+class Expectation(Model):
+    """A predicate that each row of the view should fulfil; rows are counted in the pass that computes them."""
+
+    name: Identifier
+    """Name under which it is counted."""
+    expect: Predicate
+    """A predicate in Spark SQL over the view's columns. A row for which it is null violates it."""
+    on_violation: Literal["warn", "drop", "fail", "quarantine"] = "warn"
+    """`warn` counts, `drop` leaves the row out, `fail` ends the query, `quarantine` offers the row in the relation
+    `<view>_quarantine` instead."""
+
+
+Expectations = Annotated[tuple[Expectation, ...], Field(max_length=MOST, json_schema_extra=LIST_MAP)]

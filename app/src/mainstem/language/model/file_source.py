@@ -1,0 +1,93 @@
+"""Files that appear in a folder, as a stream."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from mainstem.language.base import Ddl, Duration, Model, Options, PositiveInt, Text, TrueOnly
+from mainstem.language.model.decode import Decode, OnMalformedRecord
+
+
+FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
+DECODED: Final = ("csv", "json")
+"""Formats whose files are read as records, and decoded as those of Kafka are."""
+LAYOUT: Final = frozenset(
+    {"header", "enforceschema", "multiline", "encoding", "charset", "linesep", "comment"}
+)
+"""Options of Spark's readers, in lower case, that say where records begin and end in a file."""
+
+
+class CleanSource(Model):
+    """What becomes of a file once its batch is committed: one of `archive`, `delete`.
+
+    Spark does it as it goes, and forgets what it could not do: a file may stay.
+    """
+
+    one_of: ClassVar = ("archive", "delete")
+
+    archive: Text | None = None
+    """Folder to which it is moved, below its own path; outside the folder that is read."""
+    delete: TrueOnly | None = None
+    """It is removed."""
+
+
+class FilesSource(Model):
+    """Files that appear in a folder, each read once."""
+
+    path: Text
+    """Folder, or a glob of folders."""
+    format: FileFormat = "text"
+    """`text` gives one row a line, in the column `value`, ready for `decode`. Records of `csv` and `json` are decoded by
+    `schema`, as `decode` does it."""
+    schema_: Annotated[Ddl | None, Field(alias="schema")] = None
+    """Columns as DDL: `carrier STRING, delay INT`. Here or in `schemaFile`, for csv, json, orc and parquet."""
+    schema_file: Text | None = None
+    """File of this machine, or of the driver's pod, with the columns as JSON of a Spark StructType."""
+    on_malformed_record: OnMalformedRecord | None = None
+    """What becomes of a record of csv or json that does not parse; without it `fail`. `deadLetter` offers it as relation
+    `<source>_dead_letters`."""
+    max_files_per_trigger: PositiveInt | None = None
+    """At most so many new files in one batch."""
+    max_bytes_per_trigger: PositiveInt | None = None
+    """At most so many bytes of new files in one batch, but for one that is larger by itself."""
+    latest_first: bool = False
+    """Read the newest files first."""
+    max_file_age: Duration | None = None
+    """Files so much older than the newest one are passed over; without it a week. The first batch reads all."""
+    file_name_only: bool = False
+    """A file is known by its name alone, so that one of the same name in another folder is not read."""
+    path_glob_filter: Text | None = None
+    """Only files whose name matches this glob."""
+    clean_source: CleanSource | None = None
+    """What becomes of files that have been read; one query alone may read the source then."""
+    fail_on_data_loss: bool = True
+    """A file that is gone before its batch reads it ends the query (`FilesExpired`). With false the query goes on without
+    it, and counts it."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's file source, and of its reader of the format: `header`, `multiLine`, `encoding`, `sep`."""
+
+    @property
+    def decoding(self) -> Decode | None:
+        """How records of csv and json become columns; None for the other formats, and without one schema."""
+        if self.format not in DECODED or (self.schema_ is None) == (self.schema_file is None):
+            return None
+        return decoding(
+            self.format, self.schema_, self.schema_file, self.options, self.on_malformed_record or "fail"
+        )
+
+
+def decoding(
+    kind: str,
+    schema: str | None,
+    schema_file: str | None,
+    options: Mapping[str, str],
+    on_malformed_record: str,
+) -> Decode:
+    """The decoding of files of one format, by the options of the format's reader."""
+    parser = {key: value for key, value in options.items() if key.lower() not in LAYOUT}
+    given = {"schema": schema, "schemaFile": schema_file}
+    named = {key: value for key, value in given.items() if value is not None}
+    return Decode.model_validate(
+        {kind: named | {"options": parser}, "onMalformedRecord": on_malformed_record}
+    )

@@ -1,0 +1,102 @@
+"""A Kafka topic as a source: which records, from where, up to where, and how many at a time."""
+
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, StringConstraints
+
+from mainstem.language.base import (
+    LIST_SET,
+    MAX_ITEMS,
+    UNIQUE,
+    Duration,
+    Identifier,
+    Model,
+    Options,
+    PositiveInt,
+    Text,
+)
+
+
+Offsets = Annotated[str, StringConstraints(min_length=1, max_length=64 * 1024)]
+Partitions = Annotated[
+    tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...], Field(min_length=1, max_length=1024)
+]
+
+
+class KafkaSource(Model):
+    """Records of Kafka topics; one of `subscribe`, `subscribePattern`, `assign` says which.
+
+    At most one of the three `starting...` is given, and at most one of the three `ending...`. With an end the source
+    is bounded: it does not stream, and a query over bounded and static sources alone runs once.
+    """
+
+    one_of: ClassVar = ("subscribe", "subscribePattern", "assign")
+
+    connection: Identifier
+    """Name of the Kafka connection."""
+    subscribe: (
+        Annotated[
+            tuple[Text, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
+        ]
+        | None
+    ) = None
+    """Topics by name."""
+    subscribe_pattern: Text | None = None
+    """Topics by a Java regular expression."""
+    assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
+    """Exact partitions: topic -> partition numbers."""
+    starting_offsets: Offsets | None = None
+    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; heeded by a fresh checkpoint only.
+    Without any start a stream begins at `latest`, a bounded source at `earliest`."""
+    starting_timestamp: Text | None = None
+    """Start at the first record of this time or later: `2026-01-01T00:00:00Z`, or milliseconds since 1970."""
+    starting_offsets_by_timestamp: Offsets | None = None
+    """The same for each partition: JSON of topic -> partition -> milliseconds since 1970."""
+    starting_offsets_by_timestamp_strategy: Literal["error", "latest"] = "error"
+    """What becomes of a partition without a record of the time to start at: `error` fails, `latest` takes what comes."""
+    ending_offsets: Offsets | None = None
+    """End: `latest`, or Spark's JSON of topic -> partition -> offset, which is the first one not to be read."""
+    ending_timestamp: Text | None = None
+    """End before the first record of this time or later; at the newest, where there is none."""
+    ending_offsets_by_timestamp: Offsets | None = None
+    """The same for each partition: JSON of topic -> partition -> milliseconds since 1970."""
+    max_offsets_per_trigger: PositiveInt | None = None
+    """At most so many records in one batch, over all partitions."""
+    min_offsets_per_trigger: PositiveInt | None = None
+    """A batch waits for so many records, but no longer than `maxTriggerDelay`."""
+    max_trigger_delay: Duration | None = None
+    """The longest wait for `minOffsetsPerTrigger`; Spark's default is 15 minutes."""
+    min_partitions: PositiveInt | None = None
+    """At least so many Spark partitions, by splitting Kafka's."""
+    max_records_per_partition: PositiveInt | None = None
+    """At most so many records in one Spark partition, by splitting Kafka's."""
+    fail_on_data_loss: bool = True
+    """Fail when offsets have expired, rather than go on behind a gap."""
+    isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    """Kafka's: `read_committed` reads no record of a transaction that was aborted, and none of one that is open;
+    `read_uncommitted` reads both."""
+    include_headers: bool = False
+    """Add the column `headers`."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's Kafka source; those that this document has a field for are refused."""
+
+    @property
+    def bounded(self) -> bool:
+        """True where an end is given."""
+        return any((self.ending_offsets, self.ending_timestamp, self.ending_offsets_by_timestamp))
+
+
+def milliseconds(time: str) -> int | None:
+    """A time of the document in milliseconds since 1970; None for what is none, or has no zone.
+
+    >>> milliseconds("1970-01-01T00:00:01Z"), milliseconds("1500"), milliseconds("1970-01-01")
+    (1000, 1500, None)
+    """
+    if time.isascii() and time.isdigit():
+        return int(time)
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else round(moment.timestamp() * 1000)

@@ -1,0 +1,72 @@
+"""What is read: streams and static side inputs, each with how its bytes become columns, and its event time."""
+
+from typing import ClassVar
+
+from mainstem.language.base import Column, Duration, Identifier, Model
+from mainstem.language.model.connector import SparkSource
+from mainstem.language.model.decode import Decode
+from mainstem.language.model.delta import DeltaSource
+from mainstem.language.model.file_source import FilesSource
+from mainstem.language.model.generated_sources import RateMicroBatchSource, RateSource, SocketSource
+from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.model.static_sources import StaticSource
+
+
+class Watermark(Model):
+    """How late a row may be, by its event time."""
+
+    column: Column
+    """Event-time column, of type TIMESTAMP."""
+    delay: Duration
+    """Rows older than the newest event time less this delay may be dropped by stateful operators."""
+    max_future: Duration | None = None
+    """A record whose event time is further than this ahead of the clock does not parse: `onMalformedRecord` decides, and it moves
+    no watermark. Of a source with `decode`, or with files of csv or json. Without it one record of the year 2099 has all later rows dropped."""
+
+
+class Source(Model):
+    """A named relation that is read: one of `kafka`, `files`, `delta`, `rate`, `rateMicroBatch`,
+    `socket`, `spark`, `static`.
+    """
+
+    one_of: ClassVar = ("kafka", "files", "delta", "rate", "rateMicroBatch", "socket", "spark", "static")
+
+    name: Identifier
+    """Name under which SQL reads it."""
+    kafka: KafkaSource | None = None
+    """Records of Kafka topics: a stream, unless an end is given."""
+    files: FilesSource | None = None
+    """Files as they appear, as a stream."""
+    delta: DeltaSource | None = None
+    """A Delta table and what is written to it, as a stream."""
+    rate: RateSource | None = None
+    """Made-up rows at a steady rate, as a stream."""
+    rate_micro_batch: RateMicroBatchSource | None = None
+    """Made-up rows, so many a batch, as a stream."""
+    socket: SocketSource | None = None
+    """Lines of a socket, as a stream."""
+    spark: SparkSource | None = None
+    """Any connector of Spark's, as a stream."""
+    static: StaticSource | None = None
+    """A table that does not stream."""
+    decode: Decode | None = None
+    """How the record's bytes become columns; without it the source's own columns are the relation."""
+    watermark: Watermark | None = None
+    """Event time and how late a row may be."""
+
+    @property
+    def streaming(self) -> bool:
+        """True unless the source is a static table, or a topic that is read up to an end."""
+        return self.static is None and not (self.kafka and self.kafka.bounded)
+
+    @property
+    def decoding(self) -> Decode | None:
+        """How records become columns: by `decode`, or by the schema of files of csv and json; None without records."""
+        return self.decode or (self.files.decoding if self.files else None)
+
+    @property
+    def dead_letters(self) -> str | None:
+        """Name of the relation of records that did not parse, where the source offers one."""
+        if self.decoding is None or self.decoding.on_malformed_record != "deadLetter":
+            return None
+        return f"{self.name}_dead_letters"

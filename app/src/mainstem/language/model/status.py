@@ -1,0 +1,318 @@
+"""What has become of a pipeline: the status of the resource. Two writers, each with fields of its own.
+
+The operator writes phase, conditions and what it did; the driver writes what its queries do. Once a driver is dead
+the operator takes the numbers out that only a living one can vouch for.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from mainstem.language.base import LIST_MAP, MAX_ITEMS, Identifier, Label, Model
+
+
+MAX_BYTES: Final = 32 * 1024
+"""The longest status, as JSON: 64 queries fit."""
+UNOBSERVED: Final = -1
+"""`observedGeneration` of a resource that the operator has not seen yet: the definition's default."""
+
+OUTAGES: Final = frozenset({"BrokerUnreachable", "StoreUnreachable", "DatabaseUnreachable"})
+"""Reasons of a query whose server does not answer. It is no failure of the query, and tried again without end."""
+
+Count = Annotated[int, Field(ge=0, le=2**53 - 1, json_schema_extra={"format": "int64"})]
+Short = Annotated[str, StringConstraints(max_length=256)]
+Message = Annotated[str, StringConstraints(max_length=1024)]
+Time = Annotated[str, StringConstraints(max_length=40), Field(json_schema_extra={"format": "date-time"})]
+Reason = Annotated[str, StringConstraints(max_length=128)]
+
+Phase = Literal[
+    "Starting",
+    "Running",
+    "Degraded",
+    "Draining",
+    "Suspended",
+    "Scheduled",
+    "BackingOff",
+    "Completed",
+    "Invalid",
+    "Failed",
+    "Deleting",
+]
+
+
+class Condition(Model):
+    """One thing that holds, does not, or is unknown."""
+
+    type: Annotated[str, StringConstraints(min_length=1, max_length=63)]
+    """Name of the condition, such as `Ready`."""
+    status: Literal["True", "False", "Unknown"]
+    """Whether it holds."""
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=128)]
+    """Why, in one word for programs."""
+    message: Annotated[str, StringConstraints(max_length=4096)]
+    """Why, in words for people."""
+    last_transition_time: Time
+    """When `status` last changed."""
+    observed_generation: Count | None = None
+    """Generation of the document that the condition is about."""
+
+
+class CommittedBatch(Model):
+    """Where a query stood when its driver ended."""
+
+    name: Label
+    """Name of the query."""
+    batch: Annotated[int, Field(ge=-1)] | None = None
+    """The last committed batch."""
+
+
+class Termination(Model):
+    """How the last driver ended."""
+
+    attempt: Count
+    """Which start it was."""
+    outcome: Short | None = None
+    """In the driver's words: `completed`, `drained`, `cut`, `failed`; absent where it could not say."""
+    exit_code: int | None = None
+    """Exit code of its container."""
+    reason: Reason
+    """Why, in one word: the driver's own, or the kubelet's, such as `OOMKilled` or `Evicted`."""
+    message: Message | None = None
+    """Why, in words for people."""
+    finished_at: Time | None = None
+    """When its container ended."""
+    queries: (
+        Annotated[tuple[CommittedBatch, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
+    ) = None
+    """The last committed batch of each query."""
+
+
+class ScheduleStatus(Model):
+    """When the pipeline ran and will run."""
+
+    last_time: Time | None = None
+    """The scheduled time that the last run was for."""
+    next_time: Time | None = None
+    """When it runs next."""
+
+
+class DriverStatus(Model):
+    """The driver's pod."""
+
+    pod: Label
+    """Name of the pod."""
+    node: Short | None = None
+    """Where it runs."""
+
+
+class SourceProgress(Model):
+    """One occurrence of a source in a query."""
+
+    name: Identifier
+    """The source's name, or `<name>_2` for a second occurrence."""
+    partitions: Count | None = None
+    """Partitions of the topics."""
+    lag: Count | None = None
+    """Records behind the newest, over all partitions."""
+    max_lag: Count | None = None
+    """The same for the worst partition."""
+    decoded: Count | None = None
+    """Records that were decoded, since the driver started."""
+    malformed: Count | None = None
+    """Records that did not."""
+    expired: Count | None = None
+    """Offsets, or files, that had expired before they were read, where `failOnDataLoss` is false; at least so many."""
+    end_offset: Short | None = None
+    """Where the last batch ended, in Spark's words; absent where that is long: the driver's `/status` has all."""
+
+
+class ExpectationProgress(Model):
+    """One expectation of a view that a query reads."""
+
+    view: Identifier
+    """The view."""
+    name: Identifier
+    """The expectation."""
+    passed: Count
+    """Rows that fulfilled it, since the driver started."""
+    violated: Count
+    """Rows that did not."""
+
+
+class QueryProgress(Model):
+    """What a query does."""
+
+    name: Label
+    """Name of the query."""
+    state: Literal[
+        "Starting",
+        "Waiting",
+        "Running",
+        "Idle",
+        "Restarting",
+        "Failed",
+        "Completed",
+        "Drained",
+        "Interrupted",
+        "Suspended",
+        "Stopped",
+    ]
+    """`Idle` waits for data, `Waiting` for a source that is not there. `Suspended` is kept down by the document. `Stopped`
+    has no living driver."""
+    pool: Label | None = None
+    """Its scheduler pool."""
+    checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
+    """Its checkpoint."""
+    id: Short | None = None
+    """Spark's id of the checkpoint; the same across restarts."""
+    run_id: Short | None = None
+    """Spark's id of this start."""
+    started_at: Time | None = None
+    """When this start began; absent while it is not started."""
+    batch: Annotated[int, Field(ge=-1)] | None = None
+    """The last committed batch."""
+    rows_per_second: Count | None = None
+    """Input rows per second by the clock on the wall, over the last 10 seconds or between the last batches; 0 when idle."""
+    processed_rows_per_second: Count | None = None
+    """How fast Spark processed the last batch with data, in rows per second; without the pauses between batches."""
+    input_rows: Count | None = None
+    """Input rows since the driver started."""
+    batch_duration_ms: Count | None = None
+    """How long the last batch took."""
+    lag: Count | None = None
+    """Records behind, over all its sources that tell."""
+    watermark: Time | None = None
+    """Event time up to which its state is final."""
+    state_rows: Count | None = None
+    """Rows in its state."""
+    state_bytes: Count | None = None
+    """Memory that the state takes."""
+    dropped_by_watermark: Count | None = None
+    """Late rows that were dropped, as Spark counts them, since the driver started."""
+    last_progress_time: Time | None = None
+    """When the trigger began that Spark reported last."""
+    restarts: Count | None = None
+    """Restarts in a row."""
+    reason: Reason | None = None
+    """Why it failed last; absent when it has been well since. Of one that runs also `SideInputsStale`, `WatermarkAhead`."""
+    message: Message | None = None
+    """The same in words."""
+    sources: (
+        Annotated[tuple[SourceProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
+    ) = None
+    """What it reads."""
+    expectations: (
+        Annotated[
+            tuple[ExpectationProgress, ...],
+            Field(max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
+        ]
+        | None
+    ) = None
+    """What it expects of its views' rows, the most violated first; the driver's `/status` has all."""
+
+
+class Summary(Model):
+    """The pipeline in a few numbers, for `kubectl get`."""
+
+    queries: Short
+    """How many queries are in which state, such as `1 active, 2 failed, 1 waiting`."""
+    lag: Count | None = None
+    """Records behind, over all queries that tell."""
+    rows_per_second: Count | None = None
+    """Input rows per second by the clock on the wall, over all queries; 0 when idle."""
+    executors: Short | None = None
+    """Executors that run, of those wanted: `2/2`."""
+    executors_reason: Reason | None = None
+    """`ExecutorOOMKilled` or `ExecutorOutOfMemory` where an executor ran out of memory within the last ten minutes."""
+    executors_message: Message | None = None
+    """Why executors are missing, in the scheduler's words; or which one ran out of memory, and its limit."""
+
+
+class Reported(Model):
+    """When the driver last wrote, and which."""
+
+    attempt: Count
+    """Which start of the pipeline the numbers are of."""
+    time: Time
+    """When they were written; a driver that lives writes at least once a minute."""
+    since: Time | None = None
+    """When the driver began to count: sums of rows and records go through restarts of queries, not of the driver."""
+
+
+class Status(Model):
+    """What has become of it; written by Mainstem."""
+
+    observed_generation: (
+        Annotated[int, Field(ge=UNOBSERVED, le=2**53 - 1, json_schema_extra={"format": "int64"})] | None
+    ) = None
+    """Generation of the document that the rest of the status is about; -1 until the operator has seen it."""
+    phase: Phase | None = None
+    """Where the pipeline is, in one word."""
+    reason: Reason | None = None
+    """Why, in one word: the reason of the worst condition."""
+    conditions: (
+        Annotated[
+            tuple[Condition, ...],
+            Field(
+                max_length=32,
+                json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+            ),
+        ]
+        | None
+    ) = None
+    """What holds and what does not, after the conventions of Kubernetes; start with `Ready`."""
+    revision: Short | None = None
+    """The revision that runs, or ran last: the ConfigMap `<name>-<revision>` holds its document."""
+    run: Short | None = None
+    """The run of the pipeline that the last start began or continues: `generation-<number>`, or the time of its schedule.
+    A start after a failure, a drain or a suspension continues the run; a changed document begins another."""
+    attempt: Count | None = None
+    """Starts of a driver so far."""
+    restarts: Count | None = None
+    """Starts in a row after a failure."""
+    checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
+    """`checkpoints.location`, its parameters filled in."""
+    driver: DriverStatus | None = None
+    """The driver's pod, while there is one."""
+    restarted_at: Short | None = None
+    """The annotation `mainstem.dev/restartedAt` as it was when the newest driver was started."""
+    last_termination: Termination | None = None
+    """How the last driver ended."""
+    schedule: ScheduleStatus | None = None
+    """For pipelines with a schedule."""
+    queries: (
+        Annotated[tuple[QueryProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
+    ) = None
+    """What each query does; written by the driver."""
+    summary: Summary | None = None
+    """The pipeline in a few numbers; written by the driver."""
+    reported: Reported | None = None
+    """When the driver last wrote."""
+
+
+_TALLIED: Final[dict[str, str]] = {
+    "Running": "active",
+    "Idle": "active",
+    "Failed": "failed",
+    "Restarting": "restarting",
+    "Waiting": "waiting",
+    "Starting": "starting",
+    "Completed": "completed",
+    "Suspended": "suspended",
+    "Drained": "stopped",
+    "Interrupted": "stopped",
+    "Stopped": "stopped",
+}
+"""State of a query -> the word that `tally` counts it under, in the order of its words."""
+
+
+def tally(states: Iterable[str]) -> str:
+    """How many queries are in which state, in words.
+
+    >>> tally(["Waiting", "Running", "Failed", "Idle"])
+    '2 active, 1 failed, 1 waiting'
+    """
+    counts = Counter(_TALLIED[state] for state in states)
+    return ", ".join(f"{counts[word]} {word}" for word in dict.fromkeys(_TALLIED.values()) if counts[word])

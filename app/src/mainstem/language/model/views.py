@@ -1,0 +1,124 @@
+"""Transformations: SQL, and steps for what SQL cannot say."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from mainstem.language.base import (
+    MAX_ITEMS,
+    Column,
+    Columns,
+    Ddl,
+    Identifier,
+    Model,
+    Options,
+    PythonObject,
+    Sql,
+)
+from mainstem.language.model.expectations import Expectations
+from mainstem.language.model.sources import Watermark
+from mainstem.language.yaml.yamltext import Path
+
+
+class Deduplicate(Model):
+    """The relation without rows that were seen before; those seen are kept as state."""
+
+    from_: Annotated[Identifier, Field(alias="from")]
+    """Source or view that is read."""
+    columns: Columns | None = None
+    """Rows are the same that are equal in these columns; without it, in all columns."""
+    within_watermark: bool = False
+    """Rows are the same only within the watermark's delay; event times may differ, and state is dropped behind them."""
+
+
+class PythonStep(Model):
+    """A Python function from DataFrames to a DataFrame; docs/python.md says how it is found."""
+
+    function: PythonObject
+    """`module:name` of the function."""
+    inputs: Annotated[
+        tuple[Identifier, ...],
+        Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
+    ]
+    """Sources and views; the function is given a DataFrame of each, in this order. Name one twice to read it twice."""
+    arguments: Options = Field(default_factory=dict)
+    """Further arguments of the function, by keyword; all are strings."""
+
+
+class InitialState(Model):
+    """What state is before the first row."""
+
+    from_: Annotated[Identifier, Field(alias="from")]
+    """A relation that does not stream; it has the same key columns."""
+
+
+class Stateful(Model):
+    """Python code that keeps state for each key: one of `processor`, `function`."""
+
+    one_of: ClassVar = ("processor", "function")
+
+    from_: Annotated[Identifier, Field(alias="from")]
+    """Source or view that is read."""
+    keys: Columns
+    """Rows that are equal in these columns share their state."""
+    processor: PythonObject | None = None
+    """`module:Class` of a StatefulProcessor, for `transformWithState`."""
+    function: PythonObject | None = None
+    """`module:name` of a function, for `applyInPandasWithState`."""
+    schema_: Annotated[Ddl, Field(alias="schema")]
+    """Columns of what it gives, as DDL: `user STRING, visits INT`."""
+    state_schema: Ddl | None = None
+    """Columns of a key's state, as DDL; needed by a function, while a processor says itself what it keeps."""
+    pandas: bool = False
+    """The processor takes and gives pandas DataFrames in place of rows."""
+    output_mode: Literal["append", "update"] | None = None
+    """Spark's output mode of this step; without it the query's."""
+    time_mode: Literal["None", "ProcessingTime", "EventTime"] | None = None
+    """The clock of a processor's timers and of its state's time to live; without it `None`: there are neither."""
+    timeout: Literal["NoTimeout", "ProcessingTimeTimeout", "EventTimeTimeout"] | None = None
+    """The clock of a function's time-outs; without it `NoTimeout`."""
+    event_time_column: Column | None = None
+    """Column of `schema` that is the event time of what a processor gives, for stateful steps above it."""
+    initial_state: InitialState | None = None
+    """State that a processor starts from, on a fresh checkpoint."""
+    arguments: Options = Field(default_factory=dict)
+    """Arguments of the processor's class, or further ones of the function, by keyword; all are strings."""
+
+
+class View(Model):
+    """A named transformation, read by queries and other views like a source: one of `sql`, `python`, `deduplicate`, `state`."""
+
+    one_of: ClassVar = ("sql", "python", "deduplicate", "state")
+
+    name: Identifier
+    """Name under which SQL reads it."""
+    sql: Sql | None = None
+    """Exactly one query in Spark SQL over sources and views."""
+    python: PythonStep | None = None
+    """What a Python function makes of DataFrames."""
+    deduplicate: Deduplicate | None = None
+    """Each row once."""
+    state: Stateful | None = None
+    """What Python code makes of rows and of the state that it keeps for each key."""
+    expectations: Expectations = ()
+    """What its rows should be; looked at before the watermark."""
+    watermark: Watermark | None = None
+    """Event time that the view computes, and how late a row may be."""
+
+    @property
+    def quarantine(self) -> str | None:
+        """Name of the relation of rows that are put aside; None where none are."""
+        aside = any(one.on_violation == "quarantine" for one in self.expectations)
+        return f"{self.name}_quarantine" if aside else None
+
+    @property
+    def inputs(self) -> tuple[tuple[Path, str], ...]:
+        """Relations that a view without SQL reads, each with the path below the view where it is named, in order."""
+        if self.python:
+            return tuple((("python", "inputs", index), name) for index, name in enumerate(self.python.inputs))
+        if self.deduplicate:
+            return ((("deduplicate", "from"), self.deduplicate.from_),)
+        if self.state and self.state.initial_state:
+            initial: tuple[Path, str] = (("state", "initialState", "from"), self.state.initial_state.from_)
+            return ((("state", "from"), self.state.from_), initial)
+        return ((("state", "from"), self.state.from_),) if self.state else ()

@@ -1,0 +1,116 @@
+"""What of a document a run needs: nothing that only suspended queries would use; pure."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from mainstem.errors import Problem
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document
+from mainstem.language.model.functions import Function
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sources import Source
+from mainstem.language.yaml.yamltext import parse_path
+
+
+def needed(graph: Graph) -> list[str]:
+    """Names of the connections that a run uses: those of its queries that are not suspended, in the order of the document.
+
+    A connection that nothing uses, or that only suspended queries use, stops no run, whatever it lacks.
+    """
+    queries = running(graph)
+    names = used(graph, queries).union(
+        catalogs_named(graph), *(stores_used(graph, query) for query in queries)
+    )
+    return [connection.name for connection in graph.spec.connections if connection.name in names]
+
+
+def running(graph: Graph) -> list[Query]:
+    """The queries that are not suspended."""
+    return [query for query in graph.spec.queries if not query.suspend]
+
+
+def used(graph: Graph, queries: Iterable[Query]) -> set[str]:
+    """Names of the brokers and databases that queries read and write."""
+    found = set()
+    for query in queries:
+        for source in graph.sources_of(query.from_):
+            table = source.static and (source.static.jdbc or source.static.spark)
+            through = source.kafka or source.spark or table
+            found |= {through.connection} if through and through.connection else set()
+        for sink in query.to:
+            written = sink.kafka or sink.jdbc or sink.spark
+            found |= {written.connection} if written and written.connection else set()
+    return found
+
+
+def stores_used(graph: Graph, query: Query) -> set[str]:
+    """Names of the S3 connections of the buckets that the query's checkpoint, sources, sinks and jars lie in."""
+    buckets = {match[1] for path in _paths(graph, query) if (match := re.match(r"s3a://([^/]+)", path))}
+    return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
+
+
+def catalogs_named(graph: Graph, query: Query | None = None) -> set[str]:
+    """Names of the catalogs that a text of the document, or of one query, may read: a SQL view, or a table by name.
+
+    Where code of the user's makes a view of the query, it may read any that the document names.
+    """
+    views, sources = list(graph.views.values()), graph.spec.sources
+    if query is not None:
+        read = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
+        if not any(view.python for view in read):
+            views, sources = read, tuple(graph.sources_of(query.from_))
+    tables = [source.static.table.name for source in sources if source.static and source.static.table]
+    text = "\n".join([*(view.sql or "" for view in views), *tables])
+    words = {word.lower() for word in re.findall(r"\w+", text)}
+    return {each.name for each in graph.spec.connections if each.catalog and each.name.lower() in words}
+
+
+def functions_of(graph: Graph, query: Query) -> list[Function]:
+    """The functions that a query may call: those that a text of it names, or all where code of the user's has its rows."""
+    views = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
+    if any(view.python for view in views) or any(sink.python for sink in query.to):
+        return list(graph.spec.functions)
+    sources = list(graph.sources_of(query.from_))
+    texts = [part.model_dump_json(exclude_unset=True) for part in (*views, *sources, query)]
+    words = {word.lower() for text in texts for word in re.findall(r"\w+", text)}
+    return [each for each in graph.spec.functions if each.name.lower() in words]
+
+
+def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
+    """The document's warnings without those about other queries, or about what only other queries use."""
+    graph = Graph(document.pipeline)
+    queries = [query for query in graph.spec.queries if query.name in names]
+    relevant = {
+        "connections": used(graph, queries),
+        "sources": {source.name for query in queries for source in graph.sources_of(query.from_)},
+        "views": {relation for query in queries for relation in graph.closure(query.from_)},
+        "queries": {query.name for query in queries},
+    }
+
+    def is_relevant(warning: Problem) -> bool:
+        _, kind, index, *_ = (*parse_path(warning.path), None, None)
+        if kind not in relevant or not isinstance(index, int):
+            return True
+        return getattr(graph.spec, kind)[index].name in relevant[kind]
+
+    return [warning for warning in document.warnings if is_relevant(warning)]
+
+
+def path_of(source: Source) -> str | None:
+    """The folder, file or table that the source reads; None for those that have no path."""
+    if streamed := source.files or source.delta:
+        return streamed.path
+    return source.static.path if source.static else None
+
+
+def written_paths(graph: Graph, query: Query) -> list[str]:
+    """The folders that a query writes: its checkpoint and those of its sinks."""
+    folders = [sink.folder.path for sink in query.to if sink.folder]
+    return [f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}", *folders]
+
+
+def _paths(graph: Graph, query: Query) -> Iterator[str]:
+    yield graph.spec.checkpoints.location
+    yield from (path for source in graph.sources_of(query.from_) if (path := path_of(source)))
+    yield from (sink.folder.path for sink in query.to if sink.folder)
+    yield from (each.java.jar for each in functions_of(graph, query) if each.java and each.java.jar)

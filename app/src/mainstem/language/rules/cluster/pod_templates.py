@@ -1,0 +1,179 @@
+"""Pod templates: whatever a pod may have, but for what Mainstem sets itself.
+
+Only what is certain is said here. Whether the finished pod is one that Kubernetes takes, Kubernetes says.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mainstem import names
+from mainstem.errors import Problem
+from mainstem.language.loading.shape_validation import did_you_mean, show
+from mainstem.language.rules.cluster.deployment import pods
+from mainstem.language.rules.connectors.paths import normal, within
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+_CONTAINERS: Final = {"driver": names.DRIVER_CONTAINER, "executors": names.EXECUTOR_CONTAINER}
+_LABELS: Final = (names.NAME_LABEL, names.MANAGED_LABEL, names.COMPONENT_LABEL)
+_POD: Final = {
+    "restartPolicy": "",
+    "serviceAccountName": "spec.driver.serviceAccountName",
+    "serviceAccount": "spec.driver.serviceAccountName",
+    "automountServiceAccountToken": "",
+    "terminationGracePeriodSeconds": "spec.drain.timeout",
+    "imagePullSecrets": "spec.imagePullSecrets",
+    "hostNetwork": "",
+    "hostPID": "",
+    "hostIPC": "",
+    "hostname": "",
+    "nodeName": "nodeSelector or affinity",
+}
+_CONTAINER: Final = {
+    "image": "spec.image",
+    "imagePullPolicy": "spec.imagePullPolicy",
+    "command": "",
+    "args": "",
+    "resources": "the field resources beside template",
+    "livenessProbe": "",
+    "readinessProbe": "",
+    "startupProbe": "",
+    "restartPolicy": "",
+    "terminationMessagePath": "",
+    "terminationMessagePolicy": "",
+}
+"""Field that Mainstem sets -> what to use instead, if there is something."""
+_VARIABLES: Final = ("HOME", "TMPDIR")
+_MOUNTS: Final = ("/tmp", names.SCRATCH_DIR)  # noqa: S108 - a path in the pod
+_BELOW: Final = "/etc/mainstem"
+
+
+def shape(context: Context) -> Iterator[Problem]:
+    """A pod template holds `metadata` and `spec`, and names its containers and volumes, each once."""
+    for key, pod in pods(context):
+        at: Path = (key, "template")
+        for field, value in pod.template.items():
+            if field not in ("metadata", "spec"):
+                hint = did_you_mean(field, ("metadata", "spec")) or "; it has metadata and spec"
+                message = f"{field!r} is no part of a pod template{hint}"
+                yield context.problem((*at, field), message, "InvalidPodTemplate", key=True)
+            elif not isinstance(value, Mapping):
+                message = f"{show(value)} is not a mapping"
+                yield context.problem((*at, field), message, "InvalidPodTemplate")
+        spec = _mapping(pod.template.get("spec"))
+        containers = {_CONTAINERS[key], *(item["name"] for item in _named(spec.get("containers")))}
+        for field, taken in (("containers", set()), ("initContainers", containers), ("volumes", set())):
+            yield from _unique(context, (*at, "spec", field), spec.get(field), taken)
+
+
+def metadata(context: Context) -> Iterator[Problem]:
+    """Labels and annotations of a pod template are strings, and none of those that Mainstem or Spark sets."""
+    for key, pod in pods(context):
+        for field, value in _mapping(pod.template.get("metadata")).items():
+            at: Path = (key, "template", "metadata", field)
+            if field not in ("labels", "annotations"):
+                message = f"{field} is set by Mainstem; labels and annotations may be given"
+                yield context.problem(at, message, "OwnedPodField", key=True)
+            elif not isinstance(value, Mapping):
+                yield context.problem(at, f"{show(value)} is not a mapping", "InvalidPodTemplate")
+            else:
+                yield from _texts(context, at, value)
+
+
+def pod(context: Context) -> Iterator[Problem]:
+    """No template has what Mainstem sets of a pod: restart policy, service account, grace period, pull secrets, the host's
+    namespaces, host and node name, and volumes called `mainstem-...`.
+    """
+    for key, found in pods(context):
+        at: Path = (key, "template", "spec")
+        spec = _mapping(found.template.get("spec"))
+        yield from _owned(context, at, spec, _POD)
+        for index, volume in enumerate(_named(spec.get("volumes"))):
+            if volume["name"].startswith(names.VOLUME_PREFIX):
+                message = f"volumes whose names start with {names.VOLUME_PREFIX} are Mainstem's own; call it otherwise"
+                yield context.problem((*at, "volumes", index, "name"), message, "OwnedPodField")
+
+
+def container(context: Context) -> Iterator[Problem]:
+    """No template has what Mainstem sets of its container: image, command, resources, probes, `HOME`, `TMPDIR`, variables
+    that start with `MAINSTEM_` or `SPARK_`, and mounts at `/tmp`, `/var/mainstem` and below `/etc/mainstem`.
+    """
+    for key, found in pods(context):
+        containers = _named(_mapping(found.template.get("spec")).get("containers"))
+        for index, own in enumerate(containers):
+            if own["name"] == _CONTAINERS[key]:
+                at: Path = (key, "template", "spec", "containers", index)
+                yield from _owned(context, at, own, _CONTAINER)
+                yield from _variables(context, at, own)
+                yield from _mounts(context, at, own)
+
+
+def _unique(context: Context, at: Path, items: Any, taken: set[str]) -> Iterator[Problem]:
+    """A list of things with names, of which Kubernetes wants each but once."""
+    if items is not None and not isinstance(items, list):
+        yield context.problem(at, f"{show(items)} is not a list", "InvalidPodTemplate")
+        return
+    seen = set(taken)
+    for index, item in enumerate(items or ()):
+        name = _mapping(item).get("name")
+        if not isinstance(name, str):
+            yield context.problem((*at, index), "a name is needed", "InvalidPodTemplate")
+        elif name in seen:
+            message = f"the name {name!r} is taken"
+            yield context.problem((*at, index, "name"), message, "InvalidPodTemplate")
+        else:
+            seen.add(name)
+
+
+def _texts(context: Context, at: Path, given: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, value in given.items():
+        if not isinstance(value, str):
+            message = f"{show(value)} is not a string; put it in quotes"
+            yield context.problem((*at, name), message, "InvalidPodTemplate")
+        prefix = next((prefix for prefix in names.RESERVED_PREFIXES if name.startswith(prefix)), None)
+        if prefix:
+            message = f"names that start with {prefix} are set by Mainstem and Spark"
+            yield context.problem((*at, name), message, "OwnedPodField", key=True)
+        elif name in _LABELS:
+            yield context.problem((*at, name), f"{name} is set by Mainstem", "OwnedPodField", key=True)
+
+
+def _owned(
+    context: Context, at: Path, given: Mapping[str, Any], owned: Mapping[str, str]
+) -> Iterator[Problem]:
+    for field in given:
+        if field in owned:
+            instead = f"; use {owned[field]}" if owned[field] else " and cannot be changed"
+            message = f"{field} is set by Mainstem{instead}"
+            yield context.problem((*at, field), message, "OwnedPodField", key=True)
+
+
+def _variables(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[Problem]:
+    for index, variable in enumerate(_named(own.get("env"))):
+        name = variable["name"]
+        if name.startswith(names.ENV_PREFIXES) or name in _VARIABLES:
+            message = f"the variable {name} is Mainstem's or Spark's own; call yours otherwise"
+            yield context.problem((*at, "env", index, "name"), message, "OwnedPodField")
+
+
+def _mounts(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[Problem]:
+    mounts = own.get("volumeMounts")
+    for index, mount in enumerate(mounts if isinstance(mounts, list) else ()):
+        place = _mapping(mount).get("mountPath")
+        if not isinstance(place, str):
+            continue
+        if normal(place) in _MOUNTS or within(normal(place), _BELOW):
+            message = f"Mainstem mounts a volume of its own at {place}; mount yours elsewhere"
+            path: Path = (*at, "volumeMounts", index, "mountPath")
+            yield context.problem(path, message, "OwnedPodField")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _named(items: Any) -> Sequence[Mapping[str, Any]]:
+    """The entries of a list of things with names; none where it is no such list: this module says so, or Kubernetes."""
+    named = isinstance(items, list) and all(isinstance(_mapping(item).get("name"), str) for item in items)
+    return items if named else ()

@@ -1,0 +1,63 @@
+"""Addresses of brokers and stores, once parameters are filled in."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from mainstem.errors import Problem
+from mainstem.language.loading.shape_validation import show
+from mainstem.language.rules.context import Context
+
+
+# Kafka's own pattern: ClientUtils and Utils.HOST_PORT_PATTERN.
+_SERVER: Final = re.compile(r"(?:[0-9A-Za-z\-%._]*://)?\[?[0-9A-Za-z\-%._:]+\]?:([0-9]+)")
+_PORTS: Final = range(1, 2**16)
+
+
+def servers(context: Context) -> Iterator[Problem]:
+    """Bootstrap servers are `host:port`, with commas between them."""
+    for index, connection in enumerate(context.spec.connections):
+        for server in connection.kafka.bootstrap_servers.split(",") if connection.kafka else ():
+            match = _SERVER.fullmatch(server.strip())
+            if match is None or int(match[1]) not in _PORTS:
+                path = ("connections", index, "kafka", "bootstrapServers")
+                message = f"{show(server.strip())} is not host:port, such as kafka:9092"
+                yield context.problem(path, message, "InvalidAddress")
+
+
+def endpoints(context: Context) -> Iterator[Problem]:
+    """The endpoint of a store is a URL of http or https with a host and no path."""
+    for index, connection in enumerate(context.spec.connections):
+        endpoint = connection.s3.endpoint if connection.s3 else None
+        if endpoint is not None and not _is_endpoint(endpoint):
+            path = ("connections", index, "s3", "endpoint")
+            hint = f"; did you mean http://{endpoint}?" if _is_endpoint(f"http://{endpoint}") else ""
+            message = f"{show(endpoint)} is not a URL such as https://minio:9000{hint}"
+            yield context.problem(path, message, "InvalidAddress")
+
+
+def databases(context: Context) -> Iterator[Problem]:
+    """The address of a database is one of JDBC; not `jdbc:mariadb:`, for which Spark has no dialect."""
+    for index, connection in enumerate(context.spec.connections):
+        if connection.jdbc and not connection.jdbc.url.startswith("jdbc:"):
+            message = f"{show(connection.jdbc.url)} does not begin with jdbc:, as jdbc:postgresql://host/database does"
+            yield context.problem(("connections", index, "jdbc", "url"), message, "InvalidAddress")
+        elif connection.jdbc and connection.jdbc.url.startswith("jdbc:mariadb:"):
+            message = (
+                "Spark has no dialect for jdbc:mariadb:, and would read the names of columns in place of their values; use "
+                "jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver takes too"
+            )
+            yield context.problem(("connections", index, "jdbc", "url"), message, "DatabaseNotSupported")
+
+
+def _is_endpoint(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        return False
+    plain = not (url.path.strip("/") or url.query or url.fragment)
+    return (
+        url.scheme in ("http", "https") and bool(url.hostname) and (port is None or port in _PORTS) and plain
+    )

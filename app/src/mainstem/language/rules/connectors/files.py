@@ -1,0 +1,107 @@
+"""Files as a stream: their schema, their limits, and what becomes of those that were read."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from mainstem.errors import Problem
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.model.file_source import DECODED, FilesSource
+from mainstem.language.model.sources import Source
+from mainstem.language.rules.connectors.paths import normal, within
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+def _files(context: Context) -> Iterator[tuple[Path, str, FilesSource]]:
+    for index, source in enumerate(context.spec.sources):
+        if source.files:
+            yield ("sources", index, "files"), source.name, source.files
+
+
+def schema(context: Context) -> Iterator[Problem]:
+    """A stream of structured files needs its schema, in the document or in a file; text has none."""
+    for path, _, files in _files(context):
+        given = [key for key in ("schema", "schemaFile") if files.member(key) is not None]
+        if files.format == "text" and given:
+            message = "text files have the one column value; a schema goes with decode, or another format"
+            yield context.problem((*path, given[0]), message, "SchemaNotAllowed")
+        elif files.format != "text" and not given:
+            message = (
+                f"a stream of {files.format} files needs its schema, such as 'carrier STRING, delay INT'"
+            )
+            yield context.problem(path, message, "SchemaNeeded")
+        elif len(given) > 1:
+            message = "schema says already what the columns are; give one of the two"
+            yield context.problem((*path, "schemaFile"), message, "FieldsConflict")
+
+
+def records(context: Context) -> Iterator[Problem]:
+    """What becomes of malformed records is said of files that have records: csv, json, or text with `decode`."""
+    for path, _, files in _files(context):
+        if files.on_malformed_record is not None and files.format not in DECODED:
+            message = (
+                "lines of text have it in decode: onMalformedRecord stands there"
+                if files.format == "text"
+                else f"a file of {files.format} is read whole or not at all"
+            )
+            yield context.problem((*path, "onMalformedRecord"), message, "FieldNotAllowed", key=True)
+
+
+def encodings(context: Context) -> Iterator[Problem]:
+    """Lines are found by their bytes, so the encoding of text files has ASCII in it as it is."""
+    for index, source in enumerate(context.spec.sources):
+        for path, options in _texts(index, source):
+            for key, value in options.items():
+                if key.lower() in ("encoding", "charset") and re.match("utf-?(16|32)", value, re.IGNORECASE):
+                    message = (
+                        f"{value} has no lines that could be found by their bytes; convert the files to UTF-8"
+                    )
+                    yield context.problem((*path, key), message, "EncodingNotSupported")
+
+
+def _texts(index: int, source: Source) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    if source.files and source.decoding:
+        yield ("sources", index, "files", "options"), source.files.options
+    if source.static and (kind := source.static.choice()) in DECODED:
+        yield ("sources", index, "static", kind, "options"), source.static.member(kind).options
+
+
+def limits(context: Context) -> Iterator[Problem]:
+    """A batch is limited by files or by bytes, not by both."""
+    for path, _, files in _files(context):
+        if files.max_files_per_trigger and files.max_bytes_per_trigger:
+            message = "maxFilesPerTrigger limits a batch already; Spark takes one of the two"
+            yield context.problem((*path, "maxBytesPerTrigger"), message, "FieldsConflict")
+
+
+def cleaning(context: Context) -> Iterator[Problem]:
+    """Files that are cleaned up have one reader, and are not moved to where they are read again."""
+    for path, name, files in _files(context):
+        if files.clean_source is None:
+            continue
+        if len(readers := _readers(context, name)) > 1:
+            message = (
+                f"{' and '.join(readers)} read these files, each by itself; what one of them has cleaned up "
+                "the other may never see. Leave cleanSource out, or give each a folder"
+            )
+            yield context.problem((*path, "cleanSource"), message, "CleanSourceShared")
+        archive = files.clean_source.archive
+        if archive is not None and _overlap(normal(archive), normal(files.path)):
+            message = "one of the archive and the folder that is read lies within the other; keep them apart"
+            yield context.problem((*path, "cleanSource", "archive"), message, "FolderShared")
+
+
+def _readers(context: Context, source: str) -> list[str]:
+    """The query of each occurrence of the source, or of its dead letters."""
+    graph = context.graph
+    names = (source, graph.sources[source].dead_letters)
+    return [
+        query.name
+        for query in context.spec.queries
+        for _, read in occurrence_names(graph, query.from_)
+        if read in names and read in graph.closure(query.from_, certain=True)
+    ]
+
+
+def _overlap(archive: str, folder: str) -> bool:
+    return within(archive, folder) or within(folder, archive)

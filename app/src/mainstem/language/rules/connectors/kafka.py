@@ -1,0 +1,155 @@
+"""Where Kafka sources start and end, how many records they take, and what a connection's security sets."""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.language.loading.shape_validation import did_you_mean, show
+from mainstem.language.model.kafka_source import KafkaSource, milliseconds
+from mainstem.language.model.sinks import KafkaSink
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+ENDS: Final = {
+    "starting": ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp"),
+    "ending": ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"),
+}
+_VERB: Final = {"starting": "start", "ending": "end"}
+_NEVER: Final[dict[str, tuple[str, int]]] = {"starting": ("latest", -1), "ending": ("earliest", -2)}
+"""Where a bounded source can neither start nor end: as a word, and as an offset of Spark's JSON."""
+STREAMS_ONLY: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+_SECURITY: Final = (
+    "security.protocol",
+    "sasl.",
+    "ssl.truststore.",
+    "ssl.keystore.",
+    "ssl.key.",
+    "config.providers",
+)
+"""What a connection's `security` makes of a client's properties, by the start of their names."""
+
+
+def offsets(context: Context) -> Iterator[Problem]:
+    """A Kafka source has one start and one end: a word, a time, or JSON of topic -> partition -> offset or milliseconds."""
+    for path, source in _sources(context):
+        for side, keys in ENDS.items():
+            given = [key for key in keys if source.member(key) is not None]
+            for key in given[1:]:
+                message = f"{given[0]} says already where to {_VERB[side]}; give one of the two"
+                yield context.problem((*path, key), message, "AmbiguousOffsets", key=True)
+            for key in given:
+                if wrong := _not_a_place(key, source.member(key)):
+                    yield context.problem((*path, key), wrong, "InvalidValue")
+
+
+def bounds(context: Context) -> Iterator[Problem]:
+    """A bounded Kafka source starts before the latest and ends behind the earliest."""
+    for path, source in _sources(context):
+        if not source.bounded:
+            continue
+        for side, key in (("starting", "startingOffsets"), ("ending", "endingOffsets")):
+            word, offset = _NEVER[side]
+            text: str = source.member(key) or ""
+            if text.strip().lower() == word or offset in _numbers(text):
+                message = f"a source with an end cannot {_VERB[side]} at the {word}: nothing would be read"
+                yield context.problem((*path, key), message, "EmptyRange")
+
+
+def limits(context: Context) -> Iterator[Problem]:
+    """Limits of a batch are for streams, `maxTriggerDelay` for `minOffsetsPerTrigger`, and the least is not above the most."""
+    for path, source in _sources(context):
+        for key in STREAMS_ONLY if source.bounded else ():
+            if source.member(key) is not None:
+                message = "a source with an end is read at once, without batches; use maxRecordsPerPartition"
+                yield context.problem((*path, key), message, "FieldsConflict", key=True)
+        least, most = source.min_offsets_per_trigger, source.max_offsets_per_trigger
+        if source.max_trigger_delay and least is None:
+            message = "nothing is waited for without minOffsetsPerTrigger"
+            yield context.problem((*path, "maxTriggerDelay"), message, "FieldsConflict", key=True)
+        if least and most and least > most:
+            message = f"{least} is above maxOffsetsPerTrigger, {most}"
+            yield context.problem((*path, "minOffsetsPerTrigger"), message, "FieldsConflict")
+
+
+def security(context: Context) -> Iterator[Problem]:
+    """`security` names `sasl`, `tls` or both, and the properties beside it say nothing of the same."""
+    for index, connection in enumerate(context.spec.connections):
+        kafka = connection.kafka
+        if kafka is None or kafka.security is None:
+            continue
+        at: Path = ("connections", index, "kafka")
+        if kafka.security.sasl is None and kafka.security.tls is None:
+            yield context.problem(
+                (*at, "security"), "at least one of sasl, tls must be given", "SecurityEmpty"
+            )
+        for path, key in _of_client(context, index, connection.name):
+            if key.lower().startswith(_SECURITY):
+                message = f"{path[-1]} is set by Mainstem, from the connection's security"
+                yield context.problem(path, message, "OwnedOption", key=True)
+        if kafka.security.sasl and kafka.security.sasl.mechanism == "PLAIN" and kafka.security.tls is None:
+            message = "PLAIN without tls sends the password readable to whoever listens"
+            yield context.problem((*at, "security", "sasl"), message, "PasswordInClear", warning=True)
+
+
+def _of_client(context: Context, index: int, connection: str) -> Iterator[tuple[Path, str]]:
+    """Every property of a connection's clients that the document sets: where it stands, and its name for Kafka."""
+    kafka = context.spec.connections[index].kafka
+    for key in kafka.properties if kafka else ():
+        yield ("connections", index, "kafka", "properties", key), key
+    users: list[tuple[Path, KafkaSource | KafkaSink]] = [*_sources(context), *_sinks(context)]
+    for path, user in users:
+        for key in user.options if user.connection == connection else ():
+            if key.lower().startswith("kafka."):
+                yield (*path, "options", key), key[6:]
+
+
+def _sinks(context: Context) -> Iterator[tuple[Path, KafkaSink]]:
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            if sink.kafka:
+                yield ("queries", index, "to", place, "kafka"), sink.kafka
+
+
+def _sources(context: Context) -> Iterator[tuple[Path, KafkaSource]]:
+    for index, source in enumerate(context.spec.sources):
+        if source.kafka:
+            yield ("sources", index, "kafka"), source.kafka
+
+
+def _not_a_place(key: str, text: str) -> str | None:
+    """What is wrong with a start or an end; None where nothing is."""
+    if key in ("startingTimestamp", "endingTimestamp"):
+        if milliseconds(text) is None:
+            return f"{show(text)} is no time such as 2026-01-01T00:00:00Z, nor milliseconds since 1970"
+        return None
+    words = ("earliest", "latest") if key in ("startingOffsets", "endingOffsets") else ()
+    if text.strip().lower() in words or _is_offsets(text):
+        return None
+    either = f"neither {', '.join(words)} nor " if words else "not "
+    example = 1767225600000 if not words else 42
+    return f'{show(text)} is {either}JSON such as {{"orders": {{"0": {example}}}}}{did_you_mean(text, words)}'
+
+
+def _is_offsets(text: str) -> bool:
+    topics = _json(text)
+    return isinstance(topics, dict) and all(
+        isinstance(partitions, dict) and all(type(offset) is int for offset in partitions.values())
+        for partitions in topics.values()
+    )
+
+
+def _numbers(text: str) -> list[int]:
+    """The offsets in Spark's JSON; none where it is a word."""
+    if not _is_offsets(text):
+        return []
+    topics: dict[str, dict[str, int]] = json.loads(text)
+    return [offset for partitions in topics.values() for offset in partitions.values()]
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,184 @@
+"""Options and properties that Mainstem sets itself, or that the document has a field for."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.language.rules.connectors.options import maps
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+_JAVA_OF_EXECUTORS: Final = "JAVA_TOOL_OPTIONS in env of the container executor in spec.executors.template"
+# What decides whether a committed batch survives: how checkpoints, state, Delta's log and files are written.
+_DURABLE: Final = dict.fromkeys(
+    (
+        "spark.sql.streaming.checkpointFileManagerClass",
+        "spark.sql.streaming.minBatchesToRetain",
+        "spark.sql.streaming.commitProtocolClass",
+        "spark.sql.streaming.aggregation.stateFormatVersion",
+        "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+        "spark.sql.streaming.join.stateFormatV4.enabled",
+        "spark.sql.streaming.join.stateFormatVersion",
+        "spark.sql.streaming.sessionWindow.stateFormatVersion",
+        "spark.sql.streaming.transformWithState.stateSchemaVersion",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion",
+        "spark.sql.streaming.stateStore.commitValidation.enabled",
+        "spark.sql.streaming.stateStore.compression.codec",
+        "spark.sql.streaming.stateStore.encodingFormat",
+        "spark.sql.streaming.stateStore.formatValidation.enabled",
+        "spark.sql.streaming.stateStore.rocksdb.formatVersion",
+        "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion",
+        "spark.sql.streaming.stateStore.rowChecksum.enabled",
+        "spark.sql.streaming.stateStore.stateSchemaCheck",
+        "spark.sql.sources.commitProtocolClass",
+        "spark.sql.sources.outputCommitterClass",
+        "spark.sql.parquet.output.committer.class",
+        "spark.hadoop.fs.s3a.impl",
+        "spark.hadoop.fs.s3a.performance.flag",
+        "spark.hadoop.mapred.output.committer.class",
+    ),
+    "",
+)
+OWNED_CONF: Final = _DURABLE | {
+    "spark.master": "`mainstem run --cores`, or executors on a cluster",
+    "spark.app.name": "metadata.name",
+    "spark.driver.memory": "`mainstem run --heap`, or driver.heap on a cluster",
+    "spark.driver.cores": "`mainstem run --cores`, or driver.cores on a cluster",
+    "spark.driver.host": "",
+    "spark.driver.bindAddress": "",
+    "spark.driver.port": "",
+    "spark.driver.blockManager.port": "",
+    "spark.blockManager.port": "",
+    "spark.driver.extraClassPath": "spec.packages",
+    "spark.driver.extraJavaOptions": "",
+    "spark.driver.defaultJavaOptions": "JAVA_TOOL_OPTIONS in the environment",
+    "spark.driver.extraLibraryPath": "",
+    "spark.executor.extraClassPath": "spec.packages",
+    "spark.executor.extraLibraryPath": "",
+    "spark.executor.instances": "executors.instances",
+    "spark.executor.cores": "executors.cores",
+    "spark.executor.memory": "executors.heap",
+    "spark.executor.memoryOverhead": "executors.resources",
+    "spark.executor.memoryOverheadFactor": "executors.resources",
+    "spark.executor.pyspark.memory": "executors.resources",
+    "spark.executor.extraJavaOptions": _JAVA_OF_EXECUTORS,
+    "spark.executor.defaultJavaOptions": _JAVA_OF_EXECUTORS,
+    # The rest of dynamic allocation, its timeouts say, may be tuned.
+    "spark.dynamicAllocation.enabled": "executors.dynamicAllocation",
+    "spark.dynamicAllocation.initialExecutors": "executors.instances",
+    "spark.dynamicAllocation.minExecutors": "executors.dynamicAllocation",
+    "spark.dynamicAllocation.maxExecutors": "executors.dynamicAllocation",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "",
+    "spark.decommission.enabled": "",
+    "spark.storage.decommission.enabled": "",
+    "spark.storage.decommission.shuffleBlocks.enabled": "",
+    "spark.storage.decommission.rddBlocks.enabled": "",
+    "spark.executor.maxNumFailures": "",
+    "spark.executor.failuresValidityInterval": "",
+    "spark.scheduler.minRegisteredResourcesRatio": "",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "",
+    # Code and files from elsewhere: they belong into the image, or into a field of the document.
+    "spark.plugins": "",
+    "spark.files": "",
+    "spark.archives": "",
+    "spark.extraListeners": "listeners",
+    "spark.sql.streaming.streamingQueryListeners": "listeners",
+    "spark.sql.queryExecutionListeners": "",
+    "spark.pyspark.python": "",
+    "spark.pyspark.driver.python": "",
+    "spark.python.daemon.module": "",
+    "spark.python.worker.module": "",
+    "spark.scheduler.mode": "queries[].pool",
+    "spark.scheduler.allocation.file": "queries[].pool",
+    "spark.sql.session.timeZone": "timeZone",
+    "spark.sql.shuffle.partitions": "queries[].state.partitions",
+    "spark.sql.variable.substitute": "parameters",
+    # Otherwise SELECT * FROM text.`/var/run/secrets/...` reads the pod's own files.
+    "spark.sql.runSQLOnFiles": "sources",
+    "spark.sql.parquet.outputTimestampType": "",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "",
+    "spark.sql.extensions": "",
+    "spark.sql.catalog.spark_catalog": "",
+    "spark.sql.streaming.checkpointLocation": "checkpoints.location",
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "",
+    "spark.sql.streaming.offsetLog.formatVersion": "",
+    "spark.sql.streaming.stateStore.providerClass": "queries[].state.provider",
+    "spark.sql.streaming.stopActiveRunOnRestart": "",
+}
+OWNED_PREFIXES: Final = {
+    "spark.jars": "spec.packages",
+    "spark.plugins.": "",
+    "spark.kubernetes.": "spec.driver and spec.executors",
+    "spark.submit.": "",
+    "spark.mainstem.": "",
+    "spark.authenticate": "",
+    "spark.executorEnv.": "env of the container executor in spec.executors.template",
+    "spark.hadoop.fs.s3a.access.key": "connections[].s3",
+    "spark.hadoop.fs.s3a.secret.key": "connections[].s3",
+    "spark.hadoop.fs.s3a.session.token": "connections[].s3",
+    "spark.hadoop.fs.s3a.aws.credentials": "connections[].s3",
+    "spark.hadoop.fs.s3a.auth.": "connections[].s3",
+    "spark.hadoop.fs.s3a.bucket.": "connections[].s3",
+    "spark.hadoop.fs.s3a.endpoint": "connections[].s3",
+    "spark.hadoop.fs.s3a.path.style.access": "connections[].s3",
+    "spark.hadoop.fs.s3a.connection.ssl.enabled": "connections[].s3",
+    "fs.s3a.": "connections[].s3",
+    # As above, of which there are many.
+    "spark.delta.logStore.": "",
+    "spark.databricks.delta.logStore.": "",
+    "spark.io.delta.storage.": "",
+    "spark.hadoop.delta.logStore": "",
+    "spark.hadoop.fs.AbstractFileSystem.": "",
+    "spark.hadoop.fs.s3a.committer.": "",
+    "spark.hadoop.fs.s3a.create.": "",
+    "spark.hadoop.mapreduce.fileoutputcommitter.": "",
+    "spark.hadoop.mapreduce.outputcommitter.": "",
+}
+OWNED_IN_PODS: Final = {
+    "spark.local.dir": "a volume that driver.template or executors.template mounts",
+    "spark.redaction.regex": "",
+    "spark.ui.enabled": "",
+    "spark.ui.port": "",
+    "spark.ui.killEnabled": "",
+}
+"""Properties that count with `mainstem run` only; the operator refuses them, for a pod has its own."""
+
+
+def options(context: Context) -> Iterator[Problem]:
+    """An option that the document has a field for, or that Mainstem sets itself, does not stand under `options`."""
+    for path, given, owned in maps(context):
+        for key in given:
+            if key.lower() in owned:
+                yield context.problem((*path, key), _owned(key, owned[key.lower()]), "OwnedOption", key=True)
+
+
+def spark_conf(context: Context) -> Iterator[Problem]:
+    """`spark.conf` holds Spark properties, none that Mainstem owns."""
+    for key in context.spec.spark.conf:
+        path: Path = ("spark", "conf", key)
+        prefix = next((prefix for prefix in OWNED_PREFIXES if key.startswith(prefix)), None)
+        if key in OWNED_CONF:
+            yield context.problem(path, _owned(key, OWNED_CONF[key]), "OwnedConf", key=True)
+        elif prefix is not None:
+            yield context.problem(path, _owned(key, OWNED_PREFIXES[prefix]), "OwnedConf", key=True)
+        elif not key.startswith("spark."):
+            message = f"{key!r} is not a Spark property: they start with spark."
+            yield context.problem(path, message, "InvalidConf", key=True)
+
+
+def client_properties(context: Context) -> Iterator[Problem]:
+    """Properties of a connection are a client's own: Spark's prefix would make them something that no client knows."""
+    for index, connection in enumerate(context.spec.connections):
+        for key in connection.kafka.properties if connection.kafka else ():
+            if key.lower().startswith("kafka."):
+                message = f"properties are those of Kafka's clients, without Spark's prefix: {key[6:]}"
+                yield context.problem(
+                    ("connections", index, "kafka", "properties", key), message, "KafkaPrefix", key=True
+                )
+
+
+def _owned(key: str, instead: str) -> str:
+    if instead.lower() == key.lower():
+        return f"{key} is a field of its own, one level up; it does not go under options"
+    return f"{key} is set by Mainstem" + (f"; use {instead}" if instead else " and cannot be changed")

@@ -1,0 +1,67 @@
+"""Jars of one's own: exact versions, of Spark's Scala, each file name once."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from mainstem.errors import Problem
+from mainstem.language.loading.shape_validation import show
+from mainstem.language.model.packages import SCALA, jar_of
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+_MOVING: Final = re.compile(r"^(latest|release|latest\..*)$|-snapshot$", re.IGNORECASE)
+_SCALA: Final = re.compile(r"_(2\.1[0-9]|3)$")
+
+
+def versions(context: Context) -> Iterator[Problem]:
+    """A version is one release, neither the latest nor a snapshot; an artifact for Scala is for Spark's 2.13."""
+    for index, coordinate in enumerate(context.spec.packages.maven):
+        path: Path = ("packages", "maven", index)
+        _, artifact, version = coordinate.split(":")
+        if _MOVING.search(version):
+            message = (
+                f"the version {version} of {artifact} changes with time, so two starts of one document could run different "
+                "code; name one release"
+            )
+            yield context.problem(path, message, "VersionNotPinned")
+        scala = _SCALA.search(artifact)
+        if scala and scala[1] != SCALA:
+            message = (
+                f"{artifact} is built for Scala {scala[1]}, and Spark 4 runs Scala {SCALA}; use "
+                f"{artifact[: scala.start()]}_{SCALA}, in a version for Spark 4"
+            )
+            yield context.problem(path, message, "ScalaMismatch")
+
+
+def files(context: Context) -> Iterator[Problem]:
+    """Jars are local files that end in `.jar`, and each file name stands once, for an image keeps them in one folder."""
+    taken: dict[str, str] = {jar_of(each): each for each in reversed(context.spec.packages.maven)}
+    for index, coordinate in enumerate(context.spec.packages.maven):
+        if taken[jar_of(coordinate)] != coordinate:
+            yield _taken(context, ("packages", "maven", index), coordinate, taken[jar_of(coordinate)])
+    for index, jar in enumerate(context.spec.packages.jars):
+        path: Path = ("packages", "jars", index)
+        if urlsplit(jar).scheme or not jar.endswith(".jar"):
+            message = (
+                f"{show(jar)} is not a local path that ends in .jar; artifacts of a repository go under maven"
+            )
+            yield context.problem(path, message, "InvalidValue")
+        elif (other := taken.setdefault(posixpath.basename(jar), jar)) != jar:
+            yield _taken(context, path, jar, other)
+
+
+def repositories(context: Context) -> Iterator[Problem]:
+    """A repository is a URL of http or https."""
+    for index, repository in enumerate(context.spec.packages.repositories):
+        if not re.match(r"^https?://[^/\s]", repository):
+            message = f"{show(repository)} is not a URL such as https://repo.example.com/maven"
+            yield context.problem(("packages", "repositories", index), message, "InvalidAddress")
+
+
+def _taken(context: Context, path: Path, name: str, other: str) -> Problem:
+    message = f"{show(name)} and {show(other)} have the same file name; an image keeps all jars in one folder"
+    return context.problem(path, message, "DuplicateName")

@@ -1,0 +1,73 @@
+"""Options of sinks that are folders of files: Spark's writers pass over a name that they do not know."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.language.loading.shape_validation import nearest_of
+from mainstem.language.rules.connectors.options import FILE_WRITER
+from mainstem.language.rules.context import Context
+
+
+_ANY: Final = ("maxRecordsPerFile", "retention")
+_TEXT: Final = ("compression", "lineSep", "encoding")
+_TIMES: Final = (
+    "dateFormat",
+    "timestampFormat",
+    "timestampNTZFormat",
+    "timeFormat",
+    "timeZone",
+    "locale",
+)
+KNOWN: Final = {
+    "csv": (
+        *_ANY,
+        *_TEXT,
+        *_TIMES,
+        "charset",
+        "codec",
+        "charToEscapeQuoteEscaping",
+        "comment",
+        "delimiter",
+        "emptyValue",
+        "escape",
+        "escapeQuotes",
+        "header",
+        "ignoreLeadingWhiteSpace",
+        "ignoreTrailingWhiteSpace",
+        "nullValue",
+        "quote",
+        "quoteAll",
+        "sep",
+    ),
+    "json": (
+        *_ANY,
+        *_TEXT,
+        *_TIMES,
+        "charset",
+        "ignoreNullFields",
+        "pretty",
+        "sortKeys",
+        "writeNonAsciiCharacterAsCodePoint",
+    ),
+    "text": (*_ANY, *_TEXT),
+    "parquet": (*_ANY, "compression"),
+    "orc": (*_ANY, "compression"),
+}
+"""Options of each of Spark 4.2's writers, from its pages on data sources; those with a dot in them are Hadoop's."""
+
+
+def unknown(context: Context) -> Iterator[Problem]:
+    """A warning: an option of a folder of files that Spark's writer of its format does not have does nothing."""
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            if sink.files is None:
+                continue
+            kind = sink.choice()
+            known = {name.lower() for name in KNOWN[kind]} | FILE_WRITER.keys()
+            for name in sink.files.options:
+                if "." not in name and name.lower() not in known:
+                    near = nearest_of(name, KNOWN[kind])
+                    message = f"Spark's writer of {kind} has no option {name!r} and passes over it{near}"
+                    at = ("queries", index, "to", place, kind, "options", name)
+                    yield context.problem(at, message, "UnknownOption", key=True, warning=True)

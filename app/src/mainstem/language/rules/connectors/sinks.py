@@ -1,0 +1,98 @@
+"""What the fields of a sink have to do with each other, with the query, and with the sinks beside it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.language.analysis.source_columns import complete_names
+from mainstem.language.loading.shape_validation import nearest_of, show
+from mainstem.language.model.sinks import Sink
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+_EITHER: Final = (("key", "keyColumn"), ("value", "valueColumn"), ("headers", "headersColumn"))
+
+
+def records(context: Context) -> Iterator[Problem]:
+    """A Kafka record's key, value and headers each come from one field."""
+    for at, sink in _sinks(context):
+        for field, column in _EITHER if sink.kafka else ():
+            if sink.kafka and sink.kafka.member(field) is not None and sink.kafka.member(column) is not None:
+                message = f"{field} makes what {column} gives already; leave one of them out"
+                yield context.problem((*at, "kafka", column), message, "FieldsConflict", key=True)
+
+
+def databases(context: Context) -> Iterator[Problem]:
+    """A JDBC sink writes PostgreSQL, a table `name` or `schema.name`, and a query writes a table once."""
+    urls = {c.name: c.jdbc.url for c in context.spec.connections if c.jdbc}
+    taken: dict[tuple[int, str, str], str] = {}
+    for at, sink in _sinks(context):
+        if sink.jdbc is None:
+            continue
+        path: Path = (*at, "jdbc", "table")
+        url = urls.get(sink.jdbc.connection, "")
+        at_least_once = sink.jdbc.delivery == "atLeastOnce"
+        if not url.startswith("jdbc:postgresql:") and not at_least_once:
+            message = (
+                f"only PostgreSQL is written exactly once, and {show(url)} is not a PostgreSQL URL; set delivery: atLeastOnce, "
+                "or use a python sink"
+            )
+            yield context.problem((*at, "jdbc", "connection"), message, "DatabaseNotSupported")
+        if at_least_once and sink.jdbc.upsert:
+            message = "delivery: atLeastOnce appends rows; upsert is for PostgreSQL, exactly once"
+            yield context.problem((*at, "jdbc", "upsert"), message, "FieldsConflict")
+        if at_least_once:
+            continue
+        if not all(sink.jdbc.table.split(".")) or sink.jdbc.table.count(".") > 1:
+            message = f"{show(sink.jdbc.table)} is neither name nor schema.name"
+            yield context.problem(path, message, "InvalidValue")
+        other = taken.setdefault((int(at[1]), url, sink.jdbc.table), sink.name)
+        if other != sink.name:
+            # Its batches are known by checkpoint and table: the second sink's would count as written.
+            message = f"the sink {other!r} writes this table already; a query writes a table once"
+            yield context.problem(path, message, "TableShared")
+
+
+def columns(context: Context) -> Iterator[Problem]:
+    """The columns that a sink names are those of the source that the query reads, where it reads one as it is."""
+    for at, sink in _sinks(context):
+        source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
+        known = complete_names(source) if source else None
+        if source is None or known is None:
+            continue
+        folded = {name.lower() for name in known}
+        for path, column in sink.columns():
+            if column.lower() not in folded and not {".", "`"} & set(column):
+                message = f"{source.name!r} has no column {column!r}{nearest_of(column, known)}"
+                yield context.problem((*at, *path), message, "UnknownColumn")
+
+
+def text(context: Context) -> Iterator[Problem]:
+    """A line of text is one column, beside those that become folders."""
+    for at, sink in _sinks(context):
+        source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
+        known = complete_names(source) if source else None
+        if sink.text is None or known is None:
+            continue
+        folders = {name.lower() for name in sink.text.partition_by or ()}
+        lines = [name for name in known if name.lower() not in folders]
+        if len(lines) > 1:
+            message = (
+                f"a line of text is one column, and there are {', '.join(sorted(lines))}; choose in a view"
+            )
+            yield context.problem((*at, "text"), message, "TextNeedsOneColumn", key=True)
+
+
+def memory(context: Context) -> Iterator[Problem]:
+    """A warning: rows in memory are lost when the driver ends."""
+    for at, sink in _sinks(context):
+        if sink.memory:
+            message = "the rows are kept in the driver's memory and go with it; for tests only"
+            yield context.problem((*at, "memory"), message, "NotDurable", key=True, warning=True)
+
+
+def _sinks(context: Context) -> Iterator[tuple[Path, Sink]]:
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            yield ("queries", index, "to", place), sink

@@ -1,0 +1,43 @@
+"""What every rule is given: the pipeline, its graph, and the text it was read from."""
+
+from collections.abc import Mapping
+
+from mainstem.errors import Problem
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.relation_columns import RelationColumns
+from mainstem.language.loading.problems import problem_at
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.yaml.yamltext import Path, Text
+
+
+class Context:
+    """One document under check."""
+
+    def __init__(self, pipeline: StreamingPipeline, part: Text, values: Mapping[str, str]) -> None:
+        self.pipeline = pipeline
+        self.spec = pipeline.spec
+        self.graph = Graph(pipeline)
+        self.columns = RelationColumns(self.graph)
+        self._part = part
+        self._values = values
+
+    def problem(
+        self,
+        path: Path,
+        message: str,
+        reason: str,
+        *,
+        key: bool = False,
+        warning: bool = False,
+        offset: int | None = None,
+    ) -> Problem:
+        """A problem at a path below `spec`; `offset` counts characters into a text that stands there."""
+        full: Path = ("spec", *path)
+        return problem_at(
+            self._part, self._values, full, message, reason, key=key, warning=warning, offset=offset
+        )
+
+    def readers(self, relation: str, *, certain: bool = False) -> list[str]:
+        """The queries that read a relation, directly or not."""
+        queries = self.spec.queries
+        return [q.name for q in queries if relation in self.graph.closure(q.from_, certain=certain)]

@@ -1,0 +1,40 @@
+"""Functions of the document's own."""
+
+from collections.abc import Iterator
+
+from mainstem.errors import Problem
+from mainstem.language.rules.context import Context
+from mainstem.language.sql.builtins import BUILTINS
+from mainstem.language.sql.facts import streamed_calls
+from mainstem.language.yaml.yamltext import Path
+
+
+def names(context: Context) -> Iterator[Problem]:
+    """A function has a name of its own: Spark calls its own one, where it has one of that name."""
+    for index, function in enumerate(context.spec.functions):
+        if function.name in BUILTINS:
+            message = f"Spark has a function {function.name!r}, and would call that one; choose another name"
+            yield context.problem(("functions", index, "name"), message, "FunctionNameTaken")
+
+
+def java(context: Context) -> Iterator[Problem]:
+    """An aggregate in Java says its type itself."""
+    for index, function in enumerate(context.spec.functions):
+        if function.java and function.java.aggregate and function.java.returns is not None:
+            path: Path = ("functions", index, "java", "returns")
+            message = "the class of an aggregate says its type itself; leave returns out"
+            yield context.problem(path, message, "FieldNotAllowed")
+
+
+def aggregates(context: Context) -> Iterator[Problem]:
+    """No aggregate in Python is called over a stream: Spark cannot keep its state."""
+    wanted = {f.name for f in context.spec.functions if f.python and f.python.aggregate}
+    for index, view in enumerate(context.spec.views):
+        facts = context.graph.facts[view.name]
+        streaming = {name: context.graph.streams(name, certain=True) for name in context.graph.names}
+        for name, offset in streamed_calls(facts, wanted, streaming):
+            message = (
+                f"{name} aggregates pandas Series, which Spark does over no stream; take a function of a list, without "
+                f"aggregate: true, and call {name}(collect_list(...))"
+            )
+            yield context.problem(("views", index, "sql"), message, "AggregateNotAllowed", offset=offset)

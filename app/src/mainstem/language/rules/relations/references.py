@@ -1,0 +1,140 @@
+"""Names: each stands for one thing, and what is referred to exists."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mainstem.errors import Problem
+from mainstem.language.loading.shape_validation import did_you_mean, nearest_of
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+def duplicate_names(context: Context) -> Iterator[Problem]:
+    """Names are unique within their list; the API server enforces the same for list maps."""
+    spec = context.spec
+    lists: list[tuple[Path, Sequence[Any]]] = [
+        (("parameters",), spec.parameters),
+        (("connections",), spec.connections),
+        (("functions",), spec.functions),
+        (("sources",), spec.sources),
+        (("views",), spec.views),
+        (("queries",), spec.queries),
+        (("imagePullSecrets",), spec.image_pull_secrets),
+        *((("views", index, "expectations"), view.expectations) for index, view in enumerate(spec.views)),
+        *((("queries", index, "to"), query.to) for index, query in enumerate(spec.queries)),
+    ]
+    for path, items in lists:
+        seen: set[str] = set()
+        for index, item in enumerate(items):
+            if item.name in seen:
+                message = f"the name {item.name!r} is taken by an earlier entry of {path[-1]}"
+                yield context.problem((*path, index, "name"), message, "DuplicateName")
+            seen.add(item.name)
+
+
+def relation_names(context: Context) -> Iterator[Problem]:
+    """Sources, views, dead letters and quarantines share one namespace: that of SQL."""
+    graph = context.graph
+    for index, view in enumerate(context.spec.views):
+        if view.name in graph.sources:
+            message = f"a source is called {view.name!r} already; SQL could not tell them apart"
+            yield context.problem(("views", index, "name"), message, "DuplicateRelation")
+    for index, source in enumerate(context.spec.sources):
+        if (source.dead_letters or "") in (*graph.sources, *graph.views):
+            message = f"{source.dead_letters!r} is the relation of this source's dead letters, and the name is taken"
+            yield context.problem(("sources", index, "name"), message, "DuplicateRelation")
+    for index, view in enumerate(context.spec.views):
+        if (view.quarantine or "") in (*graph.sources, *graph.views, *graph.dead_letters):
+            message = f"{view.quarantine!r} is the relation of rows that this view puts aside, and the name is taken"
+            yield context.problem(("views", index, "name"), message, "DuplicateRelation")
+
+
+def connections(context: Context) -> Iterator[Problem]:
+    """What is read or written through a connection names one of the right kind."""
+    kinds = {connection.name: connection.choice() for connection in reversed(context.spec.connections)}
+    for path, kind, name in _uses(context):
+        if name not in kinds:
+            message = f"no connection is called {name!r}{did_you_mean(name, list(kinds))}"
+            yield context.problem(path, message, "UnknownConnection")
+        elif kinds[name] != kind:
+            message = f"the connection {name!r} is of kind {kinds[name]}, a {kind} connection is needed"
+            yield context.problem(path, message, "WrongConnection")
+
+
+def _uses(context: Context) -> Iterator[tuple[Path, str, str]]:
+    """Where a connection is named, of which kind it must be, and its name."""
+    for at, connector in context.spec.connectors():
+        if connector.connection:
+            yield (*at, "connection"), "spark", connector.connection
+    for index, source in enumerate(context.spec.sources):
+        if source.kafka:
+            yield ("sources", index, "kafka", "connection"), "kafka", source.kafka.connection
+        if source.static and source.static.jdbc:
+            yield ("sources", index, "static", "jdbc", "connection"), "jdbc", source.static.jdbc.connection
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            if sink.kafka:
+                yield ("queries", index, "to", place, "kafka", "connection"), "kafka", sink.kafka.connection
+            if sink.jdbc:
+                yield ("queries", index, "to", place, "jdbc", "connection"), "jdbc", sink.jdbc.connection
+
+
+def query_relations(context: Context) -> Iterator[Problem]:
+    """A query reads a source, a view, a source's dead letters, or a view's quarantine."""
+    for index, query in enumerate(context.spec.queries):
+        if query.from_ not in context.graph.names:
+            yield context.problem(
+                ("queries", index, "from"), _unknown(context, query.from_), "UnknownRelation"
+            )
+
+
+def one_query_each(context: Context) -> Iterator[Problem]:
+    """A view is exactly one query. It calls nothing that reaches into the JVM, and reads no files by their path."""
+    for index, view in enumerate(context.spec.views):
+        for refusal in context.graph.facts[view.name].refusals:
+            path: Path = ("views", index, "sql")
+            yield context.problem(path, refusal.message, refusal.reason, offset=refusal.offset)
+
+
+def view_relations(context: Context) -> Iterator[Problem]:
+    """Every relation that a view reads, in SQL every unqualified one, is one that a query may read."""
+    for index, view in enumerate(context.spec.views):
+        for path, name in view.inputs:
+            if name not in context.graph.names:
+                yield context.problem(("views", index, *path), _unknown(context, name), "UnknownRelation")
+        for reference in context.graph.facts[view.name].references or ():
+            if reference.name not in context.graph.names:
+                message = _unknown(context, reference.name)
+                yield context.problem(
+                    ("views", index, "sql"), message, "UnknownRelation", offset=reference.start
+                )
+
+
+def cycles(context: Context) -> Iterator[Problem]:
+    """Views do not read themselves, directly or through others."""
+    if chain := context.graph.cycle():
+        path, offset = _reading(context, chain[0], chain[1])
+        message = (
+            f"views read each other: {' -> '.join(chain)}" if len(chain) > 2 else "the view reads itself"
+        )
+        yield context.problem(path, message, "CyclicViews", offset=offset)
+
+
+def _reading(context: Context, name: str, below: str) -> tuple[Path, int | None]:
+    """Where a view names a relation that it certainly reads."""
+    index, view = next((index, view) for index, view in enumerate(context.spec.views) if view.name == name)
+    if view.sql is None:
+        return ("views", index, *next(path for path, read in view.inputs if read == below)), None
+    references = context.graph.facts[name].references or ()
+    return ("views", index, "sql"), next(ref.start for ref in references if ref.name == below)
+
+
+def _unknown(context: Context, name: str) -> str:
+    source = context.graph.sources.get(name.removesuffix("_dead_letters"))
+    if source is not None and source.dead_letters != name:
+        field = "files" if source.files and source.files.decoding else "decode"
+        return f"no relation {name!r}: the source {source.name!r} offers it with {field}.onMalformedRecord: deadLetter"
+    view = context.graph.views.get(name.removesuffix("_quarantine"))
+    if view is not None and view.name != name:
+        return f"no relation {name!r}: the view {view.name!r} offers it with an expectation of onViolation: quarantine"
+    return f"no source or view is called {name!r}{nearest_of(name, sorted(context.graph.names))}"

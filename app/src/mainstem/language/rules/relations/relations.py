@@ -1,0 +1,151 @@
+"""Sources and what may be said of them: decoding, watermarks, dead letters, occurrences."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.language.analysis.avro_schemas import record_fields
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.analysis.source_columns import complete_names, decoded_columns
+from mainstem.language.loading.shape_validation import nearest_of
+from mainstem.language.rules.context import Context
+from mainstem.language.yaml.yamltext import Path
+
+
+_NO_RECORDS: Final = (
+    "only a source with decode has records to put aside; use an expectation of the view: "
+    "expect: at <= current_timestamp() + INTERVAL 1 HOUR"
+)
+
+
+def decoding(context: Context) -> Iterator[Problem]:
+    """Decoding needs records: Kafka's, or the lines of text files."""
+    for index, source in enumerate(context.spec.sources):
+        if source.decode is None:
+            continue
+        path: Path = ("sources", index, "decode")
+        if source.kafka is None and source.files is None:
+            message = f"a {source.choice()} source has columns already; decode is for kafka and files"
+            yield context.problem(path, message, "DecodeNotAllowed")
+        elif source.files and source.files.format != "text":
+            message = f"files of format {source.files.format} have columns already; decode reads lines: format: text"
+            if source.files.decoding:
+                message += (
+                    ", or leave decode out, for the schema decodes them; onMalformedRecord stands under files"
+                )
+            yield context.problem(path, message, "DecodeNotAllowed")
+        elif source.files and source.decode.keep:
+            yield context.problem(
+                (*path, "keep"), "only Kafka records have these columns", "DecodeNotAllowed"
+            )
+        elif source.files and source.decode.avro:
+            message = "Avro records are bytes, which lines of text are not; they come from Kafka"
+            yield context.problem((*path, "avro"), message, "DecodeNotAllowed")
+
+
+def schemas(context: Context) -> Iterator[Problem]:
+    """An Avro schema is JSON and that of a record."""
+    for index, source in enumerate(context.spec.sources):
+        avro = source.decode.avro if source.decode else None
+        if avro and avro.schema_ is not None and record_fields(avro.schema_) is None:
+            path: Path = ("sources", index, "decode", "avro", "schema")
+            message = (
+                'not the JSON of a record\'s schema: {"type": "record", "name": "Flight", "fields": [...]}'
+            )
+            yield context.problem(path, message, "SchemaInvalid")
+
+
+def kept(context: Context) -> Iterator[Problem]:
+    """Columns of the record that are kept are there, and are not called like decoded ones."""
+    for index, source in enumerate(context.spec.sources):
+        if source.decode is None or source.kafka is None:
+            continue
+        decoded = decoded_columns(source.decode)
+        for place, name in enumerate(source.decode.keep):
+            path: Path = ("sources", index, "decode", "keep", place)
+            if name == "headers" and not source.kafka.include_headers:
+                message = "the record has no column 'headers' without kafka.includeHeaders: true"
+                yield context.problem(path, message, "UnknownColumn")
+            elif name.lower() in {column.lower() for column in decoded or ()}:
+                message = f"the schema has a column {name!r} already; the relation would have two"
+                yield context.problem(path, message, "DuplicateColumn")
+
+
+def watermarks(context: Context) -> Iterator[Problem]:
+    """A watermark stands on a column of a stream."""
+    for index, source in enumerate(context.spec.sources):
+        if source.watermark is None:
+            continue
+        path: Path = ("sources", index, "watermark")
+        if source.static:
+            yield context.problem(path, "a static source has no watermark", "WatermarkNotAllowed")
+            continue
+        if source.watermark.max_future is not None and source.decoding is None:
+            yield context.problem((*path, "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
+        known = complete_names(source)
+        if known is not None and source.watermark.column.lower() not in {name.lower() for name in known}:
+            name = source.watermark.column
+            message = f"the source has no column {name!r}{nearest_of(name, known)}"
+            yield context.problem((*path, "column"), message, "UnknownColumn")
+    for index, view in enumerate(context.spec.views):
+        if view.watermark is not None and not context.graph.streams(view.name):
+            message = "the view reads static sources only, which have no watermark"
+            yield context.problem(("views", index, "watermark"), message, "WatermarkNotAllowed")
+        if view.watermark is not None and view.watermark.max_future is not None:
+            yield context.problem(("views", index, "watermark", "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
+
+
+def occurrences(context: Context) -> Iterator[Problem]:
+    """A source that a query reads twice is `<name>_2` the second time; the name must be free."""
+    taken = set(context.graph.names)
+    for index, query in enumerate(context.spec.queries):
+        for name, source in occurrence_names(context.graph, query.from_):
+            if name != source and name in taken:
+                message = (
+                    f"the query reads {source!r} more than once, so one occurrence is called {name!r}, "
+                    "but a relation of the document has that name; rename it"
+                )
+                yield context.problem(("queries", index, "from"), message, "OccurrenceName")
+
+
+def dead_letters(context: Context) -> Iterator[Problem]:
+    """Exactly one query reads a source's dead letters, so that each malformed record is written once."""
+    for index, source in enumerate(context.spec.sources):
+        if source.dead_letters is None:
+            continue
+        readers = context.readers(source.dead_letters)
+        path: Path = ("sources", index, "decode" if source.decode else "files", "onMalformedRecord")
+        if not readers:
+            message = f"no query reads {source.dead_letters!r}, so malformed records would vanish; add one, or use drop"
+            yield context.problem(path, message, "DeadLettersUnread")
+        elif len(readers := context.readers(source.dead_letters, certain=True)) > 1:
+            message = f"{source.dead_letters!r} is read by {' and '.join(readers)}; exactly one query may"
+            yield context.problem(path, message, "DeadLettersReadTwice")
+
+
+def unread(context: Context) -> Iterator[Problem]:
+    """A warning: sources and views that no query reads."""
+    used = {name for query in context.spec.queries for name in context.graph.closure(query.from_)}
+    used |= {source.name for name, source in context.graph.dead_letters.items() if name in used}
+    sources = [("sources", index, source.name) for index, source in enumerate(context.spec.sources)]
+    views = [("views", index, view.name) for index, view in enumerate(context.spec.views)]
+    for kind, index, name in sources + views:
+        if name not in used:
+            yield context.problem(
+                (kind, index, "name"), f"no query reads {name!r}", "UnusedSource", warning=True
+            )
+
+
+def fault_tolerance(context: Context) -> Iterator[Problem]:
+    """A warning: sources for demos and tests, whose rows nobody keeps."""
+    told = {
+        "rate": "rate makes rows up by the clock, and keeps none",
+        "rateMicroBatch": "rateMicroBatch makes rows up, and keeps none",
+        "socket": "nobody keeps the lines of a socket: what a batch had read is lost when it fails or the driver restarts",
+    }
+    for index, source in enumerate(context.spec.sources):
+        if why := told.get(source.choice()):
+            message = f"not fault-tolerant, for demos and tests only: {why}"
+            yield context.problem(
+                ("sources", index, source.choice()), message, "NotFaultTolerant", key=True, warning=True
+            )

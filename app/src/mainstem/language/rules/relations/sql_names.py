@@ -1,0 +1,90 @@
+"""Names in SQL: columns and functions that are certainly not there, and columns that two relations have."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.language.loading.shape_validation import did_you_mean, nearest_of
+from mainstem.language.rules.context import Context
+from mainstem.language.sql.builtins import BUILTINS
+from mainstem.language.sql.columns import Fault
+from mainstem.language.sql.facts import unknown_calls
+
+
+_MOST_SHOWN: Final = 20
+"""Columns that a message lists."""
+_MOST_COMPARED: Final = 200
+"""Columns among which the nearest is looked for."""
+
+
+def columns(context: Context) -> Iterator[Problem]:
+    """Every column that a view's SQL names is one of what it reads, where all columns of that are declared."""
+    for index, faults in _faults(context):
+        for fault in faults:
+            if not fault.owners:
+                yield context.problem(
+                    ("views", index, "sql"), _missing(fault), "UnknownColumn", offset=fault.start
+                )
+
+
+def ambiguous_columns(context: Context) -> Iterator[Problem]:
+    """A column that two relations of a FROM clause have is named with its relation."""
+    if any(name.lower() == "spark.sql.casesensitive" for name in context.spec.spark.conf):
+        return
+    for index, faults in _faults(context):
+        for fault in faults:
+            if fault.owners:
+                ways = " or ".join(f"{owner}.{fault.name}" for owner in fault.owners)
+                message = f"{' and '.join(fault.owners)} have a column {fault.name!r} each; write {ways}"
+                yield context.problem(("views", index, "sql"), message, "AmbiguousColumn", offset=fault.start)
+
+
+def functions(context: Context) -> Iterator[Problem]:
+    """Every function that a view's SQL calls is one of Spark's or of the document's."""
+    if any("catalog" in name.lower() for name in context.spec.spark.conf):
+        return  # a catalog may have functions too
+    own = {function.name.lower() for function in context.spec.functions}
+    for index, view in enumerate(context.spec.views):
+        if _may_register(context, view.name):
+            continue
+        for name, offset in unknown_calls(context.graph.facts[view.name], BUILTINS | own):
+            hint = (
+                did_you_mean(name, sorted(BUILTINS | own))
+                or "; functions of your own stand in spec.functions"
+            )
+            message = f"neither Spark nor the document has a function {name!r}{hint}"
+            yield context.problem(("views", index, "sql"), message, "UnknownFunction", offset=offset)
+
+
+def _may_register(context: Context, view: str) -> bool:
+    """Whether Python code may have made functions of its own in a session in which the view is built."""
+    graph = context.graph
+    built = [graph.closure(query.from_) for query in context.spec.queries]
+    together = {view, *(name for names in built if view in names for name in names)}
+    return any(name in graph.views and graph.views[name].python for name in together)
+
+
+def _faults(context: Context) -> Iterator[tuple[int, list[Fault]]]:
+    """The views, each with the first fault of each name."""
+    for index, view in enumerate(context.spec.views):
+        context.columns.of(view.name)
+        first: dict[tuple[str, tuple[str, ...]], Fault] = {}
+        for fault in sorted(context.columns.faults.get(view.name, ()), key=lambda fault: fault.start):
+            first.setdefault((fault.name.lower(), fault.relations), fault)
+        yield index, list(first.values())
+
+
+def _missing(fault: Fault) -> str:
+    hint = did_you_mean(fault.name, fault.known[:_MOST_COMPARED])
+    if fault.known and not hint:
+        hint = nearest_of(fault.name, fault.known[:_MOST_SHOWN])
+    if fault.qualifier:
+        return f"no relation or column {fault.name!r} is read here{hint}"
+    named = [repr(name) for name in fault.relations if name]
+    if not fault.relations:
+        return f"no column {fault.name!r}: there is no FROM clause"
+    if len(named) != len(fault.relations):
+        return f"the FROM clause has no column {fault.name!r}{hint}"
+    if len(named) == 1:
+        return f"{named[0]} has no column {fault.name!r}{hint}"
+    return f"none of {', '.join(named)} has a column {fault.name!r}{hint}"

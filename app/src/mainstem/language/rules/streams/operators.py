@@ -1,0 +1,210 @@
+"""What Spark's UnsupportedOperationChecker refuses of a stream, as far as the plan is certain."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mainstem.errors import Problem
+from mainstem.language.model.queries import Query
+from mainstem.language.rules.context import Context
+from mainstem.language.rules.streams.findings import Finding, findings
+from mainstem.language.sql.logical_plan import Kind, Node
+
+
+def operators(context: Context) -> Iterator[Problem]:
+    """Sorting, offsets, samples, window functions, distinct aggregates, row ids and subqueries of streams are refused."""
+    yield from findings(context, _operator, _sorted, _limited, _session, _lone_session)
+
+
+def sets(context: Context) -> Iterator[Problem]:
+    """A stream is united with streams only, and is neither intersected nor taken away."""
+    yield from findings(context, _set)
+
+
+def states(context: Context) -> Iterator[Problem]:
+    """Several stateful operators need append; duplicates within the watermark need one; event time is declared once."""
+    yield from findings(context, _chain, _deduplication, _watermark)
+
+
+def keys(context: Context) -> Iterator[Problem]:
+    """Append writes a group when the watermark passes it: event time must be among the keys, as a column or a window."""
+    yield from findings(context, _window_end)
+    for index, query in enumerate(context.spec.queries):
+        for found in _timeless(context, query):
+            message = (
+                f"no key of the aggregation in {found.view!r} is event time itself or a window over it, so no group "
+                "would ever be final; group by window(<event time>, '1 hour') or the like, or use update or complete"
+            )
+            yield context.problem(("queries", index, "outputMode"), message, "WatermarkNeeded")
+            break
+
+
+def window_ends(context: Context) -> Iterator[Problem]:
+    """A warning: groups by the start or end of a window are kept for ever; Spark drops groups by the window itself once the watermark passes."""
+    yield from findings(context, _kept_window_end, warning=True)
+
+
+def _timeless(context: Context, query: Query) -> Iterator[Node]:
+    """Aggregations that certainly group by no event time, though append asks for it."""
+    if query.output_mode == "append" and context.graph.watermarked(query.from_):
+        for node in context.graph.plan(query.from_).all():
+            if node.kind is Kind.AGGREGATE and node.streams and not node.timed and node.end_key is None:
+                yield node
+
+
+def _window_end(node: Node, mode: str) -> Finding | None:
+    if mode != "append" or not _groups_by_window_end(node):
+        return None
+    return Finding("WindowKeyNeeded", _not_event_time("no group would ever be final"))
+
+
+def _kept_window_end(node: Node, mode: str) -> Finding | None:
+    if mode != "update" or not _groups_by_window_end(node):
+        return None
+    return Finding("StateUnbounded", _not_event_time("every group is kept for ever"))
+
+
+def _not_event_time(consequence: str) -> str:
+    return f"the start or end of a window is not event time for Spark, only the window itself is, so {consequence}; {_BY_WINDOW}"
+
+
+def _groups_by_window_end(node: Node) -> bool:
+    aggregates = node.kind is Kind.AGGREGATE and node.streams is True
+    return aggregates and not node.timed and node.end_key is not None
+
+
+_BY_WINDOW: Final = (
+    "group by the window, and take its start in a query above: "
+    "SELECT w.start, n FROM (SELECT w, count(*) AS n FROM ... GROUP BY w)"
+)
+
+
+_REFUSED: Final = {
+    Kind.OFFSET: Finding("LimitNotAllowed", "OFFSET has no meaning in a stream; leave it out"),
+    Kind.SAMPLE: Finding(
+        "SampleNotAllowed",
+        "a stream cannot be sampled; filter by a column, such as hash(id) % 10 = 0",
+    ),
+    Kind.OVER: Finding(
+        "WindowFunctionNotAllowed",
+        "a function OVER a window sorts a whole stream; group by window(<event time>, '1 hour') instead",
+    ),
+    Kind.SUBQUERY: Finding(
+        "SubqueryNotAllowed",
+        "a subquery within an expression cannot read a stream; write a join, such as LEFT SEMI JOIN for IN and EXISTS",
+    ),
+    Kind.ROW_IDS: Finding(
+        "FunctionNotAllowed",
+        "monotonically_increasing_id() begins anew with each batch; use uuid(), or columns that identify a row",
+    ),
+}
+
+
+def _operator(node: Node, _: str) -> Finding | None:
+    if node.kind in _REFUSED and (node.streams or node.kind is Kind.SUBQUERY):
+        return _REFUSED[node.kind]
+    if node.kind is Kind.AGGREGATE and node.streams and node.distinct:
+        message = (
+            "aggregates of DISTINCT values would keep them all; use approx_count_distinct, or collect_set"
+        )
+        return Finding("DistinctNotAllowed", message)
+    return None
+
+
+def _sorted(node: Node, mode: str) -> Finding | None:
+    if node.kind is not Kind.SORT or not node.streams:
+        return None
+    written, implied = node.groups
+    if mode == "complete" and (not node.known or written):
+        return None
+    message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
+    if mode == "complete" and implied:
+        message += "; write GROUP BY in place of DISTINCT or UNION, which are none for Spark"
+    return Finding("SortNotAllowed", message)
+
+
+def _limited(node: Node, mode: str) -> Finding | None:
+    if node.kind is not Kind.LIMIT or not node.streams or mode != "update":
+        return None
+    message = (
+        f"update mode takes no LIMIT, and {node.view!r} has one; use append or complete, or leave it out"
+    )
+    return Finding("LimitNotAllowed", message, mode=True)
+
+
+def _session(node: Node, mode: str) -> Finding | None:
+    if not (node.kind is Kind.AGGREGATE and node.streams and node.session and mode == "update"):
+        return None
+    message = (
+        f"sessions grow together, so {node.view!r} cannot be written in update mode; use append or complete"
+    )
+    return Finding("OutputModeNotAllowed", message, mode=True)
+
+
+def _lone_session(node: Node, _: str) -> Finding | None:
+    if not (node.kind is Kind.AGGREGATE and node.streams and node.lone):
+        return None
+    message = (
+        "a session window cannot be all that groups are told apart by; group by another column too, where there is none "
+        "by a constant one that is made below, FROM (SELECT *, 1 AS one FROM ...)"
+    )
+    return Finding("KeyNeeded", message)
+
+
+def _set(node: Node, mode: str) -> Finding | None:
+    if node.kind is Kind.UNION and set(node.sides) == {True, False}:
+        message = "a stream cannot be united with a table; read the table as a stream, or write it by a query of its own"
+    elif node.kind is Kind.INTERSECT and True in node.sides:
+        message = "streams cannot be intersected; write LEFT SEMI JOIN"
+    elif node.kind is Kind.EXCEPT and node.sides[1]:
+        message = "a stream cannot be taken away from another relation: what is still to come is not known"
+    elif node.kind is Kind.EXCEPT and node.streams and not node.distinct:
+        message = "EXCEPT ALL would take the table's rows away anew in each batch; write LEFT ANTI JOIN"
+    elif node.kind is Kind.EXCEPT and node.streams and mode == "append" and not node.timed:
+        message = (
+            "EXCEPT gives each row once, and without event time among its columns none would ever be final; "
+            "write LEFT ANTI JOIN, which keeps repeats and no state, or use update"
+        )
+        return Finding("WatermarkNeeded", message)
+    else:
+        return None
+    return Finding("SetOperationNotAllowed", message)
+
+
+def _chain(node: Node, mode: str) -> Finding | None:
+    stateful = (node.kind is Kind.AGGREGATE and node.streams) or node.stream_join
+    if mode == "append" or not stateful:
+        return None
+    below = [inner.aggregation for inner in node.inputs]
+    found = next((inner for inner in below if inner), None)
+    if found is None:
+        return None
+    what = "aggregates" if node.kind is Kind.AGGREGATE else "joins"
+    message = (
+        f"{node.view!r} {what} what {found.view!r} has aggregated; several stateful operators in a row need append mode, "
+        "in which each passes on only what is final"
+    )
+    return Finding("OutputModeNotAllowed", message, mode=True)
+
+
+def _deduplication(node: Node, _: str) -> Finding | None:
+    if node.kind is not Kind.DEDUPLICATE or not node.within or node.events != frozenset():
+        return None
+    message = "withinWatermark drops what it has seen behind the watermark, and nothing below has one; give the source or a view a watermark"
+    return Finding("WatermarkNeeded", message)
+
+
+def _watermark(node: Node, _: str) -> Finding | None:
+    if node.kind is not Kind.WATERMARK or not node.view:
+        return None
+    if not any(
+        inner.kind is Kind.WATERMARK and inner.streams for inner in node.inputs[0].all(until=_begins_anew)
+    ):
+        return None
+    message = "event time is declared below already, and Spark takes it once; keep one of the two watermarks"
+    return Finding("WatermarkTwice", message)
+
+
+def _begins_anew(node: Node) -> bool:
+    """Whether no watermark comes through: Spark has none above a function that keeps state, nor by the machine's clock."""
+    step = node.step
+    return node.kind is Kind.UNKNOWN or bool(step and (step.function or step.time_mode == "ProcessingTime"))

@@ -1,0 +1,295 @@
+"""The columns of what a SQL text gives, and the names in the text that Spark certainly refuses.
+
+Whatever meets a relation that is open, or a name that is not a plain word, is left to Spark.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sqlglot import exp
+
+from mainstem.language.sql.scope import UNKNOWN, Columns, Lookup, Relation, Scope, star
+
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_ALWAYS: Final = frozenset(
+    ["_metadata", "grouping__id", "spark_grouping_id", "window", "session_window", "all", "user"]
+    + [f"current_{what}" for what in ("date", "timestamp", "time", "user", "catalog", "database", "schema", "path")]
+    + ["localtimestamp", "session_user", "session", "system", "spark_catalog", "builtin"]
+)  # fmt: skip
+"""Names that mean something wherever they stand: hidden columns, functions without brackets, catalogs."""
+_MOST_FAULTS: Final = 100
+"""Of one text: nobody reads more."""
+_UNITS: Final = re.compile(
+    r"(year|quarter|month|week|day|dayofyear|hour|minute|second|milli(second)?|micro(second)?|nano(second)?)s?"
+)
+_UNNAMED: Final = (exp.Func, exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In, exp.Is, exp.Paren)
+"""What Spark gives a name to that is no plain word, if nobody else does."""
+_MANY: Final = frozenset(
+    f"{name}{outer}"
+    for name in ("explode", "posexplode", "inline", "stack", "json_tuple", "variant_explode", "window")
+    for outer in ("", "_outer")
+) | {"session_window"}
+"""Functions that make columns of their own names."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A name in a text that Spark certainly refuses.
+
+    Attributes:
+        name: as it stands there.
+        start: offset of its first character.
+        known: names that would have been right.
+        relations: those that could have had the column: the one that the text names, or all that it reads there.
+        qualifier: whether the name stands before a dot, and so may be that of a relation too.
+        owners: relations that each have a column of the name, where it is the text that does not say which is meant.
+    """
+
+    name: str
+    start: int
+    known: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+    qualifier: bool = False
+    owners: tuple[str, ...] = ()
+
+
+class Resolver:
+    """Reads one text.
+
+    Args:
+        lookup: columns of the relations of the document.
+    """
+
+    def __init__(self, lookup: Lookup) -> None:
+        self.faults: list[Fault] = []
+        self._lookup = lookup
+
+    def columns(self, tree: exp.Expr) -> Columns:
+        """The columns of the text's result; `faults` are those of the text from then on."""
+        try:
+            return self._query(tree, {}, None)
+        except RecursionError:
+            self.faults.clear()
+            return UNKNOWN
+
+    def _query(self, tree: exp.Expr, ctes: Mapping[str, Columns], outer: Scope | None) -> Columns:
+        clause = tree.args.get("with_")
+        if isinstance(clause, exp.With):
+            ctes = self._with(clause, ctes, outer)
+        if isinstance(tree, exp.Select):
+            return self._select(tree, ctes, outer)
+        if isinstance(tree, exp.SetOperation):
+            left, right = (self._query(side, ctes, outer) for side in (tree.left, tree.right))
+            return Columns(left.names, open=left.open or right.open or bool(tree.args.get("by_name")))
+        if isinstance(tree, (exp.Subquery, exp.Table)):
+            scope = Scope(outer=outer)
+            self._from(tree, scope, ctes)
+            return star(scope.relations)
+        return UNKNOWN
+
+    def _with(
+        self, clause: exp.With, ctes: Mapping[str, Columns], outer: Scope | None
+    ) -> Mapping[str, Columns]:
+        for cte in clause.expressions:
+            name = cte.alias.lower()
+            if clause.args.get("recursive"):
+                ctes = {**ctes, name: UNKNOWN}
+            found = self._query(cte.this, ctes, outer)
+            ctes = {**ctes, name: UNKNOWN if clause.args.get("recursive") else _renamed(cte, found)}
+        return ctes
+
+    def _select(self, select: exp.Select, ctes: Mapping[str, Columns], outer: Scope | None) -> Columns:
+        scope = Scope(outer=outer)
+        clause = select.args.get("from_") or select.args.get("from")
+        if clause is not None:
+            self._from(clause.this, scope, ctes)
+        self._joins(select, scope, ctes)
+        for lateral in select.args.get("laterals") or ():
+            self._expressions([lateral.this], scope, ctes)
+            scope.relations.append(_lateral(lateral))
+        if select.args.get("pivots"):
+            scope.relations = [Relation(one.alias, UNKNOWN) for one in scope.relations]
+        where = select.args.get("where")
+        self._expressions([where] if where else [], scope, ctes)
+        scope.aliases = frozenset(_aliases(select.expressions))
+        self._expressions(select.expressions, scope, ctes)
+        scope.ambiguous = False  # what is told apart here may be the SELECT list's
+        later = (
+            select.args.get(key) for key in ("group", "having", "sort", "order", "cluster", "distribute")
+        )
+        self._expressions([clause for clause in later if clause is not None], scope, ctes)
+        return _projected(select.expressions, scope)
+
+    def _from(self, item: exp.Expr, scope: Scope, ctes: Mapping[str, Columns]) -> None:
+        """Add the relations of an item of the FROM clause, its joins included."""
+        if isinstance(item, exp.Subquery) and isinstance(item.this, (exp.Table, exp.Subquery)):
+            inner = Scope(outer=scope.outer)
+            self._from(item.this, inner, ctes)
+            found = [Relation(item.alias.lower(), star(inner.relations))] if item.alias else inner.relations
+            scope.merged |= inner.merged
+        elif isinstance(item, exp.Subquery):
+            found = [Relation(item.alias.lower(), self._query(item.this, ctes, scope.outer))]
+        elif isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
+            name = item.name.lower()
+            known = UNKNOWN if item.db else ctes[name] if name in ctes else self._lookup(name)
+            found = [Relation((item.alias or item.name).lower(), known)]
+        elif isinstance(item, exp.Lateral):
+            found = [_lateral(item)]
+        else:
+            found = [Relation(item.alias.lower(), UNKNOWN)]
+        if item.args.get("pivots"):
+            found = [Relation(item.alias.lower() or one.alias, UNKNOWN) for one in found]
+        else:
+            found = [Relation(one.alias, _renamed(item, one.columns)) for one in found]
+        scope.relations += found
+        self._joins(item, scope, ctes)
+
+    def _joins(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, Columns]) -> None:
+        for join in tree.args.get("joins") or ():
+            left = list(scope.relations)
+            self._from(join.this, scope, ctes)
+            right = scope.relations[len(left) :]
+            for name in join.args.get("using") or ():
+                self._using(name, left, right)
+                scope.merged.add(name.name.lower())
+            if join.args.get("method"):  # NATURAL: which columns become one, only Spark knows
+                scope.ambiguous = False
+            self._expressions([join.args["on"]] if join.args.get("on") else [], scope, ctes)
+            if str(join.args.get("kind") or "").upper() in ("SEMI", "ANTI"):
+                scope.relations = left
+
+    def _using(self, name: exp.Expr, *sides: list[Relation]) -> None:
+        """A column of USING is one of either side."""
+        if not isinstance(name, exp.Identifier):
+            return
+        for side in sides:
+            columns = star(side)
+            if not columns.open and _plain(name) and name.name.lower() not in columns.folded:
+                self._fault(name, known=columns.names, relations=tuple(one.alias for one in side))
+                return
+
+    def _expressions(self, parts: Iterable[exp.Expr], scope: Scope, ctes: Mapping[str, Columns]) -> None:
+        for part in parts:
+            for node in part.walk(prune=lambda inner: isinstance(inner, (exp.Query, exp.Hint))):
+                if isinstance(node, exp.Query):
+                    self._query(node, ctes, scope)
+                elif isinstance(node, exp.Column):
+                    self._column(node, scope)
+
+    def _column(self, column: exp.Column, scope: Scope) -> None:
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        starred = isinstance(column.this, exp.Star)
+        if not parts or not all(map(_plain, parts)) or len(parts) + starred != len(column.parts):
+            return
+        name = parts[0].name.lower()
+        if name in _ALWAYS or name in _parameters(column) or _is_unit(column):
+            return
+        dotted = len(parts) > 1 or starred
+        if not scope.has(name):
+            if not scope.open:
+                known = scope.known(relations=dotted)
+                self._fault(parts[0], known=known, relations=scope.named(), qualifier=dotted)
+        elif len(parts) > 1:
+            self._qualified(parts, scope)
+        elif not starred and scope.ambiguous and name not in scope.merged:
+            owners = scope.owners(name)
+            if len(owners) > 1 and len(set(owners)) == len(owners) and all(owners):
+                self._fault(parts[0], owners=tuple(owners))
+
+    def _qualified(self, parts: list[exp.Identifier], scope: Scope) -> None:
+        """A relation's column, where the first part is certainly that relation and no column."""
+        relation, name = parts[0].name.lower(), parts[1].name.lower()
+        around: Scope | None = scope
+        named: list[Relation] = []
+        while around is not None:
+            here = [one for one in around.relations if one.alias == relation]
+            nested = any(one.columns.open and not one.columns.flat for one in around.relations)
+            if nested or any(one.columns.open for one in here):
+                return
+            if relation in around.aliases or around.owners(relation):
+                return
+            named += here
+            around = around.outer
+        if name not in _ALWAYS and not any(name in one.columns.folded for one in named):
+            known = tuple(column for one in named for column in one.columns.names)
+            self._fault(parts[1], known=known, relations=(parts[0].name,))
+
+    def _fault(self, name: exp.Identifier, **facts: Any) -> None:
+        if "start" in name.meta and len(self.faults) < _MOST_FAULTS:
+            self.faults.append(Fault(name.name, name.meta["start"], **facts))
+
+
+def _plain(name: exp.Expr) -> bool:
+    return _WORD.fullmatch(name.name) is not None
+
+
+def _parameters(column: exp.Expr) -> set[str]:
+    """Names of the parameters of the lambda functions around an expression."""
+    found: set[str] = set()
+    above = column.parent
+    while above is not None:
+        if isinstance(above, exp.Lambda):
+            found |= {part.name.lower() for part in above.expressions}
+        above = above.parent
+    return found
+
+
+def _is_unit(column: exp.Column) -> bool:
+    """Whether it may be the unit of time that a function is given: dateadd(DAY, 1, at)."""
+    return _UNITS.fullmatch(column.name.lower()) is not None and isinstance(column.parent, exp.Func)
+
+
+def _renamed(tree: exp.Expr, columns: Columns) -> Columns:
+    alias = tree.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.columns:
+        return Columns(tuple(name.name for name in alias.columns), open=False)
+    return columns
+
+
+def _lateral(lateral: exp.Expr) -> Relation:
+    alias = lateral.args.get("alias")
+    name = alias.name.lower() if isinstance(alias, exp.TableAlias) else ""
+    return Relation(name, _renamed(lateral, UNKNOWN) if name else UNKNOWN)
+
+
+def _aliases(projections: Iterable[exp.Expr]) -> Iterator[str]:
+    for projection in projections:
+        if isinstance(projection, exp.Aliases):
+            yield from (name.name.lower() for name in projection.expressions)
+        elif isinstance(projection, exp.Alias):
+            yield projection.alias.lower()
+
+
+def _projected(projections: Iterable[exp.Expr], scope: Scope) -> Columns:
+    """The columns of a SELECT list."""
+    return star(Relation("", _projection(projection, scope)) for projection in projections)
+
+
+def _projection(projection: exp.Expr, scope: Scope) -> Columns:
+    if isinstance(projection, exp.Alias):
+        return Columns((projection.alias,), open=False)
+    if isinstance(projection, exp.Aliases):
+        return Columns(tuple(name.name for name in projection.expressions), open=False)
+    if isinstance(projection, exp.Star):
+        return _excepted(projection, star(scope.relations))
+    if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star):
+        wanted = projection.table.lower()
+        owners = [one for one in scope.relations if one.alias == wanted]
+        columns = owners[0].columns if len(owners) == 1 and len(projection.parts) == 2 else UNKNOWN
+        return _excepted(projection.this, columns)
+    if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Identifier):
+        return Columns((projection.name,), open=False)
+    called = str(projection.name if isinstance(projection, exp.Anonymous) else projection.sql_name() if isinstance(projection, exp.Func) else "")  # fmt: skip
+    plain = isinstance(projection, _UNNAMED) and not isinstance(projection, (exp.Dot, exp.JSONExtract))
+    return Columns((), open=not plain or called.lower() in _MANY or isinstance(projection, exp.UDTF))
+
+
+def _excepted(star: exp.Expr, columns: Columns) -> Columns:
+    """A star without what it leaves out; one that renames is not looked into."""
+    if star.args.get("rename") or star.args.get("replace"):
+        return Columns(open=True)
+    out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
+    return replace(columns, names=tuple(name for name in columns.names if name.lower() not in out))

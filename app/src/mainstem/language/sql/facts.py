@@ -1,0 +1,193 @@
+"""What can be known of a SQL text without Spark.
+
+sqlglot reads the text in Spark's dialect. It does not know all of Spark's grammar, so every answer has a third value:
+what is not certain is `None`, and left to Spark's own analysis at start.
+"""
+
+import logging
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from sqlglot import exp
+
+from mainstem.language.sql.builtins import GRAMMAR
+from mainstem.language.sql.parser import parse
+from mainstem.language.sql.text import Refusal, forbidden_calls, has_word, statement, table_queries, unended
+
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # "unsupported syntax" is an answer to us, not news
+
+_QUERIES: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Table)
+FILE_FORMATS: Final = frozenset(
+    ["avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml"]
+)
+"""Formats of files that Spark's SQL would read by their path."""
+_UNREADABLE: Final = ("stream", "table", "watermark")
+"""Words behind which Spark may read a relation that sqlglot does not see."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One occurrence of a relation's name in a SQL text.
+
+    Attributes:
+        name: the name in lower case, as Spark resolves it.
+        start: offset of its first character, backquotes included.
+        end: offset behind its last character.
+        aliased: True where the text gives it an alias, or takes none there.
+    """
+
+    name: str
+    start: int
+    end: int
+    aliased: bool
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is certain of one SQL text.
+
+    Attributes:
+        references: relations it reads, in the order of the text; None where the text could not be read.
+        refusals: what it must not contain.
+        tree: sqlglot's tree, None where the text could not be read.
+    """
+
+    references: tuple[Reference, ...] | None
+    refusals: tuple[Refusal, ...]
+    tree: exp.Expr | None
+
+
+UNREAD: Final = Facts(None, (), None)
+"""Of a text that nobody has read, nothing is certain."""
+
+
+@lru_cache(maxsize=256)
+def read(sql: str) -> Facts:
+    """The facts of one text; never raises."""
+    if refusal := statement(sql):
+        return Facts(None, (refusal,), None)
+    refusals = tuple(forbidden_calls(sql))
+    tables = table_queries(sql)
+    try:
+        trees = parse(unended(_as_from(sql, tables)))
+    except Exception:  # noqa: BLE001 - whatever ails the parser, the text is unknown to us, and left to Spark
+        return Facts(None, refusals, None)
+    tree = trees[0] if len(trees) == 1 else None
+    if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
+        message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
+        return Facts(None, (Refusal(message, "NotAQuery"), *refusals), None)
+    refusals += tuple(_files_read(tree)) if tree is not None else ()
+    if not isinstance(tree, _QUERIES) or has_word(_as_from(sql, tables), *_UNREADABLE):
+        return Facts(None, refusals, None)
+    return Facts(_references(tree, {name for _, name in tables}), refusals, tree)
+
+
+def _as_from(sql: str, tables: list[tuple[int, int]]) -> str:
+    """The text with each `TABLE t` as `FROM  t`, which sqlglot reads, and which is as long."""
+    for start, _ in tables:
+        sql = f"{sql[:start]}FROM {sql[start + len('TABLE') :]}"
+    return sql
+
+
+def subquery(predicate: str) -> bool:
+    """Whether a predicate certainly holds a query of its own; never raises."""
+    try:
+        trees = parse(f"SELECT 1 WHERE ({predicate}\n)")
+    except Exception:  # noqa: BLE001 - as above
+        return False
+    return len(trees) == 1 and sum(1 for _ in trees[0].find_all(exp.Query)) > 1
+
+
+def streamed_calls(facts: Facts, names: set[str], streaming: dict[str, bool]) -> Iterator[tuple[str, int]]:
+    """Calls of certain functions in a SELECT that certainly reads a stream: the name, and where in the text."""
+    for call in facts.tree.find_all(exp.Anonymous) if facts.tree is not None else ():
+        select = call.find_ancestor(exp.Query)
+        name = str(call.name).lower()
+        if name in names and isinstance(select, exp.Select) and _reads_stream_directly(select, streaming):
+            yield name, call.meta.get("start", 0)
+
+
+def unknown_calls(facts: Facts, known: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Calls of functions that are not known: the name, and where in the text; the first call of each.
+
+    What stands for a relation is not looked into, nor a name with its catalog or schema.
+    """
+    said: set[str] = set()
+    for call in facts.tree.find_all(exp.Anonymous, bfs=False) if facts.tree is not None else ():
+        name, start = str(call.name).lower(), call.meta.get("start")
+        elsewhere = isinstance(call.parent, (exp.Dot, exp.Table, exp.Lateral, exp.Hint))
+        if name in known or name in said or name in GRAMMAR or elsewhere or start is None:
+            continue
+        if re.fullmatch(r"[^\W\d]\w*", name):
+            said.add(name)
+            yield name, start
+
+
+def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bool:
+    clause = select.args.get("from_") or select.args.get("from")
+    ctes = {cte.alias.lower() for cte in select.ctes}
+    table = clause.this if clause is not None else None
+    if not isinstance(table, exp.Table) or table.db or table.name.lower() in ctes:
+        return False
+    return streaming.get(table.name.lower(), False)
+
+
+def _files_read(tree: exp.Expr) -> Iterator[Refusal]:
+    """Files that the text reads by their path, which no table's name holds: text.`/a/path`."""
+    for table in tree.find_all(exp.Table):
+        if table.db.lower() in FILE_FORMATS and "/" in table.name and isinstance(table.this, exp.Identifier):
+            message = f"{table.db}.`{table.name}` reads files by their path; name them as a source, by files or static"
+            yield Refusal(message, "FileInSql", table.this.meta.get("start", 0))
+
+
+def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:
+    """The relations that a tree reads; of those at the offsets `bare` the text takes no alias."""
+    found = []
+    for table in tree.find_all(exp.Table):
+        name = table.this
+        if not isinstance(name, exp.Identifier) or table.find_ancestor(exp.Hint) is not None:
+            continue
+        if table.db.lower() == "session":  # how Spark qualifies temporary views; the build gives plain names
+            return None
+        if table.db or _is_cte(table):
+            continue
+        if "start" not in name.meta:
+            return None
+        start, end = name.meta["start"], name.meta["end"] + 1
+        found.append(Reference(name.name.lower(), start, end, bool(table.alias) or start in bare))
+    return tuple(sorted(found, key=lambda reference: reference.start))
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """True where the name is that of a common table expression in sight, not of a relation."""
+    name = table.name.lower()
+    own: exp.Expr | None = None  # the CTE of the WITH clause above in which the table stands
+    within: exp.Expr | None = None
+    above: exp.Expr | None = table
+    while above is not None:
+        if isinstance(above, exp.CTE):
+            own = above
+        elif isinstance(above, exp.With):
+            within = above
+        elif isinstance(clause := above.args.get("with_"), exp.With):
+            if name in _in_sight(clause, own if clause is within else None):
+                return True
+            own = within = None
+        above = above.parent
+    return False
+
+
+def _in_sight(clause: exp.With, own: exp.Expr | None) -> set[str]:
+    """Names of a WITH clause that hold in one of its own CTEs, the earlier ones, or else in the query behind it."""
+    names: set[str] = set()
+    for cte in clause.expressions:
+        if cte is own and not clause.args.get("recursive"):
+            break
+        names.add(cte.alias.lower())
+        if cte is own:
+            break
+    return names
