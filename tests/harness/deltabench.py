@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
-from mainstem.build.merge import session_by_path
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
+from mainstem.dataframes.sinks.merge import session_by_path
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.document import read_text

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from pyspark.sql import SparkSession

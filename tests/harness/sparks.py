@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 from mainstem import logs
-from mainstem.build import query as build
+from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.pipeline import StreamingPipeline

@@ -12,7 +12,7 @@ from harness import sparks
 from harness.postgres import Postgres
 from harness.waiting import within
 from mainstem import names
-from mainstem.build.database import _Database
+from mainstem.dataframes.sinks.database import _Database
 from mainstem.run.failures import classify
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from harness.kafka import Broker
 from harness.records import Record
-from mainstem.build.kafka import source_options
+from mainstem.dataframes.options.kafka import source_options
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.run.querystatus import QueryStatus, State

@@ -11,7 +11,7 @@ import pytest
 from harness.kafka import Broker
 from harness.records import Record
 from harness.turning import Stage, Turning
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
 from mainstem.errors import NotReady
 from mainstem.language.analysis.eligibility import obstacles
 from mainstem.language.analysis.graph import Graph

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from harness.postgres import Postgres
 from harness.waiting import within
-from mainstem.build.views import Builder
+from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from documents.altered_values import ALTERED, BAD, CSV, EQUAL, JSON, TODAY, Value
-from mainstem.build.decode import Decoded
+from mainstem.dataframes.decode.decoding import Decoded
 from mainstem.language.model.decode import Decode
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from documents.ugly_records import BAD, FIVE, FOLLOWED, GOOD, SCHEMA, Bad
-from mainstem.build.decode import Decoded
+from mainstem.dataframes.decode.decoding import Decoded
 from mainstem.language.model.decode import Decode
 from mainstem.run.failures import classify
 from pyspark.errors import PySparkException, StreamingQueryException

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mainstem.build.decode import Decoded
+from mainstem.dataframes.decode.decoding import Decoded
 from mainstem.errors import NotReady
 from mainstem.language.model.decode import Decode
 from mainstem.run.failures import classify

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mainstem.build.query import build
+from mainstem.dataframes.query import build
 from mainstem.explain.defaults import DEFAULTS
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from harness.checkpoints import newest
 from harness.deltabench import DeltaBench
 from harness.waiting import within
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.run.maintenance import Maintenance

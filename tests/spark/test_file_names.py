@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from harness import sparks
-from mainstem.build import static
-from mainstem.build.connections import Connections
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sources import static
 from mainstem.language.model.static_sources import StaticSource
 from pyarrow import orc, parquet
 from pyspark.sql import SparkSession

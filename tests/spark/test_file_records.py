@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from documents.ugly_records import BAD, FOLLOWED, GOOD, SCHEMA
-from mainstem.build import filerecords, static
-from mainstem.build.connections import Connections
-from mainstem.build.decode import Decoded
-from mainstem.build.sources import Reader, dead_letters, relation
+from mainstem.dataframes.decode import file_records
+from mainstem.dataframes.decode.decoding import Decoded
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sources import static
+from mainstem.dataframes.sources.streaming import Reader, dead_letters, relation
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source
 from mainstem.language.model.static_sources import StaticSource
@@ -170,8 +171,8 @@ def test_records_are_found_in_files(spark: SparkSession, tmp_path: Path, case: C
     how = found.decoding
     assert how is not None
     how = how.model_copy(update={"on_malformed_record": "deadLetter"})
-    raw = filerecords.table(session, str(tmp_path), how, found.files.options)
-    many = case.kind == "json" and filerecords.is_many(found.files.options)
+    raw = file_records.table(session, str(tmp_path), how, found.files.options)
+    many = case.kind == "json" and file_records.is_many(found.files.options)
     decoded = Decoded(raw, how, "src", counted=False, many=many)
     rows = decoded.rows().selectExpr(*map(shown, decoded.rows().columns)).collect()
     letters = decoded.dead_letters().collect()
@@ -193,7 +194,7 @@ def test_each_part_of_a_large_file_is_held_against_its_header(spark: SparkSessio
     for name, header in (("a", "n,s"), ("b", "s,n")):
         (tmp_path / name).write_text(f"{header}\n{lines}")
     how = Decode.model_validate({"csv": {"schema": NS}, "onMalformedRecord": "drop"})
-    raw = filerecords.table(session, str(tmp_path), how, {"header": "true"})
+    raw = file_records.table(session, str(tmp_path), how, {"header": "true"})
     assert raw.rdd.getNumPartitions() > 4
     decoded = Decoded(raw, how, "src", counted=False)
     assert sorted(row.n for row in decoded.rows().collect()) == list(range(10_000))

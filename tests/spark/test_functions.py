@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from harness.pipebench import PipeBench
-from mainstem.build import functions
-from mainstem.build.query import build
+from mainstem.dataframes.query import build
+from mainstem.dataframes.user_code import functions
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.sql.builtins import BUILTINS
 from mainstem.run.failures import classify

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from documents.join_shapes import FEW, MORE, NONE, Shape
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from pyspark.sql import SparkSession

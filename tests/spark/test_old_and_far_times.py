@@ -13,7 +13,7 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 from harness import sparks
-from mainstem.build.records import records
+from mainstem.dataframes.sinks.kafka_records import records
 from mainstem.language.model.sinks import KafkaSink
 from pyspark.sql import SparkSession
 

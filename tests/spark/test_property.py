@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import example as also
 from hypothesis import strategies as st
-from mainstem.build.query import build, checkpoint, start
+from mainstem.dataframes.query import build, checkpoint, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.testing.compare import difference

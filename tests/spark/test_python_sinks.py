@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 from harness import sparks
-from mainstem.build.batches import batch_writer
-from mainstem.build.sinks import Connections
+from mainstem.dataframes.sinks.batches import batch_writer
+from mainstem.dataframes.sinks.writers import Connections
 from mainstem.errors import NotReady
 from mainstem.language.document import read_text
 from pyspark.errors import StreamingQueryException

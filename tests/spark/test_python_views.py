@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from harness.pipebench import PipeBench
-from mainstem.build.query import build, occurrences
+from mainstem.dataframes.query import build, occurrences
 from mainstem.errors import NotReady
 from pyspark.sql import SparkSession
 

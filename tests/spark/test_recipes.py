@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from harness import sparks
-from mainstem.build import query as build
+from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.testing import steps

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 from documents.stream_plans import GROUPS, LATE, MODES, ROWS, SILENT, Row
-from mainstem.build.query import build, start
-from mainstem.build.views import Builder
+from mainstem.dataframes.query import build, start
+from mainstem.dataframes.views.builder import Builder
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from py4j.protocol import Py4JJavaError

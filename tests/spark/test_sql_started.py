@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 from documents.sql_texts import AGGREGATES, AIRPORTS, COLUMNS, JOINS, LONG, PIPES, PLAIN, SHAPES
-from mainstem.build import query as build
-from mainstem.build.batchquery import Batch
+from mainstem.dataframes import query as build
+from mainstem.dataframes.batch_query import Batch
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from harness.waiting import within
-from mainstem.build.query import build, start
-from mainstem.build.views import Builder
+from mainstem.dataframes.query import build, start
+from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.eligibility import obstacles, of_async_progress
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mainstem.build.query import build, checkpoint, start
-from mainstem.build.views import Builder
+from mainstem.dataframes.query import build, checkpoint, start
+from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names

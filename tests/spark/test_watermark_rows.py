@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from harness import sparks
-from mainstem.build.query import build, start
+from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from pyspark.sql import SparkSession

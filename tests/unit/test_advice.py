@@ -1,7 +1,7 @@
 """What is advised where a record does not parse: not to leave out all of them."""
 
 import pytest
-from mainstem.build.decode import MALFORMED_RECORD
+from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
 from mainstem.run.failures import Failure, of_text
 from mainstem.run.malformed_records import FIRST, explained
 from mainstem.run.querystatus import QueryStatus, SourceStatus

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from mainstem.build.batches import SINK_NOTE
-from mainstem.build.decode import MALFORMED_RECORD
+from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
+from mainstem.dataframes.sinks.batches import SINK_NOTE
 from mainstem.run.failures import classify, of_text
 from py4j.protocol import Py4JJavaError
 

@@ -1,7 +1,7 @@
 """What Kafka's clients are told."""
 
 import pytest
-from mainstem.build.kafka import client
+from mainstem.dataframes.options.kafka import client
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.run.brokers import time_outs
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mainstem.build.kafka import secured
+from mainstem.dataframes.options.kafka import secured
 from mainstem.errors import NotReady
 from mainstem.language.model.connections import Connection, KafkaSecurity
 from mainstem.run import secrets

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from mainstem.build.signatures import check, check_processor, check_writer
+from mainstem.dataframes.user_code.signatures import check, check_processor, check_writer
 from mainstem.errors import NotReady
 
 

@@ -83,7 +83,7 @@ WRAPPED = {
         (
             '  File "/opt/lib/python3.11/site-packages/py4j/clientserver.py", line 644, in _call_proxy\n'
             "    return_value = getattr(self.pool[obj_id], method)(*params)\n                   ^^^^^^^^^^^\n"
-            '  File "/opt/lib/python3.11/site-packages/mainstem/build/batches.py", line 60, in write\n    each(kept, batch_id)\n'
+            '  File "/opt/lib/python3.11/site-packages/mainstem/dataframes/sinks/batches.py", line 60, in write\n    each(kept, batch_id)\n'
         ),
         (
             " SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nIdentifier: q\n\n"

@@ -1,7 +1,7 @@
 """Every occurrence of a relation in a text gets a name of its own, and the text means what it meant."""
 
 import pytest
-from mainstem.build.views import distinct
+from mainstem.dataframes.views.builder import distinct
 from mainstem.language.sql.facts import Reference, read
 
 

@@ -9,8 +9,9 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import SparkSession
 
-from mainstem.build import connector, functions
-from mainstem.build.views import Builder
+from mainstem.dataframes.options import connector
+from mainstem.dataframes.user_code import functions
+from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import MainstemError, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.problems import Locate, without_text

@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from mainstem import logs
-from mainstem.build import code
-from mainstem.build.batchquery import Batch
+from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 from mainstem.run.drain import Outcome
 from mainstem.run.failures import LONGEST, Failure, classify, in_sink

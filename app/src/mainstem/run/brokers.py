@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.build.kafka import client
+from mainstem.dataframes.options.kafka import client
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.run.progress import Offsets

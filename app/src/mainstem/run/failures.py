@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mainstem import logs
-from mainstem.build.batches import SINK_NOTE
+from mainstem.dataframes.sinks.batches import SINK_NOTE
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.model.status import OUTAGES
 from mainstem.run import changes, tracebacks

@@ -8,8 +8,9 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mainstem.build import connector, static
-from mainstem.build.connections import connections
+from mainstem.dataframes.options import connector
+from mainstem.dataframes.options.connections import connections
+from mainstem.dataframes.sources import static
 from mainstem.errors import MainstemError, NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.queries import Query

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pyspark.sql.streaming import listener as spark
 
 from mainstem import logs
-from mainstem.build import code
+from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 
 

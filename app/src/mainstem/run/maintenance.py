@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.build.merge import alone, located, session_by_path
+from mainstem.dataframes.sinks.merge import alone, located, session_by_path
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.delta import DeltaSink, Optimize, Vacuum

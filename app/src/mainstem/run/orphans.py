@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.build import query as build
+from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import running
 from mainstem.run import sweep

@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from mainstem.build import connector
-from mainstem.build import query as build
-from mainstem.build.views import Builder
+from mainstem.dataframes import query as build
+from mainstem.dataframes.options import connector
+from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document

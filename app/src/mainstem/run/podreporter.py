@@ -8,7 +8,7 @@ from typing import Any, Final, TextIO
 from py4j.protocol import Py4JError
 
 from mainstem import names
-from mainstem.build import query as build
+from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.run.endpoints import Answers, Endpoints

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from mainstem.build import query as build
+from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mainstem.build.database import STAGED_ROWS_LOST
-from mainstem.build.decode import MALFORMED_RECORD
-from mainstem.build.expectations import EXPECTATION_FAILED
+from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
+from mainstem.dataframes.sinks.database import STAGED_ROWS_LOST
+from mainstem.dataframes.views.expectations import EXPECTATION_FAILED
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import query as build
-from mainstem.build.batchquery import Batch
-from mainstem.build.views import Guard
+from mainstem.dataframes import query as build
+from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.views.builder import Guard
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names

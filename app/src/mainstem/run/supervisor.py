@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.build.batchquery import Batch
+from mainstem.dataframes.batch_query import Batch
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds

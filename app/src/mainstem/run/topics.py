@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.build.kafka import connections
+from mainstem.dataframes.options.kafka import connections
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.language.requirements import running

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from mainstem.build.code import Frame, described
+from mainstem.dataframes.user_code.code import Frame, described
 
 
 _BEGIN: Final = "Traceback (most recent call last):"

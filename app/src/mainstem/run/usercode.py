@@ -5,7 +5,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from mainstem.build.code import not_found
+from mainstem.dataframes.user_code.code import not_found
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.code_references import references
 from mainstem.language.model.queries import Query

@@ -10,9 +10,9 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 
-from mainstem.build import schemas
-from mainstem.build.connections import Connections
-from mainstem.build.sources import Reader
+from mainstem.dataframes.decode import schemas
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sources.streaming import Reader
 from mainstem.errors import NotReady
 from mainstem.language.model.sources import Source
 from mainstem.testing.cases import Row

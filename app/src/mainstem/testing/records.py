@@ -9,8 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import from_avro, to_avro
 from pyspark.sql.types import StructType
 
-from mainstem.build import schemas
-from mainstem.build.decode.avroformat import header
+from mainstem.dataframes.decode import schemas
+from mainstem.dataframes.decode.avro_format import header
 from mainstem.errors import NotReady
 from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.language.model.decode import AvroDecode, CsvDecode, Decode

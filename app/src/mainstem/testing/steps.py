@@ -16,8 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import StructType
 
-from mainstem.build import functions
-from mainstem.build.views import Builder
+from mainstem.dataframes.user_code import functions
+from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import MainstemError, NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of

@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
-from mainstem.build.decode import misfits
+from mainstem.dataframes.decode import misfits
 
 
 UNFIT: Final = "a field does not fit the schema"

@@ -11,11 +11,12 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import connector, database, python
-from mainstem.build.connections import Connections
-from mainstem.build.merge import merger
-from mainstem.build.sinks import BatchWriter, Native, native, shaped
-from mainstem.build.triggers import triggered
+from mainstem.dataframes.options import connector
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.options.triggers import triggered
+from mainstem.dataframes.sinks import database, python
+from mainstem.dataframes.sinks.merge import merger
+from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shaped
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import ConsoleSink, Sink
 

@@ -16,9 +16,10 @@ from typing import Protocol
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
-from mainstem.build import expectations, sources, steps
-from mainstem.build.connections import connections
-from mainstem.build.sources import Reader
+from mainstem.dataframes.options.connections import connections
+from mainstem.dataframes.sources import streaming
+from mainstem.dataframes.sources.streaming import Reader
+from mainstem.dataframes.views import expectations, steps
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import next_name
 from mainstem.language.model.views import View
@@ -83,14 +84,14 @@ class Builder:
                 rows = expectations.kept(self._judged(rows, view), view)
             self._watermarks[name] += 1
             with self._guard(self._place(name, "watermark")):
-                return sources.watermarked(rows, view.watermark, f"{name}/{self._watermarks[name]}")
+                return streaming.watermarked(rows, view.watermark, f"{name}/{self._watermarks[name]}")
         if view := self._graph.quarantines.get(name):
             return expectations.aside(self._judged(self._view(view.name), view), view)
         if source := self._graph.dead_letters.get(name):
-            return sources.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
+            return streaming.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
         occurrence = name if source.static else next_name(self._counts, name)
-        return sources.relation(self._reader, self._session, source, occurrence)
+        return streaming.relation(self._reader, self._session, source, occurrence)
 
     def _judged(self, rows: DataFrame, view: View) -> DataFrame:
         """A stream's rows are counted where the query first reads them; a table's not, which is read by each batch anew."""

@@ -6,9 +6,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
-from mainstem.build import connector, filerecords, jdbc
-from mainstem.build.connections import Connections
-from mainstem.build.decode import Decoded
+from mainstem.dataframes.decode import file_records
+from mainstem.dataframes.decode.decoding import Decoded
+from mainstem.dataframes.options import connector, jdbc
+from mainstem.dataframes.options.connections import Connections
 from mainstem.language.model.file_source import decoding
 from mainstem.language.model.static_sources import CsvTable, DeltaTable, JsonTable, StaticSource
 
@@ -62,14 +63,14 @@ def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name
     if not columns:
         return session.createDataFrame([], StructType())
     how = decoding(kind, columns, None, options, "fail")
-    raw = filerecords.table(session, table.path, how, options)
+    raw = file_records.table(session, table.path, how, options)
     raw = raw.where(F.col("value").isNull() | (F.trim("value") != ""))
     return Decoded(
         raw,
         how,
         name,
         counted=False,
-        many=bool(how.json_) and filerecords.is_many(options),
+        many=bool(how.json_) and file_records.is_many(options),
         remedy=f"mend it: {name} is a side input, of which no record may be missing",
     ).rows()
 

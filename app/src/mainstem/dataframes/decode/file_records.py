@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType, StructField, StructType
 
-from mainstem.build import schemas
+from mainstem.dataframes.decode import schemas
 from mainstem.language.model.decode import Decode
 
 

@@ -9,7 +9,7 @@ from pyspark.sql.functions import pandas_udf
 from pyspark.sql.types import DataType
 from pyspark.util import PythonEvalType
 
-from mainstem.build import code
+from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.functions import JavaFunction, PythonFunction

@@ -6,12 +6,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import connector, functions
-from mainstem.build.batches import writer
-from mainstem.build.batchquery import Batch
-from mainstem.build.connections import connections
-from mainstem.build.fit import misfits
-from mainstem.build.views import Builder, Guard, unguarded
+from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.options import connector
+from mainstem.dataframes.options.connections import connections
+from mainstem.dataframes.sinks.batches import writer
+from mainstem.dataframes.sinks.sink_checks import misfits
+from mainstem.dataframes.user_code import functions
+from mainstem.dataframes.views.builder import Builder, Guard, unguarded
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.queries import STATE_STORES, Query

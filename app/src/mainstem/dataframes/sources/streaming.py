@@ -5,8 +5,10 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import connector, decode, delta, filerecords, kafka, schemas, static, streams
-from mainstem.build.connections import Connections
+from mainstem.dataframes.decode import decoding, file_records, schemas
+from mainstem.dataframes.options import connector, delta, kafka, source_options
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sources import static
 from mainstem.language.base import interval
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.decode import Decode
@@ -99,14 +101,14 @@ def dead_letters(reader: Reader, session: SparkSession, source: Source, occurren
     ).dead_letters()
 
 
-def _decoded(raw: DataFrame, source: Source, how: Decode, occurrence: str) -> decode.Decoded:
+def _decoded(raw: DataFrame, source: Source, how: Decode, occurrence: str) -> decoding.Decoded:
     field = "decode" if source.decode else "files"
-    return decode.Decoded(
+    return decoding.Decoded(
         raw,
         how,
         occurrence,
         source.watermark,
-        many=bool(how.json_ and source.files and filerecords.is_many(source.files.options)),
+        many=bool(how.json_ and source.files and file_records.is_many(source.files.options)),
         remedy=f"set {field}.onMalformedRecord to drop or deadLetter",
     )
 
@@ -121,9 +123,9 @@ def _kafka(
 
 
 def _files(session: SparkSession, source: Source, files: FilesSource, occurrence: str) -> DataFrame:
-    options = streams.files(files, occurrence)
+    options = source_options.files(files, occurrence)
     if source.decoding:
-        return filerecords.stream(session, files.path, occurrence, source.decoding, options)
+        return file_records.stream(session, files.path, occurrence, source.decoding, options)
     reader = session.readStream.format(files.format).options(**options)
     if files.format != "text":
         reader = reader.schema(schemas.columns(files.schema_, files.schema_file))
@@ -133,9 +135,9 @@ def _files(session: SparkSession, source: Source, files: FilesSource, occurrence
 def _unkept(source: Source) -> tuple[str, dict[str, str]]:
     """Spark's name of a source whose rows nobody keeps, and its options."""
     if source.rate:
-        return "rate", streams.rate(source.rate)
+        return "rate", source_options.rate(source.rate)
     if source.rate_micro_batch:
-        return "rate-micro-batch", streams.rate_micro_batch(source.rate_micro_batch)
+        return "rate-micro-batch", source_options.rate_micro_batch(source.rate_micro_batch)
     if source.socket:
-        return "socket", streams.socket(source.socket)
+        return "socket", source_options.socket(source.socket)
     raise ValueError(f"{source.name} does not stream")

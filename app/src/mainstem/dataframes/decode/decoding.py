@@ -11,14 +11,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
-from mainstem.build import schemas
-from mainstem.build.decode import jsonformat, misfits
-from mainstem.build.decode.avroformat import AvroFormat
-from mainstem.build.decode.csvformat import CsvFormat
-from mainstem.build.decode.format import Format
-from mainstem.build.decode.jsonformat import JsonFormat
-from mainstem.build.decode.textformat import TextFormat
-from mainstem.build.filerecords import FAULT, FOLDERS, columns
+from mainstem.dataframes.decode import json_format, misfits, schemas
+from mainstem.dataframes.decode.avro_format import AvroFormat
+from mainstem.dataframes.decode.csv_format import CsvFormat
+from mainstem.dataframes.decode.file_records import FAULT, FOLDERS, columns
+from mainstem.dataframes.decode.format import Format
+from mainstem.dataframes.decode.json_format import JsonFormat
+from mainstem.dataframes.decode.text_format import TextFormat
 from mainstem.language.base import interval
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Watermark
@@ -71,7 +70,7 @@ class Decoded:
         fits = self._format.is_whole(F.col(_RECORD), F.col("value"), kind) & self._fault.isNull()
         whole = F.coalesce(fits, F.lit(False))
         if many:
-            record = jsonformat.objects(record.withColumn(_WHOLE, whole), _RECORD, _WHOLE)
+            record = json_format.objects(record.withColumn(_WHOLE, whole), _RECORD, _WHOLE)
             whole = F.col(_WHOLE)
         self._event_time = self._bounded_event_time(record, watermark)
         self._ahead = self._is_ahead(watermark) & whole

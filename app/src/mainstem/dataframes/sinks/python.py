@@ -6,8 +6,8 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import code, signatures
-from mainstem.build.sinks import BatchWriter
+from mainstem.dataframes.sinks.writers import BatchWriter
+from mainstem.dataframes.user_code import code, signatures
 from mainstem.errors import NotReady
 from mainstem.language.model.sinks import PythonSink
 

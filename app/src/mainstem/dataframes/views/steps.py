@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from mainstem.build import code, signatures
+from mainstem.dataframes.user_code import code, signatures
 from mainstem.language.model.views import Deduplicate, PythonStep, Stateful
 
 

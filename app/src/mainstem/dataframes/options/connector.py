@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 
 from mainstem import logs, secrets
-from mainstem.build import code
+from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import ConnectorOptions, SparkConnection

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import DataType
 
-from mainstem.build.decode import misfits
-from mainstem.build.decode.values import has_valid_texts
+from mainstem.dataframes.decode import misfits
+from mainstem.dataframes.decode.values import has_valid_texts
 
 
 _OBJECT: Final = "__mainstem_object"

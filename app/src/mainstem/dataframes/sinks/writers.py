@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.build import connector, delta, jdbc, kafka
-from mainstem.build.connections import Connections
-from mainstem.build.records import TIME_FORMATS, records
+from mainstem.dataframes.options import connector, delta, jdbc, kafka
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
 from mainstem.language.model.sinks import Sink
 
 

@@ -9,9 +9,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
-from mainstem.build.decode import misfits
-from mainstem.build.decode.format import UNFIT, no_text, parser_options, text_of
-from mainstem.build.decode.values import is_unaltered
+from mainstem.dataframes.decode import misfits
+from mainstem.dataframes.decode.format import UNFIT, no_text, parser_options, text_of
+from mainstem.dataframes.decode.values import is_unaltered
 
 
 _CORRUPT: Final = "__mainstem_corrupt"

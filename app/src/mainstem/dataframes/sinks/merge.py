@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 from pyspark.sql.window import Window
 
-from mainstem.build.sinks import BatchWriter
+from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.language.model.delta import DeltaSink, Merge
 
 

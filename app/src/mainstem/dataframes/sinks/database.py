@@ -16,9 +16,9 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.build import jdbc
-from mainstem.build.sinks import BatchWriter
-from mainstem.build.staging import PARTITION, Target
+from mainstem.dataframes.options import jdbc
+from mainstem.dataframes.sinks.staging import PARTITION, Target
+from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.sinks import JdbcSink
 

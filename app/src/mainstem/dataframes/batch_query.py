@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from mainstem.build.batches import batch_writer, in_turn
-from mainstem.build.connections import Connections
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sinks.batches import batch_writer, in_turn
 from mainstem.language.model.queries import Query
 
 

@@ -8,9 +8,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BooleanType, DataType, StringType, StructType
 
-from mainstem.build.decode import misfits
-from mainstem.build.decode.format import UNFIT, no_text, parser_options, text_of
-from mainstem.build.decode.values import has_whole_escapes, is_unaltered, with_wide_bytes
+from mainstem.dataframes.decode import misfits
+from mainstem.dataframes.decode.format import UNFIT, no_text, parser_options, text_of
+from mainstem.dataframes.decode.values import has_whole_escapes, is_unaltered, with_wide_bytes
 
 
 _OBJECT: Final = "__mainstem_object"

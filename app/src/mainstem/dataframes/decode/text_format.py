@@ -6,7 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 
-from mainstem.build.decode.format import no_text, text_of
+from mainstem.dataframes.decode.format import no_text, text_of
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from mainstem.build.decode.values import is_unaltered
+from mainstem.dataframes.decode.values import is_unaltered
 
 
 _BEGINNING: Final = 40

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from mainstem.build import kafka
+from mainstem.dataframes.options import kafka
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import JdbcConnection, KafkaConnection, SparkConnection
 
