@@ -95,4 +95,4 @@ ENTRYPOINT ["/usr/bin/tini", "--", "mainstem"]
 # Jars that an image made from this one adds: behind all others on the class path of driver and executors.
 ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa MAINSTEM_PACKAGES=/opt/mainstem/packages
 # Last, after all that it depends on: Java holds the archive against path, size and time of every jar.
-RUN python -m mainstem.run.archive $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete
+RUN python -m mainstem.runtime.spark.class_data_sharing $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete

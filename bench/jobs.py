@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import mainstem_jars
-from mainstem.run import java
+from mainstem.runtime.spark import java
 
 
 HERE: Final = Path(__file__).parent

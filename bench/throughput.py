@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from harness.kafka import Broker
 from jobs import Measured, RunFailed
 from mainstem.language.document import read
-from mainstem.run.conf import Machine, spark_conf
+from mainstem.runtime.spark.conf import Machine, spark_conf
 from plain import POOLS
 from plainspark import properties
 from stats import orders

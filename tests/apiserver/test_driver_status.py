@@ -24,12 +24,12 @@ from kubernetes.client import (
 from kubernetes.config import incluster_config
 from mainstem import logs, names
 from mainstem.errors import NotReady
-from mainstem.run import statuswriter
-from mainstem.run.cluster import Cluster
-from mainstem.run.querystatus import State
-from mainstem.run.statuses import Executors, part
-from mainstem.run.statuswriter import StatusWriter
-from mainstem.run.watch import Watch
+from mainstem.runtime.driver import status_writer
+from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.status_api import Cluster
+from mainstem.runtime.driver.status_report import Executors, part
+from mainstem.runtime.driver.status_writer import StatusWriter
+from mainstem.runtime.progress.query_status import State
 from mainstem.schema import crd
 from unit import busy
 
@@ -180,9 +180,9 @@ def log(capsys: pytest.CaptureFixture[str]) -> Iterator[Log]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fifth of the times."""
-    monkeypatch.setattr(statuswriter, "SHORTEST", 2.0)
-    monkeypatch.setattr(statuswriter, "LONGEST", 12.0)
-    monkeypatch.setattr(statuswriter, "POLL", 0.05)
+    monkeypatch.setattr(status_writer, "SHORTEST", 2.0)
+    monkeypatch.setattr(status_writer, "LONGEST", 12.0)
+    monkeypatch.setattr(status_writer, "POLL", 0.05)
 
 
 class Writes:
@@ -372,7 +372,7 @@ def test_the_last_write_gives_up_in_time(monkeypatch: pytest.MonkeyPatch, log: L
         time.sleep(0.2)
         begun = time.monotonic()
         writer.close()
-        assert time.monotonic() - begun < statuswriter.GOODBYE + 10
+        assert time.monotonic() - begun < status_writer.GOODBYE + 10
         within(60, "the writer ended", lambda: not writer._thread.is_alive())
 
 

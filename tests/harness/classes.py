@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import mainstem_jars
-from mainstem.run import java
-from mainstem.run.commandline import ARCHIVE, class_path, spark_home
+from mainstem.runtime.spark import java
+from mainstem.runtime.spark.command_line import ARCHIVE, class_path, spark_home
 
 from harness.cache import content_hash
 
@@ -39,7 +39,7 @@ def _made(target: Path) -> bool:
     for old in FOLDER.iterdir():
         old.unlink()
     part = target.with_suffix(f".{os.getpid()}")  # none sees half of it
-    command = [sys.executable, "-m", "mainstem.run.archive", str(part)]
+    command = [sys.executable, "-m", "mainstem.runtime.spark.class_data_sharing", str(part)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN, check=False)
     except subprocess.TimeoutExpired:

@@ -3,7 +3,7 @@
 import sys
 
 import mainstem_jars
-from mainstem.run import java
+from mainstem.runtime.spark import java
 from pyspark.sql import SparkSession
 
 

@@ -10,8 +10,8 @@ from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.document import read_text
-from mainstem.run.progress import updated
-from mainstem.run.querystatus import QueryStatus
+from mainstem.runtime.progress.query_status import QueryStatus
+from mainstem.runtime.progress.spark_progress import updated
 from pyspark.sql import SparkSession
 
 

@@ -11,9 +11,11 @@ from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run import session, sweep, usercode
-from mainstem.run.orphans import OrphanCleaner
-from mainstem.run.place import this_machine
+from mainstem.runtime.checkpoint import orphan_files
+from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
+from mainstem.runtime.preflight import user_modules
+from mainstem.runtime.spark import session
+from mainstem.runtime.spark.environment import this_machine
 from pyspark.sql import SparkSession
 
 
@@ -35,8 +37,8 @@ spec:
 def opened(folder: Path) -> Iterator[SparkSession]:
     """A session with the properties and jars of a run."""
     logs.configure("console", verbose=False)
-    usercode.look_in(ROOT / "tests" / "usercode")
-    usercode.look_in(ROOT / "k8s" / "samples" / "recipes")
+    user_modules.look_in(ROOT / "tests" / "usercode")
+    user_modules.look_in(ROOT / "k8s" / "samples" / "recipes")
     [document] = read_text(DOCUMENT.format(folder=folder))
     with session.opened(
         document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
@@ -66,7 +68,7 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     cleaner = OrphanCleaner(own, graph)
     for sink in query.to:
         if sink.files:
-            found = sweep.suspects(own, sink.files.path, build.checkpoint(graph, query), sink.choice())
+            found = orphan_files.suspects(own, sink.files.path, build.checkpoint(graph, query), sink.choice())
             cleaner.suspect(query.name, sink.files.path, found)
     handle = build.start(own, writer, query)
     try:

@@ -10,10 +10,10 @@ from typing import Any
 from deltalake import DeltaTable
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.run import preflight, readiness
-from mainstem.run.querystatus import QueryStatus, State
-from mainstem.run.stop import Stop
-from mainstem.run.supervisor import TURN, Supervisor
+from mainstem.runtime.preflight import checks, readiness
+from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.stop import Stop
+from mainstem.runtime.supervision.supervisor import TURN, Supervisor
 from pyspark.sql import SparkSession
 
 
@@ -65,8 +65,8 @@ class Stage:
         unready = readiness.before_session(Graph(found.pipeline))
         pipeline = readiness.without(found.pipeline, unready)
         graph = Graph(pipeline)
-        silent = preflight.reachable(graph)
-        preflight.present(self.spark, graph)
+        silent = checks.reachable(graph)
+        checks.present(self.spark, graph)
         unready |= readiness.in_session(self.spark, graph, pipeline.name, silent)
         turning = Turning(
             Supervisor(self.spark, pipeline, lambda _statuses: None, Stop(), locate=found.problem)

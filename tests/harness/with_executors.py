@@ -11,8 +11,9 @@ from pathlib import Path
 import mainstem_jars
 from mainstem import logs
 from mainstem.language.document import read
-from mainstem.run import commandline, runner
-from mainstem.run.conf import JAVA_OPTIONS, LOG4J
+from mainstem.runtime import runner
+from mainstem.runtime.spark import command_line
+from mainstem.runtime.spark.conf import JAVA_OPTIONS, LOG4J
 
 
 PROGRAM = (__file__,)
@@ -25,7 +26,9 @@ OWNED = {
     "spark.executor.cores": "2",
     # Of itself such an executor has Spark's jars alone. It then fails in the task's first field, not in the class that it
     # lacks: "ClassCastException: cannot assign instance of scala.collection.generic.DefaultSerializationProxy".
-    "spark.executor.extraClassPath": commandline.class_path(mainstem_jars.paths(), commandline.spark_home()),
+    "spark.executor.extraClassPath": command_line.class_path(
+        mainstem_jars.paths(), command_line.spark_home()
+    ),
     "spark.executor.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{LOG4J}",
 }
 

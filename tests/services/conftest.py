@@ -13,10 +13,11 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import CREDENTIALS
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run import preflight, readiness, secrets
-from mainstem.run.querystatus import QueryStatus
-from mainstem.run.stop import Stop
-from mainstem.run.supervisor import Supervisor
+from mainstem.runtime.preflight import checks, readiness
+from mainstem.runtime.progress.query_status import QueryStatus
+from mainstem.runtime.spark import secrets
+from mainstem.runtime.stop import Stop
+from mainstem.runtime.supervision.supervisor import Supervisor
 from pyspark.sql import SparkSession
 
 
@@ -61,8 +62,8 @@ class Pipelines:
         pipeline = self.pipeline(spec, values)
         secrets.write(pipeline, Path(self.spark.conf.get(CREDENTIALS) or ""))
         graph = Graph(pipeline)
-        preflight.reachable(graph)
-        preflight.present(self.spark, graph)
+        checks.reachable(graph)
+        checks.present(self.spark, graph)
         unready = readiness.in_session(self.spark, graph, pipeline.name)
         supervisor = Supervisor(self.spark, pipeline, lambda _: None, Stop())
         try:

@@ -11,8 +11,8 @@ from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
 from mainstem.language.model.connections import CREDENTIALS
-from mainstem.run.conf import _bucket
-from mainstem.run.querystatus import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.spark.conf import _bucket
 
 
 SAMPLES = Path(__file__).parents[2] / "k8s" / "samples"

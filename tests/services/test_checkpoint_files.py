@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
-from mainstem.run.conf import CHECKPOINT_FILES
+from mainstem.runtime.spark.conf import CHECKPOINT_FILES
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 

@@ -10,8 +10,8 @@ from harness.kafka import Broker
 from harness.records import Record, new_producer, produce
 from harness.turning import Stage
 from harness.waiting import within
-from mainstem.run import scout, topics
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.supervision import input_poller, topics
 from pyspark.sql import SparkSession
 
 
@@ -81,7 +81,7 @@ def test_offsets_that_expired_are_counted_or_end_the_query(
 def test_a_topic_that_comes_later(
     spark: SparkSession, kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
     kafka.create_topic("early-bird")
     kafka.produce("early-bird", records(0, 2))
     stage = Stage(spark.newSession(), tmp_path)
@@ -195,7 +195,7 @@ def test_what_was_read_of_a_topic_made_anew_is_not_read_again(
 def test_a_topic_that_goes_and_comes_back_while_its_query_runs(
     spark: SparkSession, kafka: Broker, steady: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(topics, "ASK_SECONDS", 0.2)
     kafka.create_topic("leaves")
     kafka.produce("leaves", records(0, 5))

@@ -13,7 +13,7 @@ from harness.postgres import Postgres
 from harness.waiting import within
 from mainstem import names
 from mainstem.dataframes.sinks.database import _Database
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession

@@ -11,10 +11,10 @@ from harness.pki import Authority
 from harness.records import Record
 from mainstem.errors import NotReady
 from mainstem.language.model.connections import CREDENTIALS
-from mainstem.run import secrets
-from mainstem.run.querystatus import State
-from mainstem.run.stop import Stop
-from mainstem.run.supervisor import Supervisor
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.spark import secrets
+from mainstem.runtime.stop import Stop
+from mainstem.runtime.supervision.supervisor import Supervisor
 
 
 pytestmark = pytest.mark.S04

@@ -9,7 +9,7 @@ import pytest
 from harness import sparks
 from harness.kafka import Broker
 from harness.records import Record
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

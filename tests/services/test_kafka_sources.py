@@ -14,7 +14,7 @@ from harness.records import Record
 from mainstem.dataframes.options.kafka import source_options
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.kafka_source import KafkaSource
-from mainstem.run.querystatus import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryStatus, State
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 

@@ -16,7 +16,7 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.eligibility import obstacles
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run.querystatus import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryStatus, State
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

@@ -10,8 +10,8 @@ import pytest
 from harness.kafka import Broker
 from harness.records import Record
 from harness.turning import Stage
-from mainstem.run import outages, scout, topics
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.supervision import input_poller, outages, topics
 from pyspark.sql import SparkSession
 
 
@@ -28,7 +28,7 @@ def broker() -> Iterator[Broker]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at every few seconds is looked at more often."""
-    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(topics, "ASK_SECONDS", 0.5)
     monkeypatch.setattr(outages, "GREET_SECONDS", 0.3)
     monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.1)

@@ -11,7 +11,7 @@ from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

@@ -7,8 +7,8 @@ import pytest
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
 from mainstem.errors import NotReady
-from mainstem.run.objects import S3Object
-from mainstem.run.ownership import Ownership, parsed, record_of
+from mainstem.runtime.checkpoint.ownership import Ownership, parsed, record_of
+from mainstem.runtime.clients.exclusive_files import S3Object
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka import Producer
 from harness.kafka import Broker
 from harness.turning import Stage
-from mainstem.run import topics
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.supervision import topics
 from pyspark.sql import SparkSession
 
 

@@ -6,8 +6,8 @@ import pytest
 from harness.postgres import Postgres
 from harness.turning import Stage
 from mainstem import names
-from mainstem.run import scout
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.supervision import input_poller
 from pyspark.sql import SparkSession
 
 
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 def test_a_table_of_a_database_that_comes_later(
     spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
     monkeypatch.setenv(names.ENV_SECRETS, str(tmp_path / "secrets"))
     postgres.secret(tmp_path / "secrets", "pg")
     stage = Stage(spark.newSession(), tmp_path)

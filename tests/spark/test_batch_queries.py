@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from mainstem.language.document import read_text
-from mainstem.run.querystatus import QueryStatus, State
-from mainstem.run.runs import Runs
-from mainstem.run.stop import Stop
-from mainstem.run.supervisor import TURN, Supervisor
+from mainstem.runtime.checkpoint.batch_journal import Runs
+from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.stop import Stop
+from mainstem.runtime.supervision.supervisor import TURN, Supervisor
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 

@@ -15,7 +15,7 @@ import pytest
 from deltalake import write_deltalake
 from harness.turning import Stage, Turning
 from mainstem.errors import NotReady
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 
 

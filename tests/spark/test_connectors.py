@@ -10,7 +10,7 @@ import pytest
 import yaml
 from harness import sparks
 from harness.driver import Driver
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 

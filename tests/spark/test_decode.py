@@ -9,7 +9,7 @@ import pytest
 from documents.ugly_records import BAD, FIVE, FOLLOWED, GOOD, SCHEMA, Bad
 from mainstem.dataframes.decode.decoding import Decoded
 from mainstem.language.model.decode import Decode
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 

@@ -10,7 +10,7 @@ import pytest
 from mainstem.dataframes.decode.decoding import Decoded
 from mainstem.errors import NotReady
 from mainstem.language.model.decode import Decode
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

@@ -14,7 +14,7 @@ from harness.waiting import within
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.run.maintenance import Maintenance
+from mainstem.runtime.maintenance.maintenance import Maintenance
 from pyspark.sql import SparkSession
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from harness.deltabench import DeltaBench
 from mainstem.errors import SpecInvalid
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

@@ -8,8 +8,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from harness.deltabench import DeltaBench
 from harness.turning import Stage
-from mainstem.run.failures import Failure, classify
-from mainstem.run.querystatus import State
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.progress.query_status import State
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from harness.deltabench import DeltaBench
-from mainstem.run.failures import Failure, classify
+from mainstem.runtime.failures.classification import Failure, classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

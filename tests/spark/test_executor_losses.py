@@ -9,7 +9,7 @@ import time
 DIES = """
 import json, os, signal, sys
 from pyspark.sql import SparkSession
-from mainstem.run.executorlosses import lost_executors
+from mainstem.runtime.driver.executor_losses import lost_executors
 
 conf = {"spark.ui.enabled": "false", "spark.task.maxFailures": "1", "spark.executor.memory": "500m"}
 builder = SparkSession.builder.master("local-cluster[1,1,600]")

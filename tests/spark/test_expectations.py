@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from harness.turning import Stage
 from mainstem.errors import SpecInvalid
-from mainstem.run.querystatus import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryStatus, State
 from pyspark.sql import SparkSession
 
 

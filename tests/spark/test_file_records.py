@@ -16,7 +16,7 @@ from mainstem.dataframes.sources.streaming import Reader, dead_letters, relation
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source
 from mainstem.language.model.static_sources import StaticSource
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 

@@ -6,7 +6,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from harness.turning import Stage
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 
 

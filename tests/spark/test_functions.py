@@ -10,7 +10,7 @@ from mainstem.dataframes.query import build
 from mainstem.dataframes.user_code import functions
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.sql.builtins import BUILTINS
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

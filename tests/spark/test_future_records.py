@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from harness.turning import Stage, Turning
-from mainstem.run.querystatus import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryStatus, State
 from pyspark.sql import SparkSession
 
 

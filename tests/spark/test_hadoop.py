@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mainstem.run.hadoop import Folder
+from mainstem.runtime.clients.filesystem import Folder
 from pyspark.sql import SparkSession
 
 

@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
-from mainstem.run.draining import stopped
-from mainstem.run.handles import Stream
-from mainstem.run.runner import _interruptible
-from mainstem.run.stop import Stop
+from mainstem.runtime.query.execution import Stream
+from mainstem.runtime.runner import _interruptible
+from mainstem.runtime.stop import Stop
+from mainstem.runtime.supervision.draining import stopped
 from pyspark.sql import DataFrame, SparkSession
 
 

@@ -9,8 +9,8 @@ import pytest
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run import sweep
-from mainstem.run.orphans import OrphanCleaner
+from mainstem.runtime.checkpoint import orphan_files
+from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from pyspark.sql import SparkSession
 
 
@@ -51,7 +51,7 @@ def test_only_the_unfinished_batch_s_files_are_suspected(
     table = write(out / "late" / NAME.format(5))
     write(out / "late" / "_delta_log" / "00000000000000000000.json")
     deeper = write(out / "shop=a b%20c" / NAME.format(4))
-    found = sweep.suspects(spark, str(out), str(checkpoint))
+    found = orphan_files.suspects(spark, str(out), str(checkpoint))
     assert {Path(file).name for file in found.files} == {leftover.name, deeper.name}
     assert found.batch == 1
     assert all(file.exists() for file in (logged, older, foreign, table, leftover, deeper))
@@ -64,7 +64,7 @@ def test_nothing_is_suspected_while_no_batch_is_pending(
     out, checkpoint = folders
     (checkpoint / "commits" / "1").write_text("v1\n")
     write(out / NAME.format(1))
-    assert sweep.suspects(spark, str(out), str(checkpoint)).files == ()
+    assert orphan_files.suspects(spark, str(out), str(checkpoint)).files == ()
 
 
 @pytest.mark.S26
@@ -74,16 +74,16 @@ def test_nothing_is_suspected_where_another_job_writes_too(
     out, checkpoint = folders
     (out / "_spark_metadata" / "0").write_text("v1")
     write(out / NAME.format(1))
-    assert sweep.suspects(spark, str(out), str(checkpoint)).files
+    assert orphan_files.suspects(spark, str(out), str(checkpoint)).files
     write(out / "_SUCCESS")
-    assert sweep.suspects(spark, str(out), str(checkpoint)).files == ()
+    assert orphan_files.suspects(spark, str(out), str(checkpoint)).files == ()
 
 
 @pytest.mark.S26
 def test_a_folder_with_data_is_refused_to_a_fresh_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "out" / NAME.format(1))
     with pytest.raises(NotReady) as refused:
-        sweep.suspects(spark, str(tmp_path / "out"), str(tmp_path / "checkpoint"))
+        orphan_files.suspects(spark, str(tmp_path / "out"), str(tmp_path / "checkpoint"))
     assert refused.value.reason == "SinkFolderTaken"
 
 
@@ -96,7 +96,7 @@ def test_a_folder_ahead_of_the_checkpoint_is_refused(
     out, checkpoint = folders
     (out / "_spark_metadata" / entry).write_text("v1")
     with pytest.raises(NotReady) as refused:
-        sweep.suspects(spark, str(out), str(checkpoint))
+        orphan_files.suspects(spark, str(out), str(checkpoint))
     assert refused.value.reason == "SinkFolderTaken"
 
 
@@ -165,7 +165,7 @@ def test_files_of_a_dead_driver_go_once_their_batch_is_committed(
     (checkpoint / "offsets" / "1").write_text("v1\n")
     late, left = write(out / NAME.format(1)), write(out / NAME.format(2))
     cleaning = cleaner(spark, tmp_path, **options)
-    cleaning.suspect("copy", f"{tmp_path}/out", sweep.suspects(spark, str(out), str(checkpoint)))
+    cleaning.suspect("copy", f"{tmp_path}/out", orphan_files.suspects(spark, str(out), str(checkpoint)))
     cleaning.look()
     assert late.exists()
     assert left.exists()
@@ -193,7 +193,7 @@ def test_what_may_be_data_is_left_alone(
 @pytest.mark.S36
 def test_a_first_plan_half_written_goes(spark: SparkSession, tmp_path: Path) -> None:
     stray = write(tmp_path / "offsets" / ".0.3f2a.tmp")
-    assert len(sweep.clear_stillborn(spark, str(tmp_path))) == 1
+    assert len(orphan_files.clear_stillborn(spark, str(tmp_path))) == 1
     assert not stray.exists()
 
 
@@ -201,5 +201,5 @@ def test_a_first_plan_half_written_goes(spark: SparkSession, tmp_path: Path) -> 
 def test_a_plan_half_written_later_stays(spark: SparkSession, folders: tuple[Path, Path]) -> None:
     _, checkpoint = folders
     stray = write(checkpoint / "offsets" / ".2.3f2a.tmp")
-    assert sweep.clear_stillborn(spark, str(checkpoint)) == []
+    assert orphan_files.clear_stillborn(spark, str(checkpoint)) == []
     assert stray.exists()

@@ -8,7 +8,7 @@ import pytest
 from harness.turning import Stage
 from harness.waiting import within
 from mainstem.errors import NotReady
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,

@@ -11,7 +11,7 @@ from harness.process import free_port
 from mainstem.cli import main
 from mainstem.errors import NotReady
 from mainstem.language.model.packages import Packages
-from mainstem.run import commandline, java, packages
+from mainstem.runtime.spark import command_line, java, packages
 
 
 POM = """<project><modelVersion>4.0.0</modelVersion>
@@ -86,7 +86,7 @@ def test_a_repository_that_does_not_answer_is_named(
 
 def test_an_archive_of_classes_fits_a_class_path_that_goes_on(tmp_path: Path) -> None:
     """What packages behind Spark's jars rely on: the classes of the archive are used, which another order would refuse."""
-    [own] = (commandline.spark_home() / "jars").glob("ivy-*.jar")
+    [own] = (command_line.spark_home() / "jars").glob("ivy-*.jar")
     more = tmp_path / "more.jar"
     with zipfile.ZipFile(more, "w") as jar:
         jar.writestr("more", "")

@@ -7,7 +7,7 @@ import pytest
 from harness.eventtime import Streams
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import State
-from mainstem.run import pinned
+from mainstem.runtime.checkpoint import checkpoint_compatibility
 from pyspark.sql import SparkSession
 
 
@@ -32,7 +32,7 @@ def run(streams: Streams, **state: Any) -> list[str]:
 
 def refusal(spark: SparkSession, folder: Path, state: State) -> str:
     with pytest.raises(NotReady) as refused:
-        pinned.refuse_change(spark, str(folder / "checkpoints" / "q" / "1"), state)
+        checkpoint_compatibility.refuse_change(spark, str(folder / "checkpoints" / "q" / "1"), state)
     assert refused.value.reason == "StateLayoutChanged"
     return str(refused.value)
 
@@ -41,7 +41,9 @@ def test_other_partitions_are_refused_for_spark_would_lose_rows(
     spark: SparkSession, tmp_path: Path, streams: Streams
 ) -> None:
     assert run(streams) == sorted(f"{key} 1" for key in KEYS)
-    pinned.refuse_change(spark, str(tmp_path / "checkpoints" / "q" / "1"), State(partitions=3))
+    checkpoint_compatibility.refuse_change(
+        spark, str(tmp_path / "checkpoints" / "q" / "1"), State(partitions=3)
+    )
     assert "state.partitions is fixed at 3" in refusal(spark, tmp_path, State(partitions=1))
     streams.put("a", ROWS)
     assert run(streams, partitions=1) != sorted(f"{key} 2" for key in KEYS)
@@ -55,10 +57,12 @@ def test_the_store_stays_what_it_was(spark: SparkSession, tmp_path: Path, stream
     assert list(state.rglob("*.delta"))
     assert not [*state.rglob("*.zip"), *state.rglob("*.changelog")]
     assert "state.provider is fixed at hdfs" in refusal(spark, tmp_path, State(partitions=3))
-    pinned.refuse_change(spark, str(state.parent), State(partitions=3, provider="hdfs"))
+    checkpoint_compatibility.refuse_change(spark, str(state.parent), State(partitions=3, provider="hdfs"))
 
 
 def test_without_state_nothing_is_fixed(spark: SparkSession, tmp_path: Path, streams: Streams) -> None:
     streams.run({"name": "q", "from": "a"}, views={})
-    pinned.refuse_change(spark, str(tmp_path / "checkpoints" / "q" / "1"), State(partitions=5))
-    pinned.refuse_change(spark, str(tmp_path / "never" / "1"), State(partitions=5))
+    checkpoint_compatibility.refuse_change(
+        spark, str(tmp_path / "checkpoints" / "q" / "1"), State(partitions=5)
+    )
+    checkpoint_compatibility.refuse_change(spark, str(tmp_path / "never" / "1"), State(partitions=5))

@@ -8,8 +8,8 @@ import pytest
 from harness import sparks
 from harness.turning import Stage
 from mainstem.errors import NotReady
-from mainstem.run.failures import classify
-from mainstem.run.querystatus import State
+from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.progress.query_status import State
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

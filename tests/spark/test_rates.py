@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from harness.turning import Stage
-from mainstem.run import rates
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress import rates
+from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from harness.turning import Stage, Turning
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 
 

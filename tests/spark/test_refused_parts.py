@@ -10,11 +10,11 @@ from harness.turning import Stage
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.run.analysis import Analysis
-from mainstem.run.ownership import Ownership
-from mainstem.run.querystatus import State
-from mainstem.run.running import new_runs
-from mainstem.run.starting import Starter
+from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.query.analysis import Analysis
+from mainstem.runtime.query.starting import Starter
+from mainstem.runtime.query.supervised_query import new_runs
 from pyspark.sql import SparkSession
 
 

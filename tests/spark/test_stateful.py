@@ -10,7 +10,7 @@ from harness.pipebench import PipeBench
 from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import STATE_STORES
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 

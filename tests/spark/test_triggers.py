@@ -14,7 +14,7 @@ from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.eligibility import obstacles, of_async_progress
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run.plans import plan
+from mainstem.runtime.plans import plan
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from harness.turning import Stage
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 
 

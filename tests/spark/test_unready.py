@@ -9,7 +9,7 @@ from harness.driver import Driver
 from harness.java import SHORT_LIVED
 from harness.turning import Stage
 from mainstem.errors import Exit, NotReady
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from harness.turning import Stage
 from mainstem.errors import NotReady
-from mainstem.run import scout
-from mainstem.run.querystatus import State
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.supervision import input_poller
 from pyspark.sql import SparkSession
 
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.S33
 
 @pytest.fixture
 def stage(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr(scout, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
     return Stage(spark.newSession(), tmp_path)
 
 

@@ -1,6 +1,6 @@
 """A query in the midst of its work, and well: with all that it can tell."""
 
-from mainstem.run.querystatus import QueryStatus, SourceStatus, State
+from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
 
 
 OFFSETS = {"orders": {"0": 7, "1": 2}}

@@ -2,9 +2,9 @@
 
 import pytest
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
-from mainstem.run.failures import Failure, of_text
-from mainstem.run.malformed_records import FIRST, explained
-from mainstem.run.querystatus import QueryStatus, SourceStatus
+from mainstem.runtime.failures.classification import Failure, of_text
+from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus
+from mainstem.runtime.supervision.malformed_records import FIRST, explained
 
 
 REMEDY = "set files.onMalformedRecord to drop or deadLetter"

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from mainstem.language.model.pipeline import Restart
-from mainstem.run.attempts import log_failure
-from mainstem.run.failures import Failure, of_text
-from mainstem.run.restarts import Restarts
+from mainstem.runtime.failures.classification import Failure, of_text
+from mainstem.runtime.query.restarts import Restarts
+from mainstem.runtime.supervision.attempts import log_failure
 
 
 TRACE = 'Traceback (most recent call last):\n  File "/u/m.py", line 1, in f\n    f()\nValueError: {}'

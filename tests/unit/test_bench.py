@@ -64,7 +64,7 @@ def test_a_span_is_the_median_with_the_extremes(stats):
 
 def test_both_jobs_have_the_same_settings():
     script = (
-        "import plainspark, throughput; from mainstem.run.conf import JAVA_OPTIONS; "
+        "import plainspark, throughput; from mainstem.runtime.spark.conf import JAVA_OPTIONS; "
         "print(throughput.differing_properties(), plainspark.JAVA_OPTIONS == JAVA_OPTIONS)"
     )
     path = os.pathsep.join(str(ROOT / folder) for folder in ("bench", "tests"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from kubernetes.client import ApiException
-from mainstem.run.cluster import _failure
+from mainstem.runtime.driver.status_api import _failure
 from urllib3.exceptions import ProtocolError
 
 

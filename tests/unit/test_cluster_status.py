@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.language.model.status import Status, tally
-from mainstem.run.progress import waiting
-from mainstem.run.querystatus import QueryStatus, SourceStatus, State
-from mainstem.run.statuses import BUDGET, Executors, active, meaning, part, query, ready, size, state, summary
-from mainstem.run.statuswriter import Missing, Pace
+from mainstem.runtime.driver.status_report import (
+    BUDGET,
+    Executors,
+    active,
+    meaning,
+    part,
+    query,
+    ready,
+    size,
+    state,
+    summary,
+)
+from mainstem.runtime.driver.status_writer import Missing, Pace
+from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
+from mainstem.runtime.progress.spark_progress import waiting
 from unit.busy import BUSY, OFFSETS
 
 

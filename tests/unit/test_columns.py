@@ -1,6 +1,6 @@
 """Delta's own words on columns that do not fit."""
 
-from mainstem.run.columns import difference
+from mainstem.runtime.failures.columns import difference
 
 
 SEEN = """[DELTA_METADATA_MISMATCH] A metadata mismatch was detected when writing to the Delta table.

@@ -13,8 +13,8 @@ from mainstem import names
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run import secrets
-from mainstem.run.conf import CHECKPOINT_FILES, PROFILES, Machine, pools_xml, spark_conf
+from mainstem.runtime.spark import secrets
+from mainstem.runtime.spark.conf import CHECKPOINT_FILES, PROFILES, Machine, pools_xml, spark_conf
 
 
 ACCESS, SECRET = "AKIAEXAMPLE0001", "wJalr/K7MDENG+bPx=RfiCYEXAMPLEKEY"

@@ -13,8 +13,8 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read, read_text
 from mainstem.language.requirements import used
 from mainstem.language.rules.connectors.custom_connectors import _OWN_CLASSES, KNOWN
-from mainstem.run import commandline
-from mainstem.run.conf import redaction
+from mainstem.runtime.spark import command_line
+from mainstem.runtime.spark.conf import redaction
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ def classes() -> list[str]:
     import mainstem_jars
 
     found = []
-    for jar in [*(commandline.spark_home() / "jars").glob("*.jar"), *mainstem_jars.paths()]:
+    for jar in [*(command_line.spark_home() / "jars").glob("*.jar"), *mainstem_jars.paths()]:
         with zipfile.ZipFile(jar) as packed:
             if REGISTER in packed.namelist():
                 found += packed.read(REGISTER).decode().splitlines()

@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 from mainstem.language.model.status import Status
-from mainstem.run import statuses
-from mainstem.run.metrics import Metrics
-from mainstem.run.progress import Offsets, lost, updated
-from mainstem.run.querystatus import ExpectationStatus, QueryStatus, SourceStatus, State, as_json
-from mainstem.run.topics import History
-from mainstem.run.watch import Watch
+from mainstem.runtime.driver import status_report
+from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.metrics import Metrics
+from mainstem.runtime.progress.query_status import (
+    ExpectationStatus,
+    QueryStatus,
+    SourceStatus,
+    State,
+    as_json,
+)
+from mainstem.runtime.progress.spark_progress import Offsets, lost, updated
+from mainstem.runtime.supervision.topics import History
 
 
 def batch(number: int, **observed: Any) -> dict[str, Any]:
@@ -45,7 +51,7 @@ def test_the_resource_has_the_worst_expectations_and_since_when_they_are_counted
     status = QueryStatus(
         "copy", counted_since="2026-01-01T00:00:00Z", expectations=many, last_progress_time="t"
     )
-    part = statuses.part([status], None, attempt=1, time="2026-01-01T00:00:10Z")
+    part = status_report.part([status], None, attempt=1, time="2026-01-01T00:00:10Z")
     shown = part["queries"][0]["expectations"]
     assert len(shown) == 64
     assert [one["violated"] for one in shown] == sorted((one["violated"] for one in shown), reverse=True)
@@ -58,8 +64,8 @@ def test_the_resource_has_the_worst_expectations_and_since_when_they_are_counted
 def test_expectations_that_are_fulfilled_go_first_where_room_is_short() -> None:
     many = tuple(ExpectationStatus("v" * 63, f"e{number}" * 9, 1, int(number == 7)) for number in range(60))
     queries = [QueryStatus(f"q{number}", expectations=many) for number in range(64)]
-    part = statuses.part(queries, None, attempt=1, time="2026-01-01T00:00:10Z")
-    assert statuses.size(part) <= statuses.BUDGET
+    part = status_report.part(queries, None, attempt=1, time="2026-01-01T00:00:10Z")
+    assert status_report.size(part) <= status_report.BUDGET
     assert [one["name"] for one in part["queries"][63]["expectations"]] == ["e7" * 9]
 
 

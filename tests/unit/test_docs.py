@@ -285,7 +285,8 @@ def test_every_field_of_the_status_has_its_writer() -> None:
 def test_every_metric_is_on_the_page_of_the_cluster() -> None:
     page = text(CLUSTER)
     drivers = re.findall(
-        r"`mainstem_(\w+)(?:\{\w+\})?`", ast.get_docstring(ast.parse(text(APP / "run/metrics.py"))) or ""
+        r"`mainstem_(\w+)(?:\{\w+\})?`",
+        ast.get_docstring(ast.parse(text(APP / "runtime/driver/metrics.py"))) or "",
     )
     operators = re.findall(r'"(mainstem_operator_\w+)"', text(OPERATOR / "metrics.py"))
     assert len(drivers) > 15
@@ -304,7 +305,10 @@ def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
         name: {str(m.relative_to(ROOT)) for m in modules if name in imported(m)}
         for name in ("kubernetes", "kopf")
     }
-    assert of["kubernetes"] == {f"{path.relative_to(ROOT)}/cluster.py" for path in (APP / "run", OPERATOR)}
+    assert of["kubernetes"] == {
+        f"{APP.relative_to(ROOT)}/runtime/driver/status_api.py",
+        f"{OPERATOR.relative_to(ROOT)}/cluster.py",
+    }
     at_kopf = ("handlers", "kopf_settings", "service")
     assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in at_kopf}
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mainstem import names
 from mainstem.cli import main
-from mainstem.run.decommission import main as decommission
-from mainstem.run.querystatus import QueryStatus
-from mainstem.run.termination import MAX_BYTES, text, write
+from mainstem.runtime.driver.termination import MAX_BYTES, text, write
+from mainstem.runtime.executor.decommission import main as decommission
+from mainstem.runtime.progress.query_status import QueryStatus
 
 
 QUERY = QueryStatus("copy", batch=7)

@@ -10,11 +10,11 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from mainstem.run import watch as watching
-from mainstem.run.endpoints import Answers, Endpoints
-from mainstem.run.querystatus import QueryStatus, State
-from mainstem.run.statuses import Executors
-from mainstem.run.watch import Stage, Watch
+from mainstem.runtime.driver import driver_state as watching
+from mainstem.runtime.driver.driver_state import Stage, Watch
+from mainstem.runtime.driver.endpoints import Answers, Endpoints
+from mainstem.runtime.driver.status_report import Executors
+from mainstem.runtime.progress.query_status import QueryStatus, State
 from prometheus_client.parser import text_string_to_metric_families
 from unit.busy import BUSY, OFFSETS
 
@@ -183,7 +183,7 @@ def test_what_is_not_known_has_no_sample(url: str) -> None:
 
 
 def test_every_metric_is_described_in_its_module(url: str, watch: Watch) -> None:
-    from mainstem.run import metrics
+    from mainstem.runtime.driver import metrics
 
     watch.turned([BUSY])
     watch.executors = Executors(1, 2)

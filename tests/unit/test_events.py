@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from mainstem.run.events import Events
-from mainstem.run.listener import Progress
+from mainstem.runtime.progress.listener import Progress
+from mainstem.runtime.supervision.events import Events
 
 
 @pytest.mark.parametrize("name", [None, "theirs"])

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from mainstem.errors import NotReady
-from mainstem.run import commandline, executor
+from mainstem.runtime.executor import entry
+from mainstem.runtime.spark import command_line
 
 
 ENVIRONMENT = {
@@ -31,14 +32,14 @@ def home(tmp_path: Path) -> Path:
 
 
 def command(home: Path, **more: str) -> list[str]:
-    return executor.command(ENVIRONMENT | more, "/java", home, JARS)
+    return entry.command(ENVIRONMENT | more, "/java", home, JARS)
 
 
 def test_the_command_line(home: Path) -> None:
     assert command(home) == [
         "/java/bin/java",
         "-cp",
-        commandline.class_path(JARS, home),
+        command_line.class_path(JARS, home),
         "-Xmx640m",
         "-Dspark.master=k8s://driver",  # without it Spark does not look into the secret's file
         "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
@@ -70,7 +71,7 @@ def test_an_option_with_a_space_stays_one_word(home: Path) -> None:
 
 
 def test_an_extra_class_path_comes_last(home: Path) -> None:
-    assert command(home, SPARK_CLASSPATH="/x/*")[2] == f"{commandline.class_path(JARS, home)}:/x/*"
+    assert command(home, SPARK_CLASSPATH="/x/*")[2] == f"{command_line.class_path(JARS, home)}:/x/*"
 
 
 def test_the_drivers_archive_serves_executors_and_is_never_written_by_them(home: Path) -> None:
@@ -80,16 +81,14 @@ def test_the_drivers_archive_serves_executors_and_is_never_written_by_them(home:
 
 def test_all_that_is_missing_is_named_at_once(home: Path) -> None:
     with pytest.raises(NotReady, match=r"SPARK_DRIVER_URL.*SPARK_EXECUTOR_MEMORY") as told:
-        executor.command({"SPARK_EXECUTOR_ID": "1"}, "/java", home, JARS)
+        entry.command({"SPARK_EXECUTOR_ID": "1"}, "/java", home, JARS)
     assert told.value.reason == "NotAnExecutor"
     assert "SPARK_EXECUTOR_ID" not in str(told.value)
 
 
 def test_the_entry_imports_no_pyspark() -> None:
     """Its import takes as long as the executor's JVM needs to start."""
-    code = (
-        "import sys, mainstem.run.executor; sys.exit('pyspark' in sys.modules or 'pydantic' in sys.modules)"
-    )
+    code = "import sys, mainstem.runtime.executor.entry; sys.exit('pyspark' in sys.modules or 'pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -114,14 +113,14 @@ def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     secret.mkdir(parents=True)
     (secret / "accessKey").write_text("who", encoding="utf-8")
     (secret / "secretKey").write_text("hush", encoding="utf-8")
-    monkeypatch.setattr(executor, "DOCUMENT", tmp_path / "pipeline.yaml")
-    monkeypatch.setattr(executor, "CREDENTIALS", tmp_path)
+    monkeypatch.setattr(entry, "DOCUMENT", tmp_path / "pipeline.yaml")
+    monkeypatch.setattr(entry, "CREDENTIALS", tmp_path)
     monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path / "secrets"))
     return tmp_path
 
 
 def test_the_profiles_are_those_of_the_document(pod: Path) -> None:
-    executor.write_credentials()
+    entry.write_credentials()
     file = pod / "s3-profiles"
     assert file.read_text(encoding="utf-8").splitlines() == [
         "[store]",
@@ -134,13 +133,13 @@ def test_the_profiles_are_those_of_the_document(pod: Path) -> None:
 def test_without_secrets_no_document_is_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAINSTEM_SECRETS", str(pod / "none"))
     (pod / "pipeline.yaml").unlink()
-    executor.write_credentials()
+    entry.write_credentials()
     assert not (pod / "s3-profiles").exists()
 
 
 def test_a_fault_is_one_line_and_its_exit_code(pod: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        executor.main()
+        entry.main()
     assert end.value.code == 5
     told = capsys.readouterr().err
     assert told.startswith("error: these variables are not set: SPARK_DRIVER_URL")

@@ -1,8 +1,8 @@
 """An executor that ran out of memory is known by what Spark keeps of it."""
 
 import pytest
-from mainstem.run.executorlosses import Lost, MemoryLoss, memory_loss, newest_memory_loss
-from mainstem.run.statuses import Executors, summary
+from mainstem.runtime.driver.executor_losses import Lost, MemoryLoss, memory_loss, newest_memory_loss
+from mainstem.runtime.driver.status_report import Executors, summary
 
 
 # As Spark's ExecutorPodsLifecycleManager writes it, with what the API server says of the container.

@@ -1,7 +1,7 @@
 """How a run is told that ended with failed queries."""
 
-from mainstem.run.querystatus import QueryStatus, State
-from mainstem.run.runner import query_failed
+from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.runner import query_failed
 
 
 def failed(name: str, reason: str, message: str) -> QueryStatus:

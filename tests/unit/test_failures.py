@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
 from mainstem.dataframes.sinks.batches import SINK_NOTE
-from mainstem.run.failures import classify, of_text
+from mainstem.runtime.failures.classification import classify, of_text
 from py4j.protocol import Py4JJavaError
 
 

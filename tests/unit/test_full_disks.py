@@ -9,8 +9,8 @@ import pytest
 import yaml
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.run.failures import Failure
-from mainstem.run.fulldisks import explained, local
+from mainstem.runtime.failures.classification import Failure
+from mainstem.runtime.failures.full_disks import explained, local
 
 
 FULL = Failure("DiskFull", "no space is left on the device")

@@ -9,7 +9,7 @@ import pytest
 CHECK = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])))
-from mainstem.run import host
+from mainstem.runtime.spark import host
 host.check()
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """

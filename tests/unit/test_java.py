@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from mainstem.errors import Exit, NotReady
-from mainstem.run import java
+from mainstem.runtime.spark import java
 
 
 def jdk(home: Path, version: str | None, said: str = "") -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mainstem.run import commandline, jvm
+from mainstem.runtime.spark import command_line, jvm
 
 
 CONF = {
@@ -27,12 +27,12 @@ def home(tmp_path: Path) -> Path:
 
 
 def driver(home: Path, **environment: str) -> list[str]:
-    return commandline.driver("/java", home, CONF, ["--conf", "a=b", "pyspark-shell"], environment)
+    return command_line.driver("/java", home, CONF, ["--conf", "a=b", "pyspark-shell"], environment)
 
 
 def test_the_class_path_is_written_out_in_one_order(home: Path) -> None:
     names = [f"{home}/jars/{name}.jar" for name in ("slf4j-api-2.0.17", "avro", "spark-core", "zstd")]
-    assert commandline.class_path(["/m/b.jar", "/m/a.jar"], home).split(":") == [
+    assert command_line.class_path(["/m/b.jar", "/m/a.jar"], home).split(":") == [
         "/m/b.jar",
         "/m/a.jar",
         *names,
@@ -44,17 +44,17 @@ def test_the_driver_is_what_spark_submit_would_start(home: Path) -> None:
     assert argv[:4] == [
         "/java/bin/java",
         "-cp",
-        commandline.class_path(["/m/b.jar", "/m/a.jar"], home),
+        command_line.class_path(["/m/b.jar", "/m/a.jar"], home),
         "-Xmx3g",
     ]
     assert argv[4:6] == ["-Da=b", "-Dname=two words"]
-    assert argv[6:-4] == list(commandline.MODULE_OPTIONS)
+    assert argv[6:-4] == list(command_line.MODULE_OPTIONS)
     assert argv[-4:] == ["org.apache.spark.deploy.SparkSubmit", "--conf", "a=b", "pyspark-shell"]
 
 
 def test_no_jars_of_our_own(home: Path) -> None:
-    argv = commandline.driver("/java", home, CONF | {"spark.driver.extraClassPath": ""}, [], {})
-    assert argv[2] == commandline.class_path([], home)
+    argv = command_line.driver("/java", home, CONF | {"spark.driver.extraClassPath": ""}, [], {})
+    assert argv[2] == command_line.class_path([], home)
 
 
 def test_an_archive_is_used_where_one_is_named(home: Path) -> None:
@@ -72,16 +72,16 @@ def test_making_an_archive_uses_none(home: Path) -> None:
 def test_the_archive_changes_nothing_else(home: Path) -> None:
     plain, used = driver(home), driver(home, MAINSTEM_CDS_ARCHIVE="/x.jsa")
     assert [
-        option for option in used if option not in commandline.sharing({commandline.ARCHIVE: "/x.jsa"})
+        option for option in used if option not in command_line.sharing({command_line.ARCHIVE: "/x.jsa"})
     ] == plain
 
 
 def test_the_module_options_are_those_of_sparks_launcher() -> None:
-    [launcher] = (commandline.spark_home() / "jars").glob("spark-launcher_*.jar")
+    [launcher] = (command_line.spark_home() / "jars").glob("spark-launcher_*.jar")
     with zipfile.ZipFile(launcher) as jar:
         code = jar.read("org/apache/spark/launcher/JavaModuleOptions.class")
     constants = re.findall(rb"-(?:XX:|-add-|-sun-|-enable-|Dio\.)[ -~]+", code)
-    assert sorted(constant.decode() for constant in constants) == sorted(commandline.MODULE_OPTIONS)
+    assert sorted(constant.decode() for constant in constants) == sorted(command_line.MODULE_OPTIONS)
 
 
 def test_the_folder_of_settings_is_empty_and_holds_no_temporary_file(

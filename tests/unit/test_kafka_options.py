@@ -3,7 +3,7 @@
 import pytest
 from mainstem.dataframes.options.kafka import client
 from mainstem.language.model.connections import KafkaConnection
-from mainstem.run.brokers import time_outs
+from mainstem.runtime.clients.kafka_admin import time_outs
 
 
 def told(**properties: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 from mainstem.dataframes.options.kafka import secured
 from mainstem.errors import NotReady
 from mainstem.language.model.connections import Connection, KafkaSecurity
-from mainstem.run import secrets
+from mainstem.runtime.spark import secrets
 
 
 SASL = {"sasl": {"mechanism": "SCRAM-SHA-512", "secretRef": {"name": "user"}}}

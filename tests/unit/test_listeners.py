@@ -5,8 +5,8 @@ import time
 from typing import Any, ClassVar
 
 import pytest
-from mainstem.run import listeners
-from mainstem.run.listeners import Listeners
+from mainstem.runtime.supervision import listeners
+from mainstem.runtime.supervision.listeners import Listeners
 from pyspark.sql.streaming import StreamingQueryListener
 
 

@@ -9,8 +9,9 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.requirements import needed, running, stores_used, used, warnings_of
-from mainstem.run import preflight, secrets
-from mainstem.run.inputs import demanded, makers
+from mainstem.runtime.preflight import checks
+from mainstem.runtime.preflight.inputs import demanded, makers
+from mainstem.runtime.spark import secrets
 
 
 def graph(folder: Path | str, **suspended: bool) -> Graph:
@@ -70,11 +71,11 @@ def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> Non
         "reader": [],
     }
     assert "far" not in asked_of(part)
-    assert preflight.reachable(whole) == {"both", "gone", "shop"}  # three queries run without
-    assert preflight.reachable(part) == frozenset()
+    assert checks.reachable(whole) == {"both", "gone", "shop"}  # three queries run without
+    assert checks.reachable(part) == frozenset()
     only_far = graph(tmp_path, copy=True, maker=True, reader=True)
     with pytest.raises(NotReady, match="BrokerUnreachable"):
-        preflight.reachable(only_far)
+        checks.reachable(only_far)
 
 
 def test_which_servers_a_query_uses(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_a_connection_that_nothing_uses_stops_no_run(
     }
     head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    assert preflight.reachable(Graph(document.pipeline)) == frozenset()
+    assert checks.reachable(Graph(document.pipeline)) == frozenset()
     assert secrets.write(document.pipeline, tmp_path) is None
 
 

@@ -12,12 +12,12 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import Connection
-from mainstem.run import outages
-from mainstem.run.brokers import TopicOffsets, offsets
-from mainstem.run.current import current
-from mainstem.run.outages import Outage, Outages
-from mainstem.run.querystatus import QueryStatus, SourceStatus, State
-from mainstem.run.topics import FRESH_SECONDS, Answer
+from mainstem.runtime.clients.kafka_admin import TopicOffsets, offsets
+from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
+from mainstem.runtime.supervision import outages
+from mainstem.runtime.supervision.current import current
+from mainstem.runtime.supervision.outages import Outage, Outages
+from mainstem.runtime.supervision.topics import FRESH_SECONDS, Answer
 
 
 READ = SourceStatus("orders", partitions=2, lag=0, max_lag=0, end_offset={"orders": {"0": 10, "1": 5}})

@@ -4,8 +4,8 @@ import pytest
 from documents import VALID
 from mainstem.language.document import read_text
 from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_IN_PODS, OWNED_PREFIXES
-from mainstem.run.pod import Pod
-from mainstem.run.podconf import place
+from mainstem.runtime.driver.pod import Pod
+from mainstem.runtime.driver.pod_conf import place
 
 
 @pytest.mark.parametrize("name", ["small-driver", "executors-templates", "executors-by-demand"])

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from mainstem.errors import NotReady
-from mainstem.run import ownership
-from mainstem.run.objects import LocalFile
-from mainstem.run.ownership import LENGTH, RECORD, TOKEN, Ownership, alive, parsed, record_of
+from mainstem.runtime.checkpoint import ownership
+from mainstem.runtime.checkpoint.ownership import LENGTH, RECORD, TOKEN, Ownership, alive, parsed, record_of
+from mainstem.runtime.clients.exclusive_files import LocalFile
 
 
 class Session:

@@ -12,7 +12,8 @@ from mainstem.cli import main
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.document import read_object
 from mainstem.language.model.packages import Packages
-from mainstem.run import commandline, executor, ivy, packages
+from mainstem.runtime.executor import entry
+from mainstem.runtime.spark import command_line, ivy, packages
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,12 +80,12 @@ def test_packages_stand_behind_sparks_own_jars(tmp_path: Path, image: Path) -> N
     (tmp_path / "jars" / "spark.jar").touch()
     (image / "b.jar").touch()
     (image / "a.jar").touch()
-    found = commandline.image_jars(os.environ)
+    found = command_line.image_jars(os.environ)
     expected = f"/m/own.jar:{tmp_path}/jars/spark.jar:{image}/a.jar:{image}/b.jar"
     conf = {"spark.driver.extraClassPath": "/m/own.jar", "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": ""}  # fmt: skip
-    assert commandline.driver("/java", tmp_path, conf, [], {}, found)[2] == expected
-    from_spark = dict.fromkeys(executor._ARGUMENTS.values(), "1") | {"SPARK_EXECUTOR_MEMORY": "1g"}
-    assert executor.command(from_spark, "/java", tmp_path, [Path("/m/own.jar")], found)[2] == expected
+    assert command_line.driver("/java", tmp_path, conf, [], {}, found)[2] == expected
+    from_spark = dict.fromkeys(entry._ARGUMENTS.values(), "1") | {"SPARK_EXECUTOR_MEMORY": "1g"}
+    assert entry.command(from_spark, "/java", tmp_path, [Path("/m/own.jar")], found)[2] == expected
 
 
 def test_the_image_names_a_folder_that_its_user_may_fill() -> None:
@@ -121,7 +122,7 @@ def test_jars_are_found_beside_the_document(tmp_path: Path) -> None:
 
 
 def test_jars_that_spark_brings_are_left_out_of_a_closure(tmp_path: Path) -> None:
-    spark = next((commandline.spark_home() / "jars").glob("scala-library-*.jar")).name
+    spark = next((command_line.spark_home() / "jars").glob("scala-library-*.jar")).name
     jars = [tmp_path / name for name in ("scala-library-2.13.1.jar", "mine-1.jar", "postgresql-1.jar")]
     assert spark != jars[0].name
     assert packages._useful(jars, []) == [tmp_path / "mine-1.jar"]

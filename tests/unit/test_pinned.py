@@ -4,7 +4,7 @@ import json
 
 import pytest
 from mainstem.language.model.queries import STATE_STORES, State
-from mainstem.run.pinned import PROVIDER, differences
+from mainstem.runtime.checkpoint.checkpoint_compatibility import PROVIDER, differences
 
 
 @pytest.mark.parametrize(

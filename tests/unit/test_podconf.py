@@ -8,9 +8,9 @@ import pytest
 from mainstem import names
 from mainstem.errors import NotReady
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run.conf import LOG4J, Machine, spark_conf
-from mainstem.run.pod import Pod
-from mainstem.run.podconf import place
+from mainstem.runtime.driver.pod import Pod
+from mainstem.runtime.driver.pod_conf import place
+from mainstem.runtime.spark.conf import LOG4J, Machine, spark_conf
 
 
 ENVIRONMENT = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.run.progress import told, updated, waiting
-from mainstem.run.querystatus import QueryStatus, SourceStatus, State, as_json
+from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State, as_json
+from mainstem.runtime.progress.spark_progress import told, updated, waiting
 
 
 KAFKA: dict[str, Any] = {

@@ -1,5 +1,5 @@
 import pytest
-from mainstem.run.rates import Meter
+from mainstem.runtime.progress.rates import Meter
 
 
 @pytest.mark.parametrize("interval", [0.1, 0.9, 3.0, 7.0, 11.0, 60.0, 600.0])

@@ -10,8 +10,8 @@ from typing import Any
 import click
 from harness import java
 from mainstem.cli import main
-from mainstem.run.querystatus import QueryStatus, SourceStatus, State
-from mainstem.run.reporter import Lines
+from mainstem.runtime.console.reporter import Lines
+from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
 from mainstem.schema.crd import crd
 
 

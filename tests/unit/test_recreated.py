@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from mainstem.run.progress import lost, went_back
-from mainstem.run.recreated import NO_ID, Read, made_anew, read_ids, rewound
+from mainstem.runtime.progress.spark_progress import lost, went_back
+from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, made_anew, read_ids, rewound
 
 
 ENTRY = "\n".join(

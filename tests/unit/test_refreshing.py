@@ -11,13 +11,13 @@ from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.run.drain import Outcome
-from mainstem.run.failures import Failure
-from mainstem.run.progress import updated
-from mainstem.run.querystatus import QueryStatus
-from mainstem.run.refreshing import Refresher, Refreshing, every
-from mainstem.run.restarts import Restarts
-from mainstem.run.running import Run
+from mainstem.runtime.failures.classification import Failure
+from mainstem.runtime.progress.query_status import QueryStatus
+from mainstem.runtime.progress.spark_progress import updated
+from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.restarts import Restarts
+from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.supervision.refreshing import Refresher, Refreshing, every
 
 
 BUILT: Any = object()

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mainstem.run import reporter
-from mainstem.run.querystatus import QueryStatus, SourceStatus, State
-from mainstem.run.reporter import LINE_SECONDS, Lines, Table, cells, for_stream
+from mainstem.runtime.console import reporter
+from mainstem.runtime.console.reporter import LINE_SECONDS, Lines, Table, cells, for_stream
+from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
 from rich.console import Console
 
 

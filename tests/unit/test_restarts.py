@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.language.model.pipeline import Restart
-from mainstem.run.restarts import Restarts
+from mainstem.runtime.query.restarts import Restarts
 
 
 def settings(**fields: object) -> Restart:

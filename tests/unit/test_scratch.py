@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from mainstem.errors import NotReady
-from mainstem.run import scratch
+from mainstem.runtime.spark import scratch
 
 
 HOLD = """
 import sys, time
-from mainstem.run import scratch
+from mainstem.runtime.spark import scratch
 with scratch.folder() as folder:
     (folder / "file").write_text("x")
     print(folder, flush=True)

@@ -5,9 +5,9 @@ import threading
 import time
 
 import pytest
-from mainstem.run.failures import of_text
-from mainstem.run.place import this_machine
-from mainstem.run.session import not_started, shut_down
+from mainstem.runtime.failures.classification import of_text
+from mainstem.runtime.spark.environment import this_machine
+from mainstem.runtime.spark.session import not_started, shut_down
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 

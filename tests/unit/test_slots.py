@@ -5,7 +5,7 @@ from documents import VALID
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.run.slots import cores, held, judge, resident
+from mainstem.runtime.preflight.core_check import cores, held, judge, resident
 
 
 pytestmark = pytest.mark.S34

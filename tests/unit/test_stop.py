@@ -4,7 +4,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from mainstem.run.stop import Stop
+from mainstem.runtime.stop import Stop
 
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -5,8 +5,8 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.run.failures import of_text
-from mainstem.run.tracebacks import raised
+from mainstem.runtime.failures.classification import of_text
+from mainstem.runtime.failures.tracebacks import raised
 
 
 WORKER = """\

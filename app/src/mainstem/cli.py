@@ -87,7 +87,7 @@ def run(
             document = _chosen(document, queries)
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
-        from mainstem.run import runner
+        from mainstem.runtime import runner
 
         options = runner.on_this_machine(
             document,
@@ -113,7 +113,7 @@ def driver(file: str, verbose: bool) -> None:
 
     The pod is described in the environment (MAINSTEM_NAMESPACE and others, see mainstem.names). Logs are JSON.
     """
-    from mainstem.run.driver import main as drive
+    from mainstem.runtime.driver.entry import main as drive
 
     sys.exit(drive(file, verbose=verbose))
 
@@ -121,7 +121,7 @@ def driver(file: str, verbose: bool) -> None:
 @main.command(hidden=True)
 def executor() -> None:
     """Become one of Spark's executors; Spark starts it, in pods that a driver makes."""
-    from mainstem.run import executor as entry
+    from mainstem.runtime.executor import entry
 
     entry.main()
 
@@ -218,7 +218,7 @@ def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], outp
         _known(document.pipeline, queries)
         found = meaning(document.pipeline, *queries)
         if plan:
-            from mainstem.run.plans import plans
+            from mainstem.runtime.plans import plans
 
             found["plans"] = plans(document, [query["name"] for query in found["queries"]])
     except MainstemError as error:

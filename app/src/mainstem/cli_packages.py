@@ -42,7 +42,7 @@ def install(wanted: tuple[str, ...], repositories: tuple[str, ...], into: Path |
 def _install(wanted: tuple[str, ...], repositories: tuple[str, ...], into: Path | None) -> list[str]:
     from mainstem.language.document import read
     from mainstem.language.model.packages import Packages, is_coordinate
-    from mainstem.run.packages import install
+    from mainstem.runtime.spark.packages import install
 
     folder = os.environ.get(names.ENV_PACKAGES)
     target = into or (Path(folder) if folder else None)

@@ -29,7 +29,7 @@ def run(
         NotReady: a file cannot be read, or Spark does not start.
     """
     suites = [files.suite(path, overrides) for path in paths]
-    from mainstem.run import usercode
+    from mainstem.runtime.preflight import user_modules
     from mainstem.testing import lab, steps  # Spark: only once every file is good
 
     start = time.monotonic()
@@ -37,7 +37,7 @@ def run(
     try:
         for suite in suites:
             folder = Path(suite.document.file).absolute().parent
-            usercode.look_in(folder)
+            user_modules.look_in(folder)
             with lab.opened(suite.document.pipeline, code=folder, verbose=verbose) as spark:
                 outcomes += steps.run(suite, spark, lambda outcome: tell(report.lines(outcome)))
     finally:

@@ -9,8 +9,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.run import session
-from mainstem.run.place import Place
+from mainstem.runtime.spark import session
+from mainstem.runtime.spark.environment import Place
 
 
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1"

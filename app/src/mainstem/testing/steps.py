@@ -21,8 +21,8 @@ from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import MainstemError, NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
-from mainstem.run import scratch
-from mainstem.run.failures import classify
+from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.spark import scratch
 from mainstem.testing.cases import Case, Step
 from mainstem.testing.compare import difference
 from mainstem.testing.files import Suite

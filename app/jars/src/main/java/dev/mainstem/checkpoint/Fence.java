@@ -16,7 +16,7 @@ import org.apache.hadoop.fs.Path;
  * Keeps a driver that no longer owns its checkpoint from writing to it.
  *
  * <p>Every driver writes an owner record before it starts a query, and names the record and its own token in the query's
- * session ({@code mainstem.run.ownership}). A driver whose token is no longer in the record creates no more files.
+ * session ({@code mainstem.runtime.checkpoint.ownership}). A driver whose token is no longer in the record creates no more files.
  */
 final class Fence {
 

@@ -25,7 +25,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  * must find that id at its next start, or it would read the batch's records a second time. So an id that is new is
  * written below the checkpoint, as the empty file {@code topics/<source>/<topic>/<id>}, before the plan is.
  *
- * <p>{@code mainstem.run.renewals} names the topics of streams that go on where data was lost; all other streams end.
+ * <p>{@code mainstem.runtime.supervision.renewals} names the topics of streams that go on where data was lost; all other streams end.
  */
 public final class TopicIds {
 

@@ -1,0 +1,62 @@
+"""What a checkpoint has fixed by its first batch, beside what the document says now.
+
+State is spread over as many partitions as there were in the first batch. With another number Spark 4.2 reads the
+partitions that it now has: rows of the others are lost without a word, or their files are missed. Where state is kept
+stands in the offset log, and Spark goes on there whatever the session says.
+"""
+
+import json
+import re
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from mainstem.errors import NotReady
+from mainstem.language.model.queries import STATE_STORES, State
+from mainstem.runtime.clients.filesystem import Folder
+
+
+PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+_ABOUT: Final = re.compile(r"/_metadata/(metadata|v2/\d+)$")
+
+
+def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
+    """See that the state is kept as the document says.
+
+    Raises:
+        NotReady: `StateLayoutChanged`: the checkpoint holds state, kept otherwise.
+    """
+    folder = Folder(session, checkpoint)
+    about, offsets = folder / "state" / "0" / "_metadata", folder / "offsets"
+    if not about.exists() or not offsets.exists():
+        return
+    operators = [Folder(session, file.path).text() for file in about.files() if _ABOUT.search(file.path)]
+    batches = [name for file in offsets.files() if (name := file.path.rpartition("/")[2]).isdigit()]
+    entry = (offsets / max(batches, key=int)).text() if batches else ""
+    if changed := differences(operators, entry, state):
+        raise NotReady(
+            f"the state in {checkpoint} is kept otherwise than the document says: {'; '.join(changed)}",
+            reason="StateLayoutChanged",
+            remedy="put the old value back, or raise checkpoint.generation to start anew",
+        )
+
+
+def differences(operators: list[str], entry: str, state: State) -> list[str]:
+    """What is fixed, and the document says otherwise; pure.
+
+    Args:
+        operators: what Spark has written down of a stateful operator, each version of it.
+        entry: the newest entry of the offset log.
+        state: the document's.
+    """
+    found = []
+    stores = [store for text in operators for store in json.loads(text.splitlines()[-1])["stateStoreInfo"]]
+    partitions = max((int(store["numPartitions"]) for store in stores), default=state.partitions)
+    if partitions != state.partitions:
+        found.append(f"state.partitions is fixed at {partitions}")
+    words = {name: word for word, name in STATE_STORES.items()}
+    conf = (json.loads(entry.splitlines()[1]).get("conf") or {}) if entry else {}
+    provider = conf.get(PROVIDER, STATE_STORES[state.provider])
+    if provider != STATE_STORES[state.provider]:
+        found.append(f"state.provider is fixed at {words.get(provider, provider)}")
+    return found

@@ -1,0 +1,161 @@
+"""What Kafka's brokers are asked, by Kafka's own client in the JVM."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from mainstem.dataframes.options.kafka import client
+from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.runtime.progress.spark_progress import Offsets
+
+
+_ANSWER: Final = re.compile(r"([\w.-]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+)")
+_REQUEST: Final = "request.timeout.ms"
+_API: Final = "default.api.timeout.ms"
+_BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
+
+
+@dataclass(frozen=True)
+class TopicOffsets:
+    """What the topics of a source have.
+
+    Attributes:
+        ids: topic -> the id that the broker gave it when it was made: one that is made anew has another.
+        earliest: topic -> partition -> the first offset that there still is.
+        latest: topic -> partition -> the offset behind the last record that the source reads: with `read_committed` the
+            first one of an open transaction, where there is one.
+    """
+
+    ids: Mapping[str, str]
+    earliest: Offsets
+    latest: Offsets
+
+
+class Brokers:
+    """The brokers of one connection, while somebody asks. Errors are py4j's, with the Java cause within.
+
+    Args:
+        session: any session.
+        kafka: the connection.
+        patience: milliseconds that an answer may take, or longer where the connection asks for it; its own time-outs where
+            none is given.
+    """
+
+    def __init__(self, session: SparkSession, kafka: KafkaConnection, patience: int | None = None) -> None:
+        self._jvm: Any = session._jvm  # noqa: SLF001
+        self._kafka = kafka
+        self._matching: dict[str, bool] = {}
+        self._partitions: dict[str, int] = {}
+        self._questions: tuple[Any, Any] = (self._jvm.java.util.HashMap(), self._jvm.java.util.HashMap())
+        self._patience = {} if patience is None else time_outs(kafka.properties, patience)
+
+    def topics(self) -> set[str]:
+        """The topics that the credentials may see."""
+        with self._admin() as admin:
+            return self._names(admin)
+
+    def partitions(self, source: KafkaSource) -> int:
+        """Partitions that a source reads, of topics that are there."""
+        if source.assign:
+            return sum(len(partitions) for partitions in source.assign.values())
+        with self._admin() as admin:
+            return sum(described.partitions().size() for described in self._described(admin, source).values())
+
+    def _described(self, admin: Any, source: KafkaSource) -> Any:
+        """Topic -> description, of the topics that a source reads and that are there."""
+        topics = self._jvm.java.util.ArrayList()
+        for topic in sorted(self._names(admin)):
+            named = topic in (source.subscribe or ()) or topic in (source.assign or ())
+            if named or self._matches(source.subscribe_pattern, topic):
+                topics.add(topic)
+        return admin.describeTopics(topics).allTopicNames().get()
+
+    def _matches(self, pattern: str | None, topic: str) -> bool:
+        if pattern is None:
+            return False
+        if topic not in self._matching:
+            self._matching[topic] = bool(self._jvm.java.util.regex.Pattern.matches(pattern, topic))
+        return self._matching[topic]
+
+    def _names(self, admin: Any) -> set[str]:
+        """All topics, by one call over the wire: there may be thousands."""
+        text = str(self._jvm.java.lang.String.join("\n", admin.listTopics().names().get()))
+        return set(text.splitlines())
+
+    def make(self, topic: str) -> None:
+        """Ask for a topic as a sink will, so that a broker that makes topics on demand makes this one."""
+        producer = self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self.properties())
+        with _closing(self._jvm, producer):
+            producer.partitionsFor(topic)
+
+    def offsets(self, source: KafkaSource) -> TopicOffsets:
+        """What the topics of a source have now, of those that are there. Always of the same source."""
+        with self._admin() as admin:
+            topics = self._described(admin, source)
+            ids = {str(topic): str(described.topicId()) for topic, described in topics.items()}
+            partitions = {str(topic): int(each.partitions().size()) for topic, each in topics.items()}
+            if partitions != self._partitions:
+                self._partitions, self._questions = partitions, self._asked(source, partitions)
+            earliest, latest = self._questions
+            level = self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(source.isolation_level.upper())
+            options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(level)
+            answers = [admin.listOffsets(asked, options).all() for asked in (earliest, latest)]
+            return TopicOffsets(ids, *(offsets(answer.get().toString()) for answer in answers))
+
+    def _asked(self, source: KafkaSource, partitions: Mapping[str, int]) -> tuple[Any, Any]:
+        """The questions for the earliest and the latest offsets; a topic has the partitions from 0 on."""
+        spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
+        first, last = spec.earliest(), spec.latest()
+        earliest, latest = self._jvm.java.util.HashMap(), self._jvm.java.util.HashMap()
+        for topic, count in partitions.items():
+            for number in range(count):
+                if source.assign is None or number in source.assign[topic]:
+                    partition = self._jvm.org.apache.kafka.common.TopicPartition(topic, number)
+                    earliest.put(partition, first)
+                    latest.put(partition, last)
+        return earliest, latest
+
+    @contextmanager
+    def _admin(self) -> Iterator[Any]:
+        admin = self._jvm.org.apache.kafka.clients.admin.Admin.create(self.properties())
+        with _closing(self._jvm, admin):
+            yield admin
+
+    def properties(self) -> Any:
+        """What a client of the connection is told, as Java has it."""
+        properties = self._jvm.java.util.Properties()
+        serializers = {"key.serializer": _BYTES, "value.serializer": _BYTES}
+        for key, value in (client(self._kafka) | serializers | self._patience).items():
+            properties.setProperty(key, value)
+        return properties
+
+
+def time_outs(properties: Mapping[str, str], patience: int) -> dict[str, str]:
+    """The time-outs of a client that asks with some patience, in milliseconds: the user's own where they are longer; pure.
+
+    Kafka refuses a time-out of the API below a request's.
+    """
+    own = {key: value for key in (_REQUEST, _API) if (value := properties.get(key, "").strip()).isdecimal()}
+    request = max(patience, int(own.get(_REQUEST, 0)))
+    return {_REQUEST: str(request), _API: str(max(request, int(own.get(_API, 0))))}
+
+
+def offsets(text: str) -> dict[str, dict[str, int]]:
+    """Topic -> partition -> offset, from the text of Kafka's answer: one call over the wire, not five for each partition."""
+    found: dict[str, dict[str, int]] = {}
+    for topic, partition, offset in _ANSWER.findall(text):
+        found.setdefault(topic, {})[partition] = int(offset)
+    return found
+
+
+@contextmanager
+def _closing(jvm: Any, what: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        what.close(jvm.java.time.Duration.ofSeconds(1))

@@ -1,0 +1,186 @@
+"""Where progress goes on one machine: a live table on a terminal, JSON lines elsewhere."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol, TextIO
+
+from mainstem.runtime.progress.query_status import QueryStatus, State, as_json
+
+
+LINE_SECONDS: Final = 10.0
+
+
+class Reporter(Protocol):
+    """Takes every change of the statuses; decides itself how often to show them."""
+
+    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+        """The statuses after a turn of the supervisor; often the same as before."""
+
+    def output(self, line: str) -> None:
+        """A line of a console sink."""
+
+    def close(self) -> None:
+        """Show the last state and give the terminal back."""
+
+
+def for_stream(stream: TextIO, pipeline: str) -> Reporter:
+    """The live table where the stream is a terminal, JSON lines where it is not."""
+    return _Quiet(Table(pipeline) if stream.isatty() else Lines(stream, pipeline))
+
+
+class _Quiet:
+    """Goes silent once nobody reads: a closed terminal, or a `head` that has seen enough, ends no pipeline."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter: Reporter | None = reporter
+
+    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+        """Pass on."""
+        self._tell(lambda reporter: reporter.changed(statuses))
+
+    def output(self, line: str) -> None:
+        """Pass on."""
+        self._tell(lambda reporter: reporter.output(line))
+
+    def close(self) -> None:
+        """Pass on."""
+        self._tell(lambda reporter: reporter.close())
+
+    def _tell(self, what: Callable[[Reporter], None]) -> None:
+        # Rows of a console sink come in a thread of their own, which may be the one to find nobody there.
+        reporter = self._reporter
+        if reporter is None:
+            return
+        try:
+            what(reporter)
+        except (OSError, SystemExit):  # rich exits where a pipe is closed
+            self._reporter = None
+
+
+class Lines:
+    """One JSON object a line and query: at each change of state, and every ten seconds while rows move."""
+
+    def __init__(self, stream: TextIO, pipeline: str) -> None:
+        self._stream = stream
+        self._pipeline = pipeline
+        self._told: dict[str, tuple[State, int, float]] = {}
+        self._last: Sequence[QueryStatus] = ()
+
+    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+        """Write what is due."""
+        now = time.monotonic()
+        self._last = statuses
+        for status in statuses:
+            state, rows, when = self._told.get(status.name, (State.STARTING, 0, 0.0))
+            if status.state is not state or (status.input_rows != rows and now - when >= LINE_SECONDS):
+                self._write(status, now)
+
+    def output(self, line: str) -> None:
+        """Pass a console sink's line through as it is."""
+        self._stream.write(f"{line}\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Write what was held back."""
+        for status in self._last:
+            _, rows, _ = self._told.get(status.name, (None, -1, 0.0))
+            if rows != status.input_rows:
+                self._write(status, time.monotonic())
+
+    def _write(self, status: QueryStatus, now: float) -> None:
+        self._told[status.name] = (status.state, status.input_rows, now)
+        self.output(json.dumps({"event": "progress", "pipeline": self._pipeline, **as_json(status)}))
+
+
+class Table:
+    """A table that is drawn over itself."""
+
+    def __init__(self, pipeline: str) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._pipeline = pipeline
+        self._console = Console(file=sys.stdout)
+        # Logs on the same terminal are printed above the table; logs that go elsewhere stay there.
+        self._live = Live(console=self._console, auto_refresh=False, redirect_stderr=sys.stderr.isatty())
+        self._drawn: Sequence[QueryStatus] = ()
+        self._live.start()
+
+    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+        """Draw, where something is new."""
+        if list(statuses) != list(self._drawn):
+            self._drawn = list(statuses)
+            self._live.update(_table(self._pipeline, statuses), refresh=True)
+
+    def output(self, line: str) -> None:
+        """Print a console sink's line above the table."""
+        from rich.text import Text
+
+        self._console.print(Text(line), soft_wrap=True)
+
+    def close(self) -> None:
+        """Leave the last table where it is."""
+        self._live.stop()
+
+
+_COLOURS: Final = {
+    State.RUNNING: "green",
+    State.COMPLETED: "green",
+    State.DRAINED: "green",
+    State.WAITING: "yellow",
+    State.RESTARTING: "yellow",
+    State.INTERRUPTED: "yellow",
+    State.FAILED: "red",
+}
+
+
+_SELDOM: Final[tuple[tuple[str, Callable[[QueryStatus], int]], ...]] = (
+    ("MALFORMED", lambda status: status.malformed),
+    ("EXPIRED", lambda status: status.expired),
+    ("VIOLATED", lambda status: status.violated),
+)
+"""Columns that are there once there is something to count."""
+
+
+def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(title=pipeline, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("QUERY", no_wrap=True)
+    table.add_column("STATE", no_wrap=True)
+    for name in ("BATCH", "ROWS/S", "LAG", "BATCH TIME", "STATE ROWS", "DROPPED"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("WATERMARK", no_wrap=True)
+    counts = [(name, value) for name, value in _SELDOM if any(map(value, statuses))]
+    for name, _ in counts:
+        table.add_column(name, justify="right", no_wrap=True)
+    for status in statuses:
+        table.add_row(
+            status.name,
+            Text(status.state, style=_COLOURS.get(status.state, "")),
+            *cells(status),
+            status.watermark or "-",
+            *(f"{value(status):,}" for _, value in counts),
+        )
+    troubles = [
+        Text(f"{status.name}: {status.reason}: {status.message}", style=_COLOURS.get(status.state, ""))
+        for status in statuses
+        if status.message
+    ]
+    return Group(table, *troubles)
+
+
+def cells(status: QueryStatus) -> list[str]:
+    """The numbers of one row; `-` where nothing is known."""
+    return [
+        "-" if status.batch is None else str(status.batch),
+        f"{status.rows_per_second:,.0f}",
+        "-" if status.lag is None else f"{status.lag:,}",
+        "-" if status.batch_duration_ms is None else f"{status.batch_duration_ms / 1000:.1f} s",
+        f"{status.state_rows:,}",
+        f"{status.dropped_by_watermark:,}",
+    ]

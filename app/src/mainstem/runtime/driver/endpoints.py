@@ -1,0 +1,173 @@
+"""A driver over HTTP: `/healthz` and `/readyz` for the kubelet, `/metrics` for Prometheus, `/status` for people.
+
+Nobody is asked who he is: whoever reaches the pod may read. No secret is among what there is to read.
+"""
+
+import json
+import threading
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import AF_INET, AF_INET6
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from mainstem import logs
+from mainstem.runtime.driver import status_report
+from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.metrics import Metrics
+from mainstem.runtime.progress.query_status import QueryStatus, as_json
+
+
+JSON: Final = "application/json"
+SLOWEST: Final = 10.0
+"""Seconds that a client may take for its request."""
+
+
+class Answer(NamedTuple):
+    """What a path answers."""
+
+    code: HTTPStatus
+    kind: str
+    body: bytes
+
+
+class Answers:
+    """What is answered, from what is known at the moment.
+
+    Args:
+        pipeline: its name.
+        namespace: its namespace.
+        attempt: which start of it this is.
+        watch: what is known.
+    """
+
+    def __init__(self, pipeline: str, namespace: str, attempt: int, watch: Watch) -> None:
+        self._about = {"pipeline": pipeline, "namespace": namespace, "attempt": attempt}
+        self._watch = watch
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(Metrics(pipeline, attempt, watch))
+        self._paths: dict[str, Callable[[str], Answer]] = {
+            "/healthz": self._healthz,
+            "/readyz": self._readyz,
+            "/status": self._status,
+            "/metrics": self._metrics,
+        }
+
+    def answer(self, target: str, accept: str) -> Answer:
+        """The answer to a GET of `target` by a client that takes `accept`."""
+        path = urlsplit(target).path
+        if path not in self._paths:
+            return _json(HTTPStatus.NOT_FOUND, {"paths": sorted(self._paths)})
+        return self._paths[path](accept)
+
+    def _healthz(self, _accept: str) -> Answer:
+        trouble = self._watch.trouble()
+        code = HTTPStatus.SERVICE_UNAVAILABLE if trouble else HTTPStatus.OK
+        return _json(code, {"healthy": not trouble, "stage": self._watch.stage, "message": trouble or "ok"})
+
+    def _readyz(self, _accept: str) -> Answer:
+        ready = self._watch.ready()
+        waiting = {
+            s.name: status_report.state(s) for s in self._watch.statuses if not status_report.active(s)
+        }
+        code = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
+        return _json(code, {"ready": ready, "stage": self._watch.stage, "notActive": waiting})
+
+    def _status(self, _accept: str) -> Answer:
+        watch = self._watch
+        executors = watch.executors
+        found: dict[str, Any] = {
+            **self._about,
+            "stage": watch.stage,
+            "ready": watch.ready(),
+            "summary": status_report.summary(watch.statuses, executors),
+            "queries": [_whole(status) for status in watch.statuses],
+        }
+        return _json(HTTPStatus.OK, found)
+
+    def _metrics(self, accept: str) -> Answer:
+        encode, kind = choose_encoder(accept)
+        return Answer(HTTPStatus.OK, kind, encode(self._registry))
+
+
+class Endpoints:
+    """The server, in a thread of its own.
+
+    Args:
+        answers: what to answer.
+        port: where to listen; 0 takes a free one.
+        address: where to listen: every address of the pod, unless one is given. One with a colon means IPv6.
+    """
+
+    def __init__(self, answers: Answers, port: int, address: str = "0.0.0.0") -> None:  # noqa: S104
+        server = _Server6 if ":" in address else _Server
+        self._server = server((address, port), partial(_Handler, answers))
+        self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End, and give the port back."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    address_family = AF_INET
+
+    def handle_error(self, _request: Any, _client_address: Any) -> None:
+        """A client that hangs up is no matter for the log."""
+        logs.get("http").debug("a request failed", exc_info=True)
+
+
+class _Server6(_Server):
+    address_family = AF_INET6
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = SLOWEST
+    server_version = "mainstem"
+    sys_version = ""
+
+    def __init__(self, answers: Answers, *args: Any) -> None:
+        self._answers = answers
+        super().__init__(*args)
+
+    def do_GET(self) -> None:
+        """Answer."""
+        code, kind, body = self._answers.answer(self.path, self.headers.get("Accept", ""))
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: Any) -> None:
+        """Nothing: the kubelet asks every few seconds."""
+
+
+def _whole(status: QueryStatus) -> dict[str, Any]:
+    """A query as in the report of `mainstem run`, offsets and all."""
+    found = as_json(status, offsets=True) | {"state": status_report.state(status)}
+    if status.message:
+        found["message"] = logs.redact(status.message)
+    return found
+
+
+def _json(code: HTTPStatus, found: dict[str, Any]) -> Answer:
+    return Answer(code, JSON, (json.dumps(found) + "\n").encode())

@@ -1,0 +1,110 @@
+"""`mainstem driver`: the run of a pipeline in its pod, and all that tells of it.
+
+The same run as `mainstem run`; what differs is the place (`podconf`) and who listens: the kubelet and Prometheus by HTTP,
+the resource's status, the log as JSON, and the operator by the container's termination message.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mainstem import logs, names
+from mainstem.errors import DrainInterrupted, Exit, MainstemError, Problem, SpecInvalid
+from mainstem.runtime.driver import termination
+from mainstem.runtime.driver.pod import Pod
+from mainstem.runtime.progress.query_status import QueryStatus
+from mainstem.runtime.stop import Stop
+
+
+def main(file: str, *, verbose: bool) -> int:
+    """Run the pipeline of a file, and say in the end how it went, whatever the end; returns the exit code."""
+    stop = Stop()
+    stop.listen()
+    logs.configure("json", verbose=verbose)
+    end = _End()
+    try:
+        _run(file, stop, end, verbose=verbose)
+    except MainstemError as error:
+        _tell(error)
+        outcome = "interrupted" if isinstance(error, DrainInterrupted) else "failed"
+        end.came(outcome, error.reason, _words(error))
+        return int(error.exit_code)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the operator hears of it
+        logs.get("mainstem").exception("a fault of Mainstem", error=str(error))
+        end.came("failed", "InternalError", f"{type(error).__name__}: {error}")
+        return int(Exit.INTERNAL)
+    else:
+        return int(Exit.OK)
+    finally:
+        end.leave()
+
+
+class _End:
+    """How the run ended, as far as is known."""
+
+    def __init__(self) -> None:
+        self._outcome, self._reason, self._message = "drained", "", ""
+        self._statuses: Sequence[QueryStatus] = ()
+
+    def of_queries(self, outcome: str, statuses: Sequence[QueryStatus]) -> None:
+        """The queries have ended."""
+        self._outcome, self._statuses = outcome, statuses
+
+    def came(self, outcome: str, reason: str, message: str) -> None:
+        """It was an error."""
+        self._outcome, self._reason, self._message = outcome, reason, message
+
+    def leave(self) -> None:
+        """Write the termination message."""
+        file = Path(os.environ.get(names.ENV_TERMINATION_LOG) or names.TERMINATION_LOG)
+        reason = self._reason or self._outcome.capitalize()
+        termination.write(
+            file, termination.text(self._outcome, reason, self._message or self._outcome, self._statuses)
+        )
+
+
+def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
+    pod = Pod.from_environment()
+    from mainstem.language.document import read
+
+    document = read(file)
+    for warning in document.warnings:
+        logs.get("mainstem").warning(warning.named())
+    from mainstem.runtime.driver.pod_conf import place
+    from mainstem.runtime.driver.pod_reporter import PodReporter
+    from mainstem.runtime.runner import Options, run
+
+    reporter = PodReporter(document.pipeline, pod, sys.stdout)
+
+    def ended(outcome: str, statuses: list[QueryStatus]) -> None:
+        reporter.ended(statuses)
+        end.of_queries(outcome, statuses)
+
+    options = Options(
+        place=place(document.pipeline, pod),
+        reporter=reporter,
+        verbose=verbose,
+        opened=reporter.opened,
+        ended=ended,
+        words=Problem.named,
+    )
+    run(document, options, stop)
+
+
+def _tell(error: MainstemError) -> None:
+    log: Any = logs.get("mainstem")
+    if isinstance(error, SpecInvalid):
+        for problem in error.problems:
+            log.error(problem.named(), reason=problem.reason)
+    else:
+        log.error(str(error), reason=error.reason)
+
+
+def _words(error: MainstemError) -> str:
+    """The error in one line; of a refused document the first problem, by its field: nobody has the pod's file."""
+    if not isinstance(error, SpecInvalid):
+        return str(error)
+    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+    return f"{error.problems[0].named()}{more}"

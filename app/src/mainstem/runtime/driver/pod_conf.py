@@ -1,0 +1,187 @@
+"""What a driver's pod decides about a run: its Spark properties, from the document and the pod; pure.
+
+Client mode: the driver is this pod, executors are pods that it owns, so that they go with it.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from mainstem import names
+from mainstem.language.model.deployment import (
+    HEAP_OF_DRIVER,
+    HEAP_OF_EXECUTOR,
+    Executors,
+    Resources,
+    amount,
+    memory_bytes,
+    off_heap_bytes,
+)
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.runtime.driver.pod import Pod
+from mainstem.runtime.spark.conf import JAVA_OPTIONS, LOG4J, redaction
+from mainstem.runtime.spark.environment import Place
+
+
+_MIB: Final = 2**20
+_CHANGES: Final = "driver.resources.limits.memory or driver.heap"
+
+
+def place(pipeline: StreamingPipeline, pod: Pod) -> Place:
+    """The driver's pod as a place: alone where there are no executors, else with pods around it."""
+    spec = pipeline.spec
+    alone = not spec.executors.wanted
+    return Place(
+        cores=spec.driver.cores if alone else most_executors(spec.executors) * spec.executors.cores,
+        heap=f"{heap(spec.driver.heap, spec.driver.resources, HEAP_OF_DRIVER)}m",
+        defaults={} if alone else _PATIENCE,
+        owned=_COMMON
+        | {"spark.redaction.regex": redaction(pipeline)["spark.redaction.regex"]}
+        | {"spark.local.dir": f"{pod.scratch}/spark"}
+        | ({} if alone else _around(pipeline, pod)),
+        profiles=Path(names.S3_PROFILES).parent,
+        room=_CHANGES,
+        address=None,
+        namespace=pod.namespace,
+        run=pod.run,
+    )
+
+
+def most_executors(executors: Executors) -> int:
+    """How many there are at most."""
+    bounds = executors.dynamic_allocation
+    return bounds.max_executors if bounds else executors.instances
+
+
+def heap(given: str | None, resources: Resources, share: float) -> int:
+    """The Java heap in MiB: what is given, else a share of the container's memory."""
+    if given:
+        return max(1, memory_bytes(given) // _MIB)  # Java takes 0 as nothing said
+    return int(_memory(resources) * share)
+
+
+def _memory(resources: Resources) -> int:
+    """The container's memory in whole MiB."""
+    return int(amount(resources.limits["memory"])) // _MIB
+
+
+_COMMON: Final = {
+    "spark.ui.enabled": "true",
+    "spark.ui.port": str(names.UI_PORT),
+    # Whoever reaches the pod may look, and change nothing.
+    "spark.ui.killEnabled": "false",
+}
+
+
+# An executor that dies is noticed by its closed connections at once; these are for one whose node fell silent.
+_PATIENCE: Final = {
+    "spark.network.timeout": "60s",
+    "spark.executor.heartbeatInterval": "5s",
+    # A shuffle block of an executor that is gone is asked for three times before its task runs again.
+    "spark.shuffle.io.retryWait": "2s",
+}
+
+
+def _around(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
+    executors = pipeline.spec.executors
+    most = most_executors(executors)
+    return (
+        {
+            "spark.master": "k8s://https://kubernetes.default.svc",
+            "spark.submit.deployMode": "client",
+            "spark.driver.host": f"[{pod.ip}]" if ":" in pod.ip else pod.ip,
+            "spark.driver.bindAddress": "0.0.0.0",  # noqa: S104 - the pod's own network
+            "spark.driver.port": str(names.DRIVER_PORT),
+            "spark.driver.blockManager.port": str(names.BLOCK_MANAGER_PORT),
+            "spark.blockManager.port": str(names.BLOCK_MANAGER_PORT),
+            "spark.executor.instances": str(executors.instances),
+            "spark.executor.cores": str(executors.cores),
+            "spark.executor.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{LOG4J}",
+            # Batches start on the first executor that comes; until then their tasks wait, and nothing fails.
+            "spark.scheduler.minRegisteredResourcesRatio": "0",
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "0s",
+            # Spark counts executors that failed since its start and ends the JVM at a few: a matter of months for a
+            # stream on nodes that come and go. Within ten minutes many are a fault that a restart must make visible.
+            "spark.executor.failuresValidityInterval": "10m",
+            "spark.executor.maxNumFailures": str(max(20, 4 * most)),
+        }
+        | _pods(pipeline, pod)
+        | _resources(executors, (off_heap_bytes(pipeline.spec.spark.conf) or 0) // _MIB)
+        | _trust()
+        | _dynamic(executors)
+    )
+
+
+def _pods(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
+    # No token file is named: Spark would read it once, and the kubelet puts another in its place every hour. Its client
+    # finds the pod's token and CA by itself then, and reads the token again.
+    prefix = "spark.kubernetes"
+    return {
+        f"{prefix}.namespace": pod.namespace,
+        f"{prefix}.driver.pod.name": pod.name,
+        f"{prefix}.container.image": pod.image,
+        f"{prefix}.container.image.pullPolicy": pipeline.spec.image_pull_policy or pod.pull_policy,
+        f"{prefix}.executor.podTemplateFile": f"{names.DOCUMENT_DIR}/{names.EXECUTOR_KEY}",
+        f"{prefix}.executor.podTemplateContainerName": names.EXECUTOR_CONTAINER,
+        # The attempt too: executors of the driver before may still be on their way out.
+        f"{prefix}.executor.podNamePrefix": f"{pipeline.name}-{pod.attempt}",
+        f"{prefix}.allocation.batch.size": str(min(100, max(10, most_executors(pipeline.spec.executors)))),
+        # Each of these would want a right of its own, for things that are not there.
+        f"{prefix}.executor.disableConfigMap": "true",
+        f"{prefix}.driver.service.deleteOnTermination": "false",
+        f"{prefix}.driver.ownPersistentVolumeClaim": "false",
+        f"{prefix}.driver.reusePersistentVolumeClaim": "false",
+        f"{prefix}.driver.waitToReusePersistentVolumeClaim": "false",
+    }
+
+
+def _resources(executors: Executors, off_heap: int) -> dict[str, str]:
+    """Memory that adds up to the container's limit, to the MiB; Spark asks for as much as it may have.
+
+    Args:
+        executors: what the document says of them.
+        off_heap: MiB that Spark adds to the two by itself.
+    """
+    resources = executors.resources
+    total = _memory(resources)
+    java = heap(executors.heap, resources, HEAP_OF_EXECUTOR)
+    cpu = resources.requests.get("cpu") or resources.limits.get("cpu") or str(executors.cores)
+    limit = resources.limits.get("cpu")
+    return {
+        "spark.executor.memory": f"{java}m",
+        "spark.executor.memoryOverhead": f"{total - java - off_heap}m",
+        "spark.kubernetes.executor.request.cores": cpu,
+        **({"spark.kubernetes.executor.limit.cores": limit} if limit else {}),
+    }
+
+
+def executor_memory(executors: Executors) -> tuple[str, str]:
+    """Memory limit of an executor's container, as the document has it, and its Java heap."""
+    java = heap(executors.heap, executors.resources, HEAP_OF_EXECUTOR)
+    return str(executors.resources.limits["memory"]), f"{java}Mi"
+
+
+def _trust() -> dict[str, str]:
+    """A secret that driver and executors read from a file: without one Spark writes its own into every executor's pod."""
+    return {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret.file": f"{names.SPARK_SECRET_DIR}/{names.SPARK_SECRET_KEY}",
+    }
+
+
+def _dynamic(executors: Executors) -> dict[str, str]:
+    bounds = executors.dynamic_allocation
+    if bounds is None:
+        return {"spark.dynamicAllocation.enabled": "false"}
+    return {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": str(bounds.min_executors),
+        "spark.dynamicAllocation.maxExecutors": str(bounds.max_executors),
+        "spark.dynamicAllocation.initialExecutors": str(executors.instances),
+        # An executor that goes hands over what others still want from it.
+        "spark.decommission.enabled": "true",
+        "spark.storage.decommission.enabled": "true",
+        "spark.storage.decommission.shuffleBlocks.enabled": "true",
+        "spark.storage.decommission.rddBlocks.enabled": "true",
+        "spark.kubernetes.decommission.script": names.DECOMMISSION,
+    }

@@ -1,0 +1,131 @@
+"""Where progress goes in a pod: lines on standard output, HTTP, and the resource's status."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final, TextIO
+
+from py4j.protocol import Py4JError
+
+from mainstem import names
+from mainstem.dataframes import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.runtime.console.reporter import for_stream
+from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.endpoints import Answers, Endpoints
+from mainstem.runtime.driver.executor_losses import MemoryLoss, lost_executors, newest_memory_loss
+from mainstem.runtime.driver.pod import Pod
+from mainstem.runtime.driver.pod_conf import executor_memory
+from mainstem.runtime.driver.status_report import Executors
+from mainstem.runtime.driver.status_writer import Cluster, StatusWriter
+from mainstem.runtime.progress.query_status import QueryStatus
+
+
+_LOSSES_SECONDS: Final = 5.0
+
+
+class PodReporter:
+    """A reporter, from the moment it is made: HTTP answers and the status is written while Spark still starts.
+
+    Args:
+        pipeline: the checked document.
+        pod: the driver's.
+        stream: for the lines.
+        connect: makes the client of the API server; the pod's own unless another is given.
+        port: of the HTTP server.
+    """
+
+    def __init__(
+        self,
+        pipeline: StreamingPipeline,
+        pod: Pod,
+        stream: TextIO,
+        connect: Callable[[], Cluster] | None = None,
+        port: int = names.HTTP_PORT,
+    ) -> None:
+        self._executors = pipeline.spec.executors
+        self._context: Any = None
+        self._ask_for_losses = 0.0
+        self._newest_loss: MemoryLoss | None = None
+        self.watch = Watch(_first(pipeline))
+        self._lines = for_stream(stream, pipeline.name)
+        answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.watch)
+        self.endpoints = Endpoints(answers, port, "::" if ":" in pod.ip else "0.0.0.0")  # noqa: S104
+        self._writer = StatusWriter(
+            connect or (lambda: _connect(pod.namespace, pipeline.name)), self.watch, pod.attempt, self._count
+        )
+        self.endpoints.start()
+        self._writer.start()
+
+    def opened(self, session: Any) -> None:
+        """Spark has started."""
+        process = session.sparkContext._gateway.proc  # noqa: SLF001
+        self.watch.jvm_alive = lambda: process.poll() is None
+        self.watch.alive()
+        self._context = session.sparkContext._jsc.sc()  # noqa: SLF001
+
+    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+        """The statuses after a turn of the supervisor."""
+        self.watch.turned(statuses)
+        self._lines.changed(statuses)
+
+    def output(self, line: str) -> None:
+        """A line of a console sink."""
+        self._lines.output(line)
+
+    def ended(self, statuses: Sequence[QueryStatus]) -> None:
+        """The queries have ended; Spark is about to."""
+        self._context = None
+        self.watch.turned(statuses)
+        self.watch.ending()
+
+    def close(self) -> None:
+        """Write the last status, and stop answering."""
+        self.watch.ending()
+        self._lines.close()
+        self._writer.close()
+        self.endpoints.close()
+
+    def _count(self) -> Executors | None:
+        """The executors, as Spark's scheduler has them."""
+        if not self._executors.wanted:
+            return None
+        context, wanted = self._context, self._executors.instances
+        if context is not None:
+            with suppress(Py4JError, ConnectionError):  # Spark is just ending
+                if self._executors.dynamic_allocation:
+                    wanted = _target(context, wanted)
+                return Executors(int(context.getExecutorIds().size()), wanted, loss=self._loss(context))
+        return Executors(0, wanted)
+
+    def _loss(self, context: Any) -> MemoryLoss | None:
+        """The newest executor that ran out of memory; Spark is asked every few seconds only."""
+        now = time.monotonic()
+        if now >= self._ask_for_losses:
+            self._ask_for_losses = now + _LOSSES_SECONDS
+            limit, heap = executor_memory(self._executors)
+            self._newest_loss = newest_memory_loss(lost_executors(context), limit, heap, time.time())
+        return self._newest_loss
+
+
+def _target(context: Any, initial: int) -> int:
+    """How many executors dynamic allocation wants now, of the one resource profile that there is."""
+    manager = context.executorAllocationManager()
+    if not manager.isDefined():
+        return initial
+    return int(manager.get().numExecutorsTargetPerResourceProfileId().apply(0))
+
+
+def _first(pipeline: StreamingPipeline) -> list[QueryStatus]:
+    graph = Graph(pipeline)
+    return [
+        QueryStatus(query.name, pool=query.name, checkpoint=build.checkpoint(graph, query))
+        for query in pipeline.spec.queries
+    ]
+
+
+def _connect(namespace: str, pipeline: str) -> Cluster:
+    from mainstem.runtime.driver.status_api import Cluster as ApiServer
+
+    return ApiServer(namespace, pipeline)

@@ -1,0 +1,196 @@
+"""Writes the driver's part of the status onto the resource: from a thread of its own, seldom, and for as long as it takes.
+
+Nothing here may hold up a query or end a run. An API server that is away costs one line of log, and the newest status
+is written once it is back.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
+
+from mainstem import logs
+from mainstem.errors import MainstemError
+from mainstem.runtime.driver import status_report
+from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.status_report import Executors
+
+
+SHORTEST: Final = 10.0
+"""Seconds between two writes."""
+LONGEST: Final = 60.0
+"""Seconds after which it is written that nothing has changed; also the longest pause between two tries."""
+POLL: Final = 1.0
+GOODBYE: Final = 8.0
+"""Seconds that the last write may take."""
+
+
+class Cluster(Protocol):
+    """What a driver wants of an API server; see `mainstem.runtime.driver.status_api`."""
+
+    def write(self, status: dict[str, Any]) -> None:
+        """Put the driver's part of the status in place of what it wrote before.
+
+        Raises:
+            MainstemError: it could not.
+        """
+
+    def unscheduled(self) -> str | None:
+        """Why executors' pods do not come up, None where none is seen to wait.
+
+        Raises:
+            MainstemError: it could not be asked.
+        """
+
+
+@dataclass
+class Pace:
+    """When to write; pure, with the time as an argument.
+
+    Attributes:
+        last: when the last try was.
+        failures: tries that failed in a row.
+    """
+
+    last: float | None = None
+    failures: int = 0
+
+    def due(self, now: float, *, changed: bool) -> bool:
+        """Whether it is time: at first at once, then a change after ten seconds, a sign of life after a minute."""
+        if self.last is None:
+            return True
+        since = now - self.last
+        if self.failures:
+            return since >= min(LONGEST, SHORTEST * 2.0 ** (self.failures - 1))
+        return since >= (SHORTEST if changed else LONGEST)
+
+    def tried(self, now: float, *, well: bool) -> None:
+        """A try has ended, well or not."""
+        self.last = now
+        self.failures = 0 if well else self.failures + 1
+
+
+class StatusWriter:
+    """The thread.
+
+    Args:
+        connect: makes the client; called in the thread, for its import is slow.
+        watch: what there is to write.
+        attempt: which start of the pipeline this is.
+        count: the executors that run and are wanted, None where there are none or nobody can tell yet.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Cluster],
+        watch: Watch,
+        attempt: int,
+        count: Callable[[], Executors | None] = lambda: None,
+    ) -> None:
+        self._connect, self._watch, self._attempt = connect, watch, attempt
+        self._cluster: Cluster | None = None
+        self._missing = Missing(count)
+        self._pace = Pace()
+        self._written: Any = None
+        self._log = logs.get("status")
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="status", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what is so in the end, and stop; gives up after some seconds."""
+        self._end.set()
+        self._thread.join(GOODBYE)
+        if self._thread.is_alive():
+            self._log.warning("the last status could not be written in time", seconds=GOODBYE)
+
+    def _run(self) -> None:
+        while not self._end.wait(POLL):
+            self._turn(last=False)
+        self._turn(last=True)
+
+    def _turn(self, *, last: bool) -> None:
+        try:
+            if not last:
+                self._look_for_executors()
+            self._write(last=last)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not silence the status for good
+            if not self._pace.failures:
+                self._log.exception("the status cannot be written", error=str(error))
+            self._pace.tried(time.monotonic(), well=False)
+
+    def _look_for_executors(self) -> None:
+        found = self._missing.look(time.monotonic(), self._asked)
+        self._watch.executors = found
+        if found and not found.running and found.wanted:
+            self._watch.alive()  # a start that waits for its first executor; another driver would wait as well
+
+    def _asked(self) -> str | None:
+        """The scheduler's words; None too where the API server does not answer, which `write` tells of."""
+        try:
+            return self._connected().unscheduled()
+        except MainstemError:
+            return None
+
+    def _connected(self) -> Cluster:
+        if self._cluster is None:
+            self._cluster = self._connect()
+        return self._cluster
+
+    def _write(self, *, last: bool) -> None:
+        time_ = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        watch = self._watch
+        body = status_report.part(watch.statuses, watch.executors, attempt=self._attempt, time=time_)
+        meaning = status_report.meaning(body)
+        now = time.monotonic()
+        if not last and not self._pace.due(now, changed=meaning != self._written):
+            return
+        try:
+            self._connected().write(body)
+        except MainstemError as error:
+            if not self._pace.failures:
+                self._log.warning(
+                    "the status cannot be written; it is tried again, and the queries go on",
+                    reason=error.reason,
+                    error=error.message,
+                )
+            self._pace.tried(now, well=False)
+            return
+        if self._pace.failures:
+            self._log.info("the status is written again", failures=self._pace.failures)
+        self._pace.tried(now, well=True)
+        self._written = meaning
+
+
+@dataclass
+class Missing:
+    """Asks why executors are missing, once they are for a while; for a moment they always are.
+
+    Attributes:
+        count: the executors that run and are wanted.
+        since: when some were first missing, None where none is.
+        asked: when the last question was.
+        message: the last answer.
+    """
+
+    count: Callable[[], Executors | None]
+    since: float | None = None
+    asked: float | None = None
+    message: str | None = None
+
+    def look(self, now: float, ask: Callable[[], str | None]) -> Executors | None:
+        """The executors, with the reason where some have been missing for ten seconds; asked for once in ten."""
+        found = self.count()
+        if found is None or found.loss or found.running >= found.wanted:
+            self.since = self.asked = self.message = None
+            return found
+        self.since = now if self.since is None else self.since
+        if now - self.since >= SHORTEST and (self.asked is None or now - self.asked >= SHORTEST):
+            self.asked = now
+            self.message = ask()
+        return Executors(found.running, found.wanted, self.message)

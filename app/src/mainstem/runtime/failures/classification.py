@@ -1,0 +1,192 @@
+"""What Spark raised, as one line with a stable reason, and whether a restart can help."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mainstem import logs
+from mainstem.dataframes.sinks.batches import SINK_NOTE
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.model.status import OUTAGES
+from mainstem.runtime.failures import changes, tracebacks
+from mainstem.runtime.failures.columns import difference
+from mainstem.runtime.failures.failure_patterns import SIGNS, Sign
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a query failed.
+
+    Attributes:
+        reason: CamelCase of ours, or Spark's error condition.
+        message: one line, free of what looks like a credential.
+        permanent: a restart would fail in the same way.
+        traceback: of Python's, where code of the user's failed; several lines.
+    """
+
+    reason: str
+    message: str
+    permanent: bool = False
+    traceback: str = ""
+
+    @property
+    def outage(self) -> bool:
+        """Whether a broker, store or database did not answer: no failure of the query itself."""
+        return self.reason in OUTAGES
+
+
+MOST: Final = 400
+"""Characters of a message."""
+LONGEST: Final = 20_000
+"""Characters of a traceback that are kept, of its end."""
+_CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"
+# A message goes on over lines of its own, up to the next cause, a blank line or something indented.
+_CONDITION: Final = re.compile(
+    rf"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*([^\n]*(?:\n(?!{_CLASS}|\s|==|\[|Caused by: )[^\n]+)*)"
+)
+# These say where something failed; what failed stands further on.
+_NOISE: Final = {
+    "STREAM_FAILED",
+    "JOB_CANCELLED",
+    "TASK_FAILED",
+    "TASK_WRITE_FAILED",
+    "FOREACH_BATCH_USER_FUNCTION_ERROR",
+    "PYTHON_EXCEPTION",
+}
+_ANALYSIS: Final = re.compile(
+    r"AnalysisException|ParseException|ExtendedAnalysisException|UnsupportedOperationChecker"
+)
+_PERMANENT: Final = re.compile(
+    r"^(STREAMING_STATEFUL|DELTA_(METADATA_MISMATCH|FAILED_TO_MERGE|MULTIPLE_SOURCE_ROW|ILLEGAL_OPTION|MISSING_CHANGE_DATA|STREAMING_INCOMPATIBLE)|STREAMING_QUERY_EVOLUTION|STREAMING_OUTPUT_MODE)"
+)
+_PLANS: Final = re.compile(
+    # The dump of a query, up to the next cause of the chain; and the tree of an analysis error.
+    rf"^=== Streaming Query ===.*?(?=^{_CLASS}[\w$]+: |\Z)|^\s*(?:[:| ]*[+:]- |')[^\n]*$|^\s+at [^\n]*$|^\s+\.\.\. \d+ more$",
+    re.DOTALL | re.MULTILINE,
+)
+_WRAPPERS: Final = re.compile(
+    r"\[STREAM_FAILED\] Query \[[^\]]*\] terminated with exception: |"
+    r"Job aborted due to stage failure: .*?\(executor \S+\): |Job aborted due to stage failure: .*?executor driver\): "
+)
+_SINK: Final = re.compile(rf"^[ |]*{SINK_NOTE}('[^'\n]*')$", re.MULTILINE)
+_STATE: Final = re.compile(r"\.?\s*SQLSTATE: \w{5}\b")
+
+
+def classify(error: Any) -> Failure:
+    """The failure behind an exception of ours, of pyspark or py4j, or behind a Java exception."""
+    if isinstance(error, SpecInvalid):
+        problem = error.problems[0]
+        return Failure(problem.reason, problem.placed(), permanent=True)
+    if isinstance(error, NotReady):
+        return Failure(error.reason, error.message)
+    notes = getattr(error, "__notes__", []) if isinstance(error, BaseException) else []
+    return of_text("\n".join([_chain(error), *notes]))
+
+
+def of_text(text: str) -> Failure:
+    """The failure that the text of a chain of causes tells of; pure."""
+    return in_sink(_of_text(_SINK.sub("", text)), text)
+
+
+def in_sink(failure: Failure, text: str) -> Failure:
+    """The failure with the sink that a text names by its note, where it names one."""
+    match = _SINK.search(text)
+    if match is None:
+        return failure
+    sink = f" (sink {match[1]})"
+    return replace(failure, message=f"{_short(failure.message, MOST - len(sink))}{sink}")
+
+
+def _of_text(text: str) -> Failure:
+    text = _told(text)
+    for sign in SIGNS:
+        if match := sign.pattern.search(text):
+            return Failure(sign.reason, _line(sign, match, text), sign.permanent)
+    raised = tracebacks.raised(text)
+    if raised and (known := raised.of_mainstem):
+        return Failure(known[0], _short(known[1]))
+    if raised and raised.java is None:
+        return Failure("PythonFailed", _short(str(raised)), traceback=raised.text[-LONGEST:])
+    conditions = [(name, rest) for name, rest in _CONDITION.findall(text) if name not in _NOISE]
+    permanent = bool(_ANALYSIS.search(text))
+    if conditions:
+        name, rest = conditions[0]
+        if unfit := changes.told(name, text):
+            return Failure(name, _short(unfit), permanent=True)
+        message = _short(rest) or name
+        if name == "DELTA_METADATA_MISMATCH" and (differs := difference(text)):
+            message = f"the columns do not fit the table: {differs}; set mergeSchema to add new ones"
+        if name.startswith(("FAILED_READ_FILE", "DELTA_FAILED_TO_MERGE")):
+            message = ": ".join([message, *_root(text)])
+        return Failure(name, message, permanent or bool(_PERMANENT.match(name)))
+    lines = (line for line in text.splitlines() if line.strip())
+    first = (raised and raised.java) or next(
+        lines, "no message"
+    )  # of Python's the first line only begins a traceback
+    return Failure("QueryFailed", _short(_simple(first)) or first.strip(), permanent)
+
+
+def _told(text: str) -> str:
+    """The text without plans, stack frames, wrappers and SQL states, which hold words that mislead, and without what looks
+    like a credential: what is made of it goes to terminals, reports and the resource.
+    """
+    return logs.redact(_STATE.sub("", _WRAPPERS.sub("", _PLANS.sub("", text))))
+
+
+def _line(sign: Sign, match: re.Match[str], text: str) -> str:
+    if sign.message:
+        groups = {name: value or "" for name, value in match.groupdict().items()}
+        details = _details(text) | {"advice": groups.get("advice", "")}
+        room = MOST - len(sign.message.format(found="", **details))  # advice is never cut for what is found
+        found = _short(groups.get("found", ""), max(room, 40))
+        return _short(sign.message.format(found=found, **details))
+    line = next((line for line in text.splitlines() if sign.pattern.search(line)), match[0])
+    return _short(_simple(line))
+
+
+def _root(text: str) -> list[str]:
+    """The last cause of the chain, if there is one."""
+    return [_short(_simple(line)) for line in text.splitlines() if re.match(_CLASS, line)][-1:]
+
+
+def _details(text: str) -> dict[str, str]:
+    bucket = re.search(r"s3a://([\w.-]+)", text)
+    said = re.search(r"S3Exception: ([^\n]*?)\.? *\(Service: S3", text)
+    gap = re.search(r"records in offset \[(\d+), (\d+)\) for topic partition (\S+)", text)
+    table = re.search(r"source table can be found at path (\S+?)\.(?:\s|$)", text)
+    topic = re.search(r"[Tt]opic '?([\w.-]+)'? not present", text)
+    return {
+        "bucket": f" {bucket[1]!r}" if bucket else "",
+        "to": f" to the bucket {bucket[1]!r}" if bucket else "",
+        "gap": f" ({gap[3]}: {gap[1]} to {gap[2]})" if gap else "",
+        "said": f": {said[1]}" if said else "",
+        "topic": f" {topic[1]!r}" if topic else "",
+        "table": f" {table[1]}" if table else "",
+        "root": "".join(_root(text)),
+    }
+
+
+def _simple(line: str) -> str:
+    """The line with the innermost exception at its start by its plain name, and no others before it."""
+    return re.sub(rf"^(?:Caused by: )?(?:{_CLASS}[\w$]+: )*{_CLASS}([\w$]+): ", r"\1: ", line.strip())
+
+
+def _chain(error: Any) -> str:
+    """All that the exception and its Java causes say."""
+    java = error
+    if isinstance(error, BaseException):  # a Java object has every attribute that it is asked for
+        java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+        if java is None:
+            return str(error)
+    parts = []
+    for _ in range(12):
+        if java is None:
+            break
+        parts.append(f"{java.getClass().getName()}: {java.getMessage()}")
+        java = java.getCause()
+    return "\n".join(parts)
+
+
+def _short(text: str, most: int = MOST) -> str:
+    text = " ".join(text.split()).rstrip(";.")
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,0 +1,142 @@
+"""Tends Delta tables beside their streams: compaction and vacuum, one table at a time, in a thread and a pool of their own.
+
+Nothing of it ends a query. A compaction moves rows and changes none, so neither an append beside it nor a stream of the
+table notices; merges into the same table wait for it (`build.merge.alone`), for of two changes at once one would fail.
+"""
+
+import threading
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Final, Self
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.dataframes.sinks.merge import alone, located, session_by_path
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.model.delta import DeltaSink, Optimize, Vacuum
+from mainstem.language.requirements import running
+from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.spark.conf import MAINTENANCE_POOL
+
+
+FIRST: Final = 600.0
+"""At most so many seconds until the first round, however long the others are apart: a driver may not live for long."""
+_RETENTION: Final = "delta.deletedFileRetentionDuration"
+_GROUP: Final = "mainstem-maintenance"
+_STOP_SECONDS: Final = 10.0
+
+
+class Maintenance:
+    """Tends the tables of one pipeline that ask for it, from `start` on until `stop`.
+
+    Attributes:
+        failures: rounds of a table that failed.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._session = session.newSession()
+        # Spark's 200 tasks for the few files of a folder would take a minute.
+        cores = min(session.sparkContext.defaultParallelism, 8)
+        self._session.conf.set("spark.sql.shuffle.partitions", str(cores))
+        self._session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(cores))
+        # A compaction works on fifteen files at a time by itself; beside a stream it takes one.
+        self._session.conf.set("spark.databricks.delta.optimize.maxThreads", "1")
+        self._tables = [
+            sink.delta
+            for query in running(graph)
+            for sink in query.to
+            if sink.delta and sink.delta.maintenance
+        ]
+        self._log = logs.get("mainstem")
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
+        self.failures = 0
+
+    def __enter__(self) -> Self:
+        if self._tables:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End it, and what it is doing: an unfinished compaction or vacuum leaves the table as it was."""
+        self._done.set()
+        if self._thread.is_alive():
+            with suppress(Py4JError, ConnectionError):
+                self._session.sparkContext.cancelJobGroup(_GROUP)
+            self._thread.join(_STOP_SECONDS)
+
+    def tend(self, sink: DeltaSink) -> None:
+        """One round of a table; a failure is told and counted, and nothing more."""
+        from delta.tables import DeltaTable
+
+        path, asked = located(sink.path), sink.maintenance
+        try:
+            if asked is None or not DeltaTable.isDeltaTable(self._session, path):
+                return  # no batch has made it yet
+            table = DeltaTable.forPath(self._session, path)
+            if asked.optimize:
+                with alone(path):
+                    _optimize(table, asked.optimize)
+            if asked.vacuum and not self._done.is_set():
+                self._retain(table, path, asked.vacuum)
+                table.vacuum()
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            self._failed(path, error)
+        else:
+            self._log.info("table tended", table=path)
+
+    def _run(self) -> None:
+        context = self._session.sparkContext
+        with suppress(Py4JError, ConnectionError):
+            context.setJobGroup(_GROUP, "tends tables")
+            context.setLocalProperty("spark.scheduler.pool", MAINTENANCE_POOL)
+        now = time.monotonic()
+        due = [now + min(_every(sink), FIRST) for sink in self._tables]
+        while not self._done.wait(max(0.0, min(due) - time.monotonic())):
+            index = due.index(min(due))
+            self.tend(self._tables[index])
+            due[index] = time.monotonic() + _every(self._tables[index])
+
+    def _retain(self, table: Any, path: str, asked: Vacuum) -> None:
+        """Write down how long files stay, where the table says otherwise: Delta heeds nothing else."""
+        wanted = f"interval {int(seconds(asked.retain))} seconds"
+        if table.detail().first()["properties"].get(_RETENTION) != wanted:
+            quoted = path.replace("`", "``")
+            with alone(path):
+                session_by_path(self._session).sql(
+                    f"ALTER TABLE delta.`{quoted}` SET TBLPROPERTIES ('{_RETENTION}' = '{wanted}')"
+                )
+
+    def _failed(self, path: str, error: Exception) -> None:
+        if self._done.is_set():
+            return  # it was cancelled
+        self.failures += 1
+        failure = classify(error)
+        self._log.warning(
+            "table not tended",
+            table=path,
+            reason=failure.reason,
+            error=failure.message,
+            failures=self.failures,
+        )
+
+
+def _optimize(table: Any, asked: Optimize) -> None:
+    if asked.z_order_by:
+        table.optimize().executeZOrderBy(*asked.z_order_by)
+    else:
+        table.optimize().executeCompaction()
+
+
+def _every(sink: DeltaSink) -> float:
+    return seconds(sink.maintenance.every) if sink.maintenance else FIRST

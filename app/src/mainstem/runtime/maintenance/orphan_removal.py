@@ -1,0 +1,198 @@
+"""Removes the files that killed drivers and executors leave in sinks' folders, beside the running queries.
+
+A task that fails removes what it wrote. A driver or an executor that is killed cannot: the task runs again, under new file
+names, and the batch commits. Readers of the bare folder see the rows twice.
+
+No clock decides which files are orphans. Every file of a listing belongs to a batch that was planned before the listing
+ended. Once all these batches are committed, a listed file that the sink's log does not name will never be named: an entry
+of the log is written before its batch is committed, once, and a request of an older driver that arrives later is refused.
+"""
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.dataframes import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.requirements import running
+from mainstem.runtime.checkpoint import orphan_files
+from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED
+from mainstem.runtime.checkpoint.orphan_files import Suspects
+from mainstem.runtime.clients.filesystem import Folder, newest, oldest
+from mainstem.runtime.failures.classification import classify
+
+
+PAUSE: Final = 5.0
+"""Seconds between two looks for executors that were lost."""
+_ERRORS: Final = (PySparkException, Py4JError, ConnectionError)
+_STOP_SECONDS: Final = 10.0
+
+
+@dataclass
+class _Target:
+    """The folder of one sink.
+
+    Attributes:
+        query: name of the query that writes it.
+        path: the folder.
+        kind: the format of its files.
+        checkpoint: full path of the query's checkpoint.
+        forgets: its log forgets files after a while (Spark's option `retention`): they are data nevertheless, so that only
+            what a start suspects can be left over.
+        due: an executor was lost since the last listing, or there was none yet.
+        suspects: files that the log did not name when they were listed.
+        planned: the newest batch that may have written them.
+    """
+
+    query: str
+    path: str
+    kind: str
+    checkpoint: str
+    forgets: bool
+    due: bool = True
+    suspects: set[str] = field(default_factory=set)
+    planned: int = -1
+
+    def add(self, suspects: Suspects) -> None:
+        """Suspect these too."""
+        self.suspects |= set(suspects.files)
+        self.planned = max(self.planned, suspects.batch)
+
+
+class OrphanCleaner:
+    """Looks once after the start, again after each loss of an executor, and a last time at the end.
+
+    It works in a thread of its own, from `start` to `close`. Failures are logged and end nothing.
+
+    Args:
+        session: the application's session.
+        graph: the pipeline's.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._session = session.newSession()
+        self._targets = list(_targets(graph))
+        self._has_executors = not session.sparkContext.master.startswith("local[")
+        self._lost: set[str] = set()
+        self._suspected: queue.SimpleQueue[tuple[str, str, Suspects]] = queue.SimpleQueue()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="orphans", daemon=True)
+        self._log = logs.get("mainstem")
+
+    def start(self) -> None:
+        """Begin to look."""
+        if self._targets:
+            self._thread.start()
+
+    def close(self) -> None:
+        """Look a last time, once every query has ended."""
+        self._done.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_SECONDS)
+            if not self._thread.is_alive():
+                self.look()
+
+    def suspect(self, query: str, folder: str, suspects: Suspects) -> None:
+        """Files that an unfinished batch may have left in a folder of the query; from any thread, and at once."""
+        self._suspected.put((query, folder, suspects))
+
+    def look(self) -> None:
+        """Remove the orphans of committed batches; what belongs to a running batch waits for a later look."""
+        with suppress(*_ERRORS):
+            self._note_losses()
+        while not self._suspected.empty():
+            self._suspect(*self._suspected.get())
+        for target in self._targets:
+            try:
+                self._clear(target)
+                if target.due and not target.suspects and not target.forgets:
+                    target.due = False
+                    self._list(target)
+                    self._clear(target)
+            except _ERRORS as error:
+                target.due = True
+                self._log.warning(
+                    "orphan files not removed", query=target.query, error=classify(error).message
+                )
+
+    def _suspect(self, query: str, folder: str, suspects: Suspects) -> None:
+        for target in self._targets:
+            if (target.query, target.path) == (query, folder):
+                target.add(suspects)
+
+    def _run(self) -> None:
+        while not self._done.wait(PAUSE):
+            self.look()
+
+    def _note_losses(self) -> None:
+        """Every folder is due once more where executors have gone since the last look: a task in the driver's own process
+        goes with it, or removes what it wrote.
+        """
+        if not self._has_executors:
+            return
+        store: Any = self._session.sparkContext._jsc.sc().statusStore()  # noqa: SLF001
+        known = store.executorList(False)
+        executors = (known.apply(index) for index in range(known.size()))
+        lost = {str(executor.id()) for executor in executors if not executor.isActive()}
+        if lost - self._lost:
+            self._lost |= lost
+            for target in self._targets:
+                target.due = True
+
+    def _list(self, target: _Target) -> None:
+        folder, batches = Folder(self._session, target.path), self._batches(target)
+        if batches is None or not folder.exists():
+            return
+        first, logged = oldest(batches[0]), oldest(folder / orphan_files.LOG)
+        if first is None:
+            return
+        if logged is None:
+            target.due = True  # without a log of its own the folder may hold anybody's files
+            return
+        # Files from before the log's first batch are not of this query: somebody has put them there.
+        first = max(first, min(logged, newest(batches[0]) or logged))
+        since = (batches[0] / str(first)).modified() - orphan_files.SKEW_MS
+        files = orphan_files.unlogged_files(self._session, folder, since, target.kind)
+        target.add(Suspects(tuple(files), newest(batches[0]) or 0))
+
+    def _clear(self, target: _Target) -> None:
+        if not target.suspects:
+            return
+        batches = self._batches(target)
+        committed = newest(batches[1]) if batches else None
+        if committed is None or committed < target.planned:
+            return
+        orphans = orphan_files.leftovers(
+            self._session, Folder(self._session, target.path), sorted(target.suspects)
+        )
+        for path in orphans:
+            Folder(self._session, path).delete()
+        target.suspects = set()
+        if orphans:
+            self._log.warning("removed files of unfinished tasks", query=target.query, files=len(orphans))
+
+    def _batches(self, target: _Target) -> tuple[Folder, Folder] | None:
+        """The logs of planned and of committed batches; None where there is none yet."""
+        checkpoint = Folder(self._session, target.checkpoint)
+        if (checkpoint / "offsets").exists():
+            return checkpoint / "offsets", checkpoint / "commits"
+        runs = checkpoint / "runs"
+        names = sorted(runs.names()) if runs.exists() else []
+        return (runs / names[0] / PLANNED, runs / names[0] / DONE) if names else None
+
+
+def _targets(graph: Graph) -> Iterator[_Target]:
+    for query in running(graph):
+        for sink in query.to:
+            if sink.files is not None:
+                forgets = any(key.lower() == "retention" for key in sink.files.options)
+                checkpoint = build.checkpoint(graph, query)
+                yield _Target(query.name, sink.files.path, sink.choice(), checkpoint, forgets)

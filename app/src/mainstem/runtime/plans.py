@@ -1,0 +1,73 @@
+"""Spark's own plans of a document's queries, built and not started."""
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path as File
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from mainstem.dataframes import query as build
+from mainstem.dataframes.options import connector
+from mainstem.dataframes.views.builder import Builder
+from mainstem.errors import SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document
+from mainstem.language.model.queries import Query
+from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.query.analysis import Analysis
+from mainstem.runtime.query.starting import Starter
+from mainstem.runtime.spark import session
+from mainstem.runtime.spark.environment import this_machine
+
+
+def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
+    """Query -> its plans as Spark explains them: parsed, analysed, optimised, physical.
+
+    Raises:
+        NotReady: Spark does not start, or what a query reads cannot be opened.
+        SpecInvalid: Spark refuses queries or views; with all that it refuses of the document.
+    """
+    graph = Graph(document.pipeline)
+    analysis = Analysis(graph, document.problem)
+    first = Starter(graph, Ownership(document.pipeline.name)).first
+    found: dict[str, str] = {}
+    place = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
+    # Standard output is the explanation's, which may be JSON.
+    aside = partial(print, file=sys.stderr)
+    with session.opened(document.pipeline, place, output=aside, verbose=False) as spark:
+        for query in graph.spec.queries:
+            if query.name not in names:
+                continue
+            try:
+                frame = first(query, partial(_checked, spark.newSession(), graph, query, analysis))
+                found[query.name] = explained(frame)
+            except SpecInvalid as refused:
+                analysis.noted(refused)
+        analysis.others(spark)
+    if analysis.problems:
+        raise SpecInvalid(analysis.problems, document.file)
+    return found
+
+
+def plan(spark: SparkSession, graph: Graph, query: Query) -> str:
+    """The plans of one query, in a session of its own."""
+    own = spark.newSession()
+    own.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
+    connector.catalogs(own, graph)
+    return explained(Builder(own, graph).relation(query.from_))
+
+
+def explained(relation: DataFrame) -> str:
+    """The plans of a relation."""
+    # Spark explains a stream only where the plan that it is given is resolved already: that of a SQL text is not.
+    frame: Any = relation.select("*")
+    utils: Any = relation.sparkSession._jvm.org.apache.spark.sql.api.python.PythonSQLUtils  # noqa: SLF001
+    return str(utils.explainString(frame._jdf.queryExecution(), "extended"))  # noqa: SLF001
+
+
+def _checked(session: SparkSession, graph: Graph, query: Query, analysis: Analysis) -> DataFrame:
+    frame = build.relation(session, graph, query, analysis.part)
+    build.check_stream(frame, query)
+    return frame

@@ -1,0 +1,111 @@
+"""Whether what a whole run needs is there, asked before the first query starts and answered within seconds.
+
+Spark and Kafka would find out as well, after minutes of retries and with a page of stack trace. What only some of the
+queries need is asked for by `readiness`.
+"""
+
+import os
+import re
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.requirements import needed, running, used
+from mainstem.runtime.clients.exclusive_files import S3Object
+from mainstem.runtime.clients.filesystem import Folder
+from mainstem.runtime.clients.reachability import unreachable
+from mainstem.runtime.preflight.inputs import asked
+
+
+def reachable(graph: Graph) -> frozenset[str]:
+    """Ask every store, broker and database for an answer, and look at the folder of checkpoints; needs no JVM.
+
+    Returns:
+        names of the connections that do not answer: brokers and databases that some queries do without.
+
+    Raises:
+        NotReady: `StoreUnreachable`, and `BrokerUnreachable` or `DatabaseUnreachable` where no query can start without;
+            `PathNotWritable`.
+    """
+    names = needed(graph)
+    connections = {each.name: each for each in graph.spec.connections if each.name in names}
+    silent = unreachable(connections.values())
+    queries = running(graph)
+    for name, error in silent.items():
+        if connections[name].s3 or all(used(graph, [query]) & silent.keys() for query in queries):
+            raise error
+    for error in silent.values():
+        logs.get("mainstem").warning("a connection does not answer", reason=error.reason, error=error.message)
+    writable("checkpoints.location", graph.spec.checkpoints.location)
+    return frozenset(silent)
+
+
+def present(session: SparkSession, graph: Graph) -> None:
+    """Try the right to write checkpoints.
+
+    Raises:
+        NotReady: `BucketNotFound`, `StoreAccessDenied`, `CheckpointStoreNotConditional`, and the like.
+    """
+    location = graph.spec.checkpoints.location
+    asked("checkpoints.location", location, lambda: _probe(Folder(session, location)))
+    if location.startswith("s3a://") and graph.spec.checkpoints.require_conditional_writes:
+        asked("checkpoints.location", location, partial(_refuse_unconditional, session, location))
+
+
+def local_path(path: str) -> Path | None:
+    """The path, where it is one of this machine and no glob."""
+    plain = re.sub(r"^file:/+", "/", path)
+    return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
+
+
+def writable(what: str, path: str) -> None:
+    """Look at the rights of a local folder, or of the one that it will be made in.
+
+    Raises:
+        NotReady: `PathNotWritable`.
+    """
+    if (local := local_path(path)) and (why := _unwritable(local)):
+        raise NotReady(f"{what}: nothing can be written at {path}: {why}", reason="PathNotWritable")
+
+
+def _unwritable(folder: Path) -> str | None:
+    """Why a folder can neither be written nor made; None where it can."""
+    there = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
+    if not there.is_dir():
+        return f"{there} is not a folder"
+    return None if os.access(there, os.W_OK | os.X_OK) else f"no permission to write in {there}"
+
+
+def _probe(location: Folder) -> None:
+    location.make()
+    probe = location / ".mainstem-probe"
+    probe.touch()
+    probe.delete()
+
+
+def _refuse_unconditional(session: SparkSession, location: str) -> None:
+    """Create an object twice: a store that lets it happen keeps no two drivers apart."""
+    probe = S3Object(session, f"{location.rstrip('/')}/.mainstem-probe-{uuid4()}")
+    try:
+        probe.create("")
+        conditional = not probe.create("")
+    except Py4JJavaError as error:
+        if "Status Code: 501" not in str(error.java_exception):
+            raise
+        conditional = False
+    finally:
+        probe.delete()
+    if not conditional:
+        raise NotReady(
+            f"the object store of checkpoints.location, {location}, lets an object be created twice: it does not support "
+            "conditional writes (If-None-Match)",
+            reason="CheckpointStoreNotConditional",
+            remedy="keep checkpoints in a store that does; or set checkpoints.requireConditionalWrites: false, which "
+            "accepts that two drivers that run at once may lose or repeat rows",
+        )

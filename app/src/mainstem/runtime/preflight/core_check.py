@@ -1,0 +1,87 @@
+"""Whether there are cores enough for queries whose tasks never end.
+
+With the triggers `continuous` and `realTime` each partition of a source holds a core for as long as the query runs. Where
+there are too few, Spark says nothing: it reads some partitions and leaves the others lying.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from mainstem.dataframes.options.kafka import connections
+from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sources import Source
+from mainstem.runtime.clients.kafka_admin import Brokers
+from mainstem.runtime.preflight.inputs import asked
+
+
+def enough(session: SparkSession, graph: Graph) -> None:
+    """Ask for the partitions that are held for ever, and compare them with the cores.
+
+    Raises:
+        NotReady: `CoresMissing`.
+    """
+    found = resident(graph.spec.queries)
+    if not found:
+        return
+    there = cores(dict(session.sparkContext.getConf().getAll()))
+    known = connections(graph, session)
+
+    def partitions(source: Source) -> int:
+        if source.kafka is None:
+            return there  # a rate has as many as there are cores
+        connection = known[source.kafka.connection]
+        what = f"connection {source.kafka.connection!r} ({connection.bootstrap_servers})"
+        kafka = source.kafka
+        return int(asked(what, "", lambda: Brokers(session, connection).partitions(kafka)))
+
+    needed = {query.name: held(graph, query, partitions) for query in found}
+    others = sum(not query.suspend for query in graph.spec.queries) > len(found)
+    judge(needed, others=others, there=there)
+
+
+def resident(queries: Sequence[Query]) -> list[Query]:
+    """The queries whose tasks hold their cores."""
+    return [query for query in queries if query.trigger and query.trigger.resident and not query.suspend]
+
+
+def held(graph: Graph, query: Query, partitions: Callable[[Source], int]) -> int:
+    """Cores that a query holds: a partition is a task, and a source that is read twice counts twice."""
+    names = [name for _, name in occurrence_names(graph, query.from_)]
+    return sum(partitions(graph.sources.get(name) or graph.dead_letters[name]) for name in names)
+
+
+def judge(needed: Mapping[str, int], *, others: bool, there: int) -> None:
+    """Refuse what cannot run.
+
+    Args:
+        needed: query -> cores that it holds.
+        others: whether there are queries besides, which need one core among them.
+        there: cores of all executors, or of the driver where there are none.
+
+    Raises:
+        NotReady: `CoresMissing`.
+    """
+    least = sum(needed.values()) + others
+    if least > there:
+        of = ", ".join(f"{name} {count}" for name, count in needed.items())
+        message = (
+            f"{least} cores are needed and there are {there}: a core for each partition of a continuous or real-time "
+            f"query ({of}){', and one for the other queries' if others else ''}"
+        )
+        remedy = "raise --cores, or executors on a cluster; or give these queries a pipeline of their own"
+        raise NotReady(message, reason="CoresMissing", remedy=remedy)
+
+
+def cores(conf: Mapping[str, str]) -> int:
+    """Cores for tasks: those of all executors that may come, or of the driver itself."""
+    local = re.match(r"local\[(\d+)", conf.get("spark.master", ""))
+    if local:
+        return int(local[1])
+    by_demand = conf.get("spark.dynamicAllocation.enabled") == "true"
+    most = "spark.dynamicAllocation.maxExecutors" if by_demand else "spark.executor.instances"
+    return int(conf.get(most, "0")) * int(conf.get("spark.executor.cores", "1"))

@@ -1,0 +1,170 @@
+"""What queries read, and whether it is there: a stream that has no end waits for it, a bounded one does not."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem.dataframes.options import connector
+from mainstem.dataframes.options.connections import connections
+from mainstem.dataframes.sources import static
+from mainstem.errors import MainstemError, NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sources import Source
+from mainstem.language.model.static_sources import StaticSource
+from mainstem.language.model.status import OUTAGES
+from mainstem.language.requirements import path_of, running, used
+from mainstem.language.rules.connectors.paths import normal
+from mainstem.runtime.clients.filesystem import Folder
+from mainstem.runtime.clients.kafka_admin import Brokers
+from mainstem.runtime.clients.reachability import silence
+from mainstem.runtime.failures.classification import classify
+
+
+@dataclass(frozen=True)
+class Absent:
+    """What a query waits for.
+
+    Attributes:
+        reason: why it cannot start, such as `TopicNotFound`.
+        message: what is not there.
+    """
+
+    reason: str
+    message: str
+
+    @property
+    def outage(self) -> bool:
+        """Whether a server does not answer, which has an end, rather than that something was never made."""
+        return self.reason in OUTAGES
+
+
+def makers(graph: Graph, query: Query) -> set[str]:
+    """Other running queries of the document that write what the query reads."""
+    read = {normal(path) for source in graph.sources_of(query.from_) if (path := path_of(source))}
+    return {
+        other.name
+        for other in running(graph)
+        if other.name != query.name and any(normal(path) in read for path in _written(other))
+    }
+
+
+def waits(graph: Graph, query: Query) -> bool:
+    """Whether the query waits for what it reads, where that is not there when the run begins; one that comes to an end
+    fails sooner.
+    """
+    return not graph.ends(query) or bool(makers(graph, query))
+
+
+def demanded(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
+    """Paths that have to be there when the query begins, for it does not wait for them; with what reads each."""
+    if waits(graph, query):
+        return
+    for source in graph.sources_of(query.from_):
+        if path := path_of(source):
+            yield f"source {source.name!r}", path
+
+
+class Inputs:
+    """Asks stores and brokers for what queries read; from any thread, for it takes its time."""
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._session = session
+        self._graph = graph
+        self._connections = connections(graph, session)
+
+    def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
+        """The first server of the query that does not answer, or the first thing that it reads and that is not there; None
+        where all is.
+
+        Args:
+            query: the query.
+            known: what was found of a source already, by its name, or of a connection; takes what is found now.
+
+        Raises:
+            NotReady: a broker or store cannot be asked.
+        """
+        needs = used(self._graph, [query])
+        for connection in (each for each in self._graph.spec.connections if each.name in needs):
+            key = f"connection {connection.name}"
+            if key not in known:
+                error = silence(connection)
+                known[key] = Absent(error.reason, error.message) if error else None
+            if absent := known[key]:
+                return absent
+        for source in self._graph.sources_of(query.from_):
+            if source.name not in known:
+                known[source.name] = self._missing(source)
+            if found := known[source.name]:
+                return found
+        return None
+
+    def _missing(self, source: Source) -> Absent | None:
+        what = f"source {source.name!r}"
+        if source.kafka:
+            return self._without_topics(
+                source.kafka.connection, {*(source.kafka.subscribe or ()), *(source.kafka.assign or ())}
+            )
+        path = path_of(source)
+        if path is None:
+            return self._without_table(what, source.static) if source.static else None
+        if not asked(what, path, lambda: Folder(self._session, path).matches()):
+            return Absent("PathNotFound", f"{what}: nothing is at {path}")
+        table = source.delta or (source.static and source.static.delta)
+        if table and not asked(what, path, lambda: self._is_table(path)):
+            return Absent("PathNotFound", f"{what}: no Delta table is at {path}")
+        return None
+
+    def _without_topics(self, connection: str, topics: set[str]) -> Absent | None:
+        kafka = self._connections.kafka[connection]
+        what = f"connection {connection!r} ({kafka.bootstrap_servers})"
+        missing = sorted(topics - asked(what, "", Brokers(self._session, kafka).topics)) if topics else []
+        if not missing:
+            return None
+        return Absent("TopicNotFound", f"{what}: no topic {', '.join(map(repr, missing))}")
+
+    def _without_table(self, what: str, source: StaticSource) -> Absent | None:
+        """A table that has a name and no path is looked up as it will be read; its columns are asked for, no row."""
+        if source.table:
+            words = source.table.name.lower().replace("`", "").split(".")
+            named = [each.name for each in self._graph.spec.connections if each.name.lower() in words]
+            connector.catalogs(self._session, self._graph, named)
+        name = source.table.name if source.table else None
+        if name and not asked(what, "", lambda: self._session.catalog.tableExists(name)):
+            return Absent("TableNotFound", f"{what}: no table is called {name!r}")
+        try:
+            asked(what, "", lambda: static.table(self._session, what, source, self._connections))
+        except NotReady as error:
+            if error.reason != "TableNotFound":
+                raise
+            return Absent(error.reason, error.message)
+        return None
+
+    def _is_table(self, path: str) -> bool:
+        """Whether a Delta table has its first version: until then its folder may hold anything."""
+        return (Folder(self._session, path) / "_delta_log/[0-9]*").matches()
+
+
+def asked(what: str, path: str, question: Callable[[], Any]) -> Any:
+    """The answer, or the failure as `NotReady`."""
+    try:
+        return question()
+    except (MainstemError, Py4JNetworkError):
+        raise
+    except (PySparkException, Py4JError) as error:  # pyspark makes its own of a few of Java's
+        failure = classify(error)
+        at = f" ({path})" if path else ""
+        transient = not failure.permanent
+        raise NotReady(
+            f"{what}{at}: {failure.message}", reason=failure.reason, transient=transient
+        ) from error
+
+
+def _written(query: Query) -> Iterator[str]:
+    for sink in query.to:
+        if sink.folder:
+            yield sink.folder.path

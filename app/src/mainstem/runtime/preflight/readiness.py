@@ -1,0 +1,129 @@
+"""Whether what each query needs is there: one that lacks something is not ready, and the others run without it.
+
+What concerns a whole run is `preflight`'s.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from mainstem.dataframes.options.connections import connections
+from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import functions_of, running, used
+from mainstem.runtime.clients.filesystem import Folder
+from mainstem.runtime.clients.kafka_admin import Brokers
+from mainstem.runtime.preflight import table_ownership, user_modules
+from mainstem.runtime.preflight.checks import local_path, writable
+from mainstem.runtime.preflight.inputs import asked, demanded
+from mainstem.runtime.spark import secrets
+
+
+def before_session(graph: Graph) -> dict[str, NotReady]:
+    """Query -> why it is not ready, of those of which that can be known without Spark.
+
+    Modules of Python, secrets of brokers and stores, local jars, and local paths that are read or written.
+    """
+    found = {}
+    for query in running(graph):
+        try:
+            _on_this_machine(graph, query)
+        except NotReady as error:
+            found[query.name] = error
+    return found
+
+
+def in_session(
+    session: SparkSession, graph: Graph, owner: str, silent: Collection[str] = ()
+) -> dict[str, NotReady]:
+    """Query -> why it is not ready, of those of which stores and brokers say so.
+
+    Topics of sinks, made where there are none, paths that are read or written, and tables that another pipeline writes.
+
+    Args:
+        session: any session.
+        graph: the document's.
+        owner: the name under which the pipeline claims tables.
+        silent: names of connections that do not answer; they are not asked.
+    """
+    asker, found = _Asker(session, graph, owner, silent), {}
+    for query in running(graph):
+        try:
+            asker.ask(query)
+        except NotReady as error:
+            found[query.name] = error
+    return found
+
+
+def without(pipeline: StreamingPipeline, refused: Mapping[str, NotReady]) -> StreamingPipeline:
+    """The document with the refused queries suspended: a run asks for nothing that only they would use."""
+    names = [query.name for query in running(Graph(pipeline)) if query.name not in refused]
+    return pipeline.running_only(names) if refused else pipeline
+
+
+def _on_this_machine(graph: Graph, query: Query) -> None:
+    user_modules.installed(graph, query)
+    secrets.complete(graph, query)
+    for what, path in (*demanded(graph, query), *_jars(graph, query)):
+        if (local := local_path(path)) and not local.exists():
+            raise _absent(what, path)
+    for what, path in _outputs(query):
+        writable(what, path)
+
+
+class _Asker:
+    """Asks brokers and stores; each question once, however many queries have it."""
+
+    def __init__(self, session: SparkSession, graph: Graph, owner: str, silent: Collection[str]) -> None:
+        self._session, self._graph, self._owner, self._silent = session, graph, owner, silent
+        self._connections = connections(graph, session)
+        self._topics: dict[str, set[str]] = {}
+        self._there: set[str] = set()
+
+    def ask(self, query: Query) -> None:
+        """Raise `NotReady` where something is missing of the query."""
+        self._make_topics(query)
+        for what, path in demanded(self._graph, query):
+            if path not in self._there and not asked(what, path, Folder(self._session, path).matches):
+                raise _absent(what, path)
+            self._there.add(path)
+        for what, path in _outputs(query):
+            asked(what, path, Folder(self._session, path).exists)
+        table_ownership.take(self._session, query, self._owner)
+
+    def _make_topics(self, query: Query) -> None:
+        names = used(self._graph, [query]) - set(self._silent)
+        for name, kafka in self._connections.kafka.items():
+            if name not in names:
+                continue
+            what, brokers = f"connection {name!r} ({kafka.bootstrap_servers})", Brokers(self._session, kafka)
+            if name not in self._topics:
+                self._topics[name] = set(asked(what, "", brokers.topics))
+            for topic in sorted(_topics(query, name) - self._topics[name]):
+                asked(what, topic, partial(brokers.make, topic))
+                self._topics[name].add(topic)
+
+
+def _absent(what: str, path: str) -> NotReady:
+    return NotReady(f"{what}: nothing is at {path}", reason="PathNotFound")
+
+
+def _topics(query: Query, connection: str) -> set[str]:
+    """Topics by name that the query writes through a connection."""
+    sinks = [sink.kafka for sink in query.to if sink.kafka and sink.kafka.connection == connection]
+    return {sink.topic for sink in sinks if sink.topic}
+
+
+def _jars(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
+    for function in functions_of(graph, query):
+        if function.java and function.java.jar:
+            yield f"function {function.name!r}", function.java.jar
+
+
+def _outputs(query: Query) -> Iterator[tuple[str, str]]:
+    for sink in query.to:
+        if sink.folder:
+            yield f"sink {sink.name!r} of query {query.name!r}", sink.folder.path

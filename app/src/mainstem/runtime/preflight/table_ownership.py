@@ -1,0 +1,109 @@
+"""One pipeline writes a Delta table on S3: the first one claims it, in an object beside the table's folder.
+
+Delta's log store for S3 keeps writers apart within one JVM only: of two drivers that commit the same version one would
+overwrite the other, and its rows would be gone. The claim is made by a conditional PUT, so that of any number of
+pipelines that try at once exactly one succeeds, and it stays when the pipeline stops.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.errors import NotReady
+from mainstem.language.model.queries import Query
+from mainstem.runtime.clients.exclusive_files import S3Object
+from mainstem.runtime.preflight.inputs import asked
+
+
+_CLAIM: Final = "mainstem-writer.json"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Who writes a table.
+
+    Attributes:
+        pipeline: `namespace/name`, or the name alone of one that runs on a machine.
+        since: when it was claimed, ISO 8601.
+    """
+
+    pipeline: str
+    since: str
+
+    def text(self) -> str:
+        """The claim as it is kept."""
+        return json.dumps({"pipeline": self.pipeline, "since": self.since})
+
+
+def take(session: SparkSession, query: Query, pipeline: str) -> None:
+    """Claim every Delta table on S3 that a query writes, for as long as nobody removes the claims.
+
+    Raises:
+        NotReady: `TableOwnedByAnotherPipeline`: another pipeline writes one of them; `TableOwnershipUnreadable`; or the store does not answer.
+    """
+    tables = {
+        sink.delta.path.rstrip("/")
+        for sink in query.to
+        if sink.delta and sink.delta.path.startswith("s3a://")
+    }
+    for table in sorted(tables):
+        asked("the Delta table", table, partial(_take, session, table, pipeline))
+
+
+def _take(session: SparkSession, table: str, pipeline: str) -> None:
+    file = claim_of(table)
+    holder = read(session, file)
+    if holder is None:
+        mine = Claim(pipeline, datetime.now(UTC).isoformat(timespec="seconds"))
+        if create(session, file, mine):
+            if create(session, file, mine):
+                logs.get("mainstem").warning(
+                    "the store knows no conditional writes, so other pipelines are not kept from this table",
+                    table=table,
+                )
+            return
+        holder = read(session, file)
+    if holder is None or holder.pipeline != pipeline:
+        whose = (
+            f"of the pipeline {holder.pipeline!r}, since {holder.since}" if holder else "of another writer"
+        )
+        raise NotReady(
+            f"the Delta table {table} is {whose}; S3 keeps the writers of one driver apart, not those of two",
+            reason="TableOwnedByAnotherPipeline",
+            remedy=f"write a table of your own; or, once that pipeline writes this one no more, remove {file}",
+        )
+
+
+def claim_of(table: str) -> str:
+    """Where the claim of a table lies: `s3a://lake/_orders.mainstem-writer.json` for `s3a://lake/orders`.
+
+    Delta makes a new table in an empty folder only, so the claim is not within; whoever reads the folder above passes
+    over names that begin with `_`.
+    """
+    above, _, name = table.rpartition("/")
+    return f"{above}/_{name}.{_CLAIM}" if above not in ("", "s3a:/") else f"{table}/_{_CLAIM}"
+
+
+def create(session: SparkSession, file: str, claim: Claim) -> bool:
+    """Write a claim where there is none; False where there is one already, or another writer is at it."""
+    return S3Object(session, file).create(claim.text())
+
+
+def read(session: SparkSession, file: str) -> Claim | None:
+    """The claim that is kept in a file; None where there is no file."""
+    text = S3Object(session, file).read()
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+        return Claim(str(found["pipeline"]), str(found["since"]))
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"{file} does not say which pipeline writes the table"
+        raise NotReady(
+            message, reason="TableOwnershipUnreadable", remedy="once none does, remove it"
+        ) from error

@@ -1,0 +1,4 @@
+"""One query: analysed, started, run, drained, restarted within its budget.
+
+Never knows the other queries.
+"""

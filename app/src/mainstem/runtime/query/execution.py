@@ -1,0 +1,90 @@
+"""What the supervisor has in hand of a query that was started, be it a stream or a batch."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pyspark.sql.streaming import StreamingQuery
+
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.query.drain import Outcome, drain
+
+
+class Handle(Protocol):
+    """A started query.
+
+    Attributes:
+        id: of its checkpoint.
+        run_id: of this start.
+    """
+
+    id: str
+    run_id: str
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs."""
+
+    @property
+    def waiting(self) -> bool | None:
+        """Whether it waits for data; None where that cannot be told just now."""
+
+    @property
+    def message(self) -> str:
+        """What it is about, in Spark's words."""
+
+    @property
+    def last_progress(self) -> str | None:
+        """Time of the last progress that is told, or will be in a moment."""
+
+    def failure(self) -> Failure | None:
+        """Why it failed, once it is over; None where it did not."""
+
+    def drain(self, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+        """Stop it at a batch's end, or cut it at the deadline."""
+
+
+class Stream:
+    """A streaming query of Spark's.
+
+    Args:
+        query: Spark's.
+        resident: its tasks never end by themselves.
+    """
+
+    def __init__(self, query: StreamingQuery, *, resident: bool) -> None:
+        self._query, self._resident = query, resident
+        self._java: Any = query._jsq  # noqa: SLF001 - pyspark copies every field over the wire, one call each
+        self.id, self.run_id = str(query.id), str(query.runId)
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs."""
+        return bool(self._query.isActive)
+
+    @property
+    def waiting(self) -> bool | None:
+        """Whether it waits for data; while sources are opened and listed, it does not, nor in a batch."""
+        status = self._query.status
+        if status["isDataAvailable"]:
+            return False
+        return True if str(status["message"]).startswith("Waiting") else None
+
+    @property
+    def message(self) -> str:
+        """What it is about, in Spark's words."""
+        return str(self._query.status["message"])
+
+    @property
+    def last_progress(self) -> str | None:
+        """Time of the last batch's progress: the last one of an idle query is none that is delivered."""
+        last = self._java.lastProgress()
+        return last.timestamp() if last is not None and last.durationMs().containsKey("addBatch") else None
+
+    def failure(self) -> Failure | None:
+        """Why it failed, once it is over."""
+        error = self._java.exception()
+        return classify(error.get()) if error.isDefined() else None
+
+    def drain(self, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+        """Stop it at a batch's end, or cut it at the deadline."""
+        return drain(self._query, deadline, hurry, resident=self._resident)

@@ -1,0 +1,101 @@
+"""Queries that do not start with the others: Spark refuses them, or something that they need is not there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mainstem.errors import MainstemError, NotReady, Problem, SpecInvalid
+from mainstem.runtime.failures.classification import Failure, classify
+
+
+if TYPE_CHECKING:
+    from mainstem.runtime.progress.query_status import QueryStatus
+    from mainstem.runtime.query.supervised_query import Run
+
+
+class Refusals:
+    """The refused queries of a run, each with why."""
+
+    def __init__(self) -> None:
+        self._errors: dict[str, SpecInvalid | NotReady] = {}
+        self._new: list[Run] = []
+
+    @contextmanager
+    def of(self, run: "Run") -> "Iterator[None]":
+        """While something is done for a query: it is refused where that is `SpecInvalid` or `NotReady`."""
+        try:
+            yield
+        except (SpecInvalid, NotReady) as error:
+            self.add(run, error)
+
+    def add(self, run: "Run", error: SpecInvalid | NotReady) -> None:
+        """Refuse a query."""
+        self._errors[run.query.name] = error
+        self._new.append(run)
+
+    def others(self, runs: "Sequence[Run]") -> "list[Run]":
+        """The queries that are neither refused nor suspended."""
+        return [run for run in runs if not run.query.suspend and run.query.name not in self._errors]
+
+    def check(self, problems: Sequence[Problem], *, some: bool, strict: bool) -> None:
+        """End the run where nothing is left of it, or with `strict` where anything is refused.
+
+        Args:
+            problems: all that Spark refuses.
+            some: whether any query may run.
+            strict: whether all have to.
+
+        Raises:
+            SpecInvalid: with all problems, where there are any.
+            NotReady: else; names all queries that are not ready.
+        """
+        if some and not strict:
+            return
+        if problems:
+            raise SpecInvalid(problems)
+        if missing := self._not_ready():
+            raise not_ready(missing)
+
+    def take(self) -> "list[tuple[Run, Failure]]":
+        """The queries that were refused since the last call, each with its failure; one that may pass is no refusal then."""
+        taken = [(run, _failure(self._errors[run.query.name])) for run in self._new]
+        self._new = []
+        for run, failure in taken:
+            if not failure.permanent:
+                del self._errors[run.query.name]
+        return taken
+
+    def final(self, failures: "Sequence[QueryStatus]", problems: Sequence[Problem]) -> MainstemError | None:
+        """The error of a run whose failures are refusals of one kind; None where there is any other failure."""
+        errors = [self._errors.get(failure.name) for failure in failures]
+        if errors and all(isinstance(error, SpecInvalid) for error in errors):
+            return SpecInvalid(problems)
+        if errors and all(isinstance(error, NotReady) for error in errors):
+            return not_ready(self._not_ready())
+        return None
+
+    def _not_ready(self) -> dict[str, NotReady]:
+        return {name: error for name, error in self._errors.items() if isinstance(error, NotReady)}
+
+
+def not_ready(errors: Mapping[str, NotReady]) -> NotReady:
+    """The error of a run with queries that are not ready: it says why of each; the reason is the first one's."""
+    (name, first), *others = errors.items()
+    more = [(each, error) for each, error in others if error.message != first.message]
+    if not more:
+        return first
+    said = "; ".join(f"{each!r}: {_message(error)} [{error.reason}]" for each, error in more)
+    message = f"query {name!r} is not ready: {_message(first)} [{first.reason}]; not ready too: {said}"
+    return NotReady(message, reason=first.reason)
+
+
+def _failure(error: SpecInvalid | NotReady) -> Failure:
+    failure = classify(error)
+    if isinstance(error, SpecInvalid):
+        return failure
+    return replace(failure, message=_message(error), permanent=not (error.transient or failure.outage))
+
+
+def _message(error: NotReady) -> str:
+    return f"{error.message}; {error.remedy}" if error.remedy else error.message

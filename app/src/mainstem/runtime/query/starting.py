@@ -1,0 +1,136 @@
+"""A query from the document to a started one: built, its folders looked into, started in its pool."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mainstem.dataframes import query as build
+from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.views.builder import Guard
+from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.loading.problems import Locate, without_text
+from mainstem.language.model.queries import Query
+from mainstem.runtime.checkpoint import checkpoint_compatibility, orphan_files
+from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED, Runs
+from mainstem.runtime.checkpoint.orphan_files import Suspects
+from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.preflight import core_check
+from mainstem.runtime.progress.listener import Progress
+from mainstem.runtime.query.analysis import Analysis
+from mainstem.runtime.query.batch_run import BatchRun
+from mainstem.runtime.query.execution import Handle, Stream
+from mainstem.runtime.query.supervised_query import Run
+
+
+Built: TypeAlias = DataStreamWriter | Batch
+"""A query that is built: one that streams, or one that runs once."""
+
+
+class Starter:
+    """Starts queries of one document; what goes wrong is raised as Spark has it.
+
+    Args:
+        graph: the document's.
+        ownership: takes the checkpoints.
+        told: takes what a query that runs once has done, in the words of Spark's streams.
+        run: the name of the run that this start continues; empty where each start is a run of its own.
+        suspect: takes query, folder, and the files in it that an unfinished batch may have left.
+        locate: makes a problem of a place in the document.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        ownership: Ownership,
+        told: Callable[[Progress], None] = lambda _: None,
+        run: str = "",
+        suspect: Callable[[str, str, Suspects], None] = lambda *_: None,
+        locate: Locate = without_text,
+    ) -> None:
+        self._locate = locate
+        self._graph = graph
+        self._ownership = ownership
+        self._told = told
+        self._run = run
+        self._suspect = suspect
+
+    def built(self, run: Run, guard: Guard | None = None) -> Built:
+        """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan.
+
+        `guard` is around the making of each view; without one a view that Spark refuses is named all the same.
+        """
+        guard = guard or Analysis(self._graph, self._locate).part
+        made = build.build(run.session, self._graph, run.query, guard)
+        frame = made.frame if isinstance(made, Batch) else made._df  # noqa: SLF001
+        run.columns = {each.name: each.dataType.simpleString() for each in frame.schema}
+        if not isinstance(made, Batch):
+            run.occurrences = {name: run.occurrences.get(name, name) for name in build.occurrences(made)}
+        return made
+
+    def checked(self, run: Run, guard: Guard) -> Built:
+        """The same, and Spark has said that it would start it."""
+        made = self.built(run, guard)
+        if not isinstance(made, Batch):
+            build.check_stream(made._df, run.query)  # noqa: SLF001
+        return made
+
+    def prepare(self, run: Run, built: Built) -> None:
+        """Take the checkpoint, make it fit, look into the folders, and see that there are cores for tasks that never end.
+
+        Raises:
+            NotReady: another driver uses the checkpoint, a sink's folder is another's, the state is kept otherwise, or
+                cores are missing.
+        """
+        if run.resident:
+            core_check.enough(run.session, self._graph)
+        checkpoint, logs_of_batches = build.checkpoint(self._graph, run.query), ("offsets", "commits")
+        # Before anything is listed: what a driver writes that still owns the checkpoint is not left behind.
+        self._ownership.take(run.session, checkpoint)
+        if isinstance(built, Batch):
+            run.runs = Runs(run.session, checkpoint, self._run)
+            checkpoint, logs_of_batches = run.runs.path, (PLANNED, DONE)
+        else:
+            orphan_files.clear_stillborn(run.session, checkpoint)
+            checkpoint_compatibility.refuse_change(run.session, checkpoint, run.query.state)
+        for sink in run.query.to:
+            if sink.files is None:
+                continue
+            folder = sink.files.path
+            suspects = orphan_files.suspects(run.session, folder, checkpoint, sink.choice(), logs_of_batches)
+            self._suspect(run.query.name, folder, suspects)
+
+    def started(self, run: Run, built: Built) -> Handle:
+        """The query, running."""
+        if not isinstance(built, Batch):
+            return Stream(build.start(run.session, built, run.query), resident=run.resident)
+        if run.runs is None:
+            raise ValueError(f"{run.query.name} was not prepared")
+        run.occurrences = dict(occurrence_names(self._graph, run.query.from_, bounded=True))
+        return BatchRun(run.session, built, run.runs, lambda text: self._told(Progress(text)))
+
+    def first(self, query: Query, act: Callable[[], Any]) -> Any:
+        """What a step of the first start gives; what goes wrong there ends the run, in the document's terms.
+
+        Raises:
+            SpecInvalid: Spark's analysis refuses the query; with Spark's own condition as reason.
+            NotReady: it cannot start for what is around it.
+        """
+        try:
+            return act()
+        except Py4JNetworkError:
+            raise
+        except (PySparkException, Py4JError) as error:
+            failure = classify(error)
+            if not isinstance(error, (AnalysisException, ParseException)):
+                message = f"the query {query.name!r} cannot start: {failure.message}"
+                transient = not failure.permanent
+                raise NotReady(message, reason=failure.reason, transient=transient) from error
+            path = f"spec.queries[{self._graph.spec.queries.index(query)}]"
+            message = f"Spark refuses the query {query.name!r}: {failure.message}"
+            raise SpecInvalid([Problem(0, 0, path, message, failure.reason)]) from error

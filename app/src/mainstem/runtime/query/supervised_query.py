@@ -1,0 +1,143 @@
+"""One query under supervision: the only mutable state of a run."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+
+from mainstem.dataframes import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.model.queries import Query
+from mainstem.runtime.checkpoint.batch_journal import Runs
+from mainstem.runtime.preflight.inputs import Absent
+from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.rates import Meter
+from mainstem.runtime.progress.spark_progress import told, waiting
+from mainstem.runtime.query.execution import Handle
+from mainstem.runtime.query.restarts import Restarts
+
+
+@dataclass
+class Run:
+    """One query under supervision.
+
+    Attributes:
+        query: the query.
+        session: its own.
+        occurrences: names of the streams in its plan, in the plan's order, each with the source's.
+        restarts: what is left of its budget.
+        status: what is known of it.
+        handle: what it is held by, while it runs.
+        runs: of a query that runs once, what was done before.
+        due: when it is to be started (monotonic seconds); None where it is not.
+        refresh: when its side inputs are to be read anew (monotonic seconds); None where they never are.
+        absent: what it waits for before it can start.
+        since: since when it waits for that.
+        busy: when it last had data (monotonic seconds).
+        resting: it runs, and waits for data.
+        topic_ids: occurrence of a Kafka source -> topic -> id, of the topics that it reads.
+        meter: counts the rows that it reads.
+        resets: occurrence and topic of those whose offsets went back in a batch, by which a loss was counted.
+        awaited_resets: of those that will, and whose loss is counted already or will be by that.
+        notice: reason and message of what happened and needs nothing done, until the query starts again.
+        logged_traceback: the traceback that the log has shown last.
+        columns: of its rows, name -> type, once it was built.
+    """
+
+    query: Query
+    session: SparkSession
+    occurrences: dict[str, str]
+    restarts: Restarts
+    status: QueryStatus
+    handle: Handle | None = None
+    runs: Runs | None = None
+    due: float | None = None
+    refresh: float | None = None
+    absent: Absent | None = None
+    since: datetime | None = None
+    busy: float = 0.0
+    resting: bool = False
+    topic_ids: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
+    resets: set[tuple[str, str]] = field(default_factory=set)
+    awaited_resets: set[tuple[str, str]] = field(default_factory=set)
+    notice: tuple[str, str] | None = None
+    logged_traceback: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def over(self) -> bool:
+        """True where it neither runs nor ever will."""
+        return self.handle is None and self.due is None and self.absent is None
+
+    @property
+    def resident(self) -> bool:
+        """True where its tasks hold their cores and never end by themselves."""
+        return self.query.trigger is not None and self.query.trigger.resident
+
+    def look(self) -> None:
+        """Whether a running query waits for data."""
+        if self.handle is None:
+            return
+        if self.resident:
+            self.status = told(self.status, self.handle.message)
+        elif (waits := self.handle.waiting) is not None:
+            self.resting = waits
+            self.status = waiting(self.status) if waits else replace(self.status, idle=False)
+
+    def fail(self, reason: str, message: str, due: float | None) -> None:
+        """It has failed; `due` is when it is started again (monotonic seconds), None for never."""
+        self.due = due
+        self.status = replace(
+            self.status,
+            state=State.FAILED if due is None else State.RESTARTING,
+            started_at=None,
+            reason=reason,
+            message=message,
+            restarts=self.restarts.in_a_row,
+        )
+
+    def wait_for(self, absent: Absent, now: float) -> None:
+        """It waits for a source; what it is and since when stands in its status."""
+        if self.absent is None or self.since is None:
+            self.busy, self.since = now, datetime.now(UTC)
+        self.absent = absent
+        since = self.since.strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.status = replace(
+            self.status,
+            state=State.WAITING,
+            started_at=None,
+            reason=absent.reason,
+            message=f"{absent.message}; waited for since {since}",
+        )
+
+
+def new_runs(session: SparkSession, graph: Graph) -> list[Run]:
+    """The queries of a pipeline, each with a session of its own, before the first one starts."""
+    since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return [_new_run(session, graph, query, since) for query in graph.spec.queries]
+
+
+def _new_run(session: SparkSession, graph: Graph, query: Query, since: str) -> Run:
+    return Run(
+        query=query,
+        session=session.newSession(),
+        occurrences={name: _source(graph, read) for name, read in occurrence_names(graph, query.from_)},
+        restarts=Restarts(graph.spec.restart),
+        status=QueryStatus(
+            query.name,
+            state=State.SUSPENDED if query.suspend else State.STARTING,
+            pool=query.name,
+            checkpoint=build.checkpoint(graph, query),
+            counted_since=since,
+        ),
+    )
+
+
+def _source(graph: Graph, relation: str) -> str:
+    """The source whose records a relation has: its own, or those that do not parse."""
+    source = graph.dead_letters.get(relation)
+    return source.name if source else relation

@@ -1,0 +1,256 @@
+"""One pipeline from start to end, wherever it runs: checks, session, queries, signals, drain, exit."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from mainstem import logs
+from mainstem.errors import DrainInterrupted, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document
+from mainstem.language.requirements import running
+from mainstem.runtime.console.reporter import Reporter, for_stream
+from mainstem.runtime.maintenance.maintenance import Maintenance
+from mainstem.runtime.preflight import checks, readiness, user_modules
+from mainstem.runtime.progress.query_status import QueryStatus, as_json
+from mainstem.runtime.query.refusals import not_ready
+from mainstem.runtime.spark import session
+from mainstem.runtime.spark.environment import Place, this_machine
+from mainstem.runtime.stop import Stop
+from mainstem.runtime.supervision.supervisor import TURN, Supervisor
+
+
+Ended = Callable[[str, list[QueryStatus]], None]
+"""Told how a run that had begun came to its end (`completed`, `drained`, `cut`, `failed`), and how its queries stand."""
+
+
+_BUILDING: Final = "mainstem-build"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run.
+
+    Attributes:
+        place: where.
+        reporter: takes progress; closed at the end.
+        idle: drain once no query has had data for so many seconds; None runs for ever.
+        verbose: Spark's INFO lines and stack traces.
+        opened: called with Spark's session once there is one.
+        ended: called at the end.
+        strict: run nothing where Spark refuses anything of the document, or a query is not ready.
+        words: what is said of a problem; None where the reader has the document's file.
+    """
+
+    place: Place
+    reporter: Reporter
+    idle: float | None = None
+    verbose: bool = False
+    opened: Callable[[Any], None] = lambda _session: None
+    ended: Ended = lambda _outcome, _statuses: None
+    strict: bool = False
+    words: Callable[[Problem], str] | None = None
+
+
+def on_this_machine(
+    document: Document,
+    *,
+    cores: int | None,
+    heap: str,
+    idle: float | None,
+    report: Path | None,
+    strict: bool,
+    verbose: bool,
+) -> Options:
+    """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
+    name = document.pipeline.name
+    place = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
+    reporter = for_stream(sys.stdout, name)
+    if report is None:
+        return Options(place, reporter, idle, verbose, strict=strict)
+    ended = partial(_write_report, report, name)
+    return Options(place, reporter, idle, verbose, ended=ended, strict=strict)
+
+
+def run(document: Document, options: Options, stop: Stop | None = None) -> None:
+    """Run the document's pipeline until its queries end, a signal comes, or it is idle for long enough.
+
+    Args:
+        document: what to run.
+        options: where and how.
+        stop: one that listens already.
+
+    Raises:
+        MainstemError: what went wrong, with the exit code of its class.
+    """
+    pipeline = document.pipeline
+    stop = stop or Stop()
+    stop.listen()
+    reporter = options.reporter
+    try:
+        if options.place.code is not None:
+            user_modules.look_in(options.place.code)
+        unready = readiness.before_session(Graph(pipeline))
+        if unready and (options.strict or len(unready) == len(running(Graph(pipeline)))):
+            raise not_ready(unready)
+        pipeline = readiness.without(pipeline, unready)
+        silent = checks.reachable(Graph(pipeline))
+        with session.opened(
+            pipeline, options.place, output=reporter.output, verbose=options.verbose
+        ) as spark:
+            stop.listen()
+            options.opened(spark)
+            if not stop.asked:
+                place = options.place
+                owner = place.owner(pipeline.name)
+                supervisor = Supervisor(
+                    spark, pipeline, reporter.changed, stop, place.run, owner, document.problem
+                )
+                ready = replace(document, pipeline=pipeline)
+                _run(supervisor, spark, ready, options, stop, silent, unready)
+    except SpecInvalid as refused:
+        raise document.located(refused) from refused.__cause__
+    finally:
+        reporter.close()
+
+
+def _run(
+    supervisor: Supervisor,
+    spark: Any,
+    document: Document,
+    options: Options,
+    stop: Stop,
+    silent: frozenset[str],
+    unready: Mapping[str, NotReady],
+) -> None:
+    outcome, pipeline = "failed", document.pipeline
+    try:
+        with _interruptible(spark, stop):
+            graph = Graph(pipeline)
+            checks.present(spark, graph)
+            owner = options.place.owner(pipeline.name)
+            unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
+            with Maintenance(spark, graph) as maintenance:
+                outcome = _started(supervisor, document, options, stop, unready) or _loop(
+                    supervisor, maintenance, options, stop
+                )
+    except (Py4JNetworkError, ConnectionError):
+        raise  # no JVM, nothing to drain
+    except Exception:
+        supervisor.drain()
+        raise
+    finally:
+        supervisor.close()
+        options.ended(outcome, supervisor.statuses)
+    refusal = supervisor.analysis.final(supervisor.failures)
+    if refusal and not stop.asked:
+        # Nothing that could run is left. Of a run that is told to go the rest shall run again.
+        raise refusal
+    if supervisor.failures:
+        raise query_failed(supervisor.failures)
+    if outcome == "failed" and supervisor.waiting:
+        raise _missed(supervisor.waiting[0])
+    if outcome == "interrupted":
+        raise _interrupted(by_signal=stop.hurry)
+
+
+def _interrupted(*, by_signal: bool) -> DrainInterrupted:
+    again = "the batch runs again at the next start"
+    if by_signal:
+        return DrainInterrupted(f"a second signal interrupted a running batch; {again}", reason="Interrupted")
+    return DrainInterrupted(
+        f"a batch was still running at the end of drain.timeout and was interrupted; {again}",
+        reason="DrainTimedOut",
+        remedy="raise drain.timeout above the batch time",
+    )
+
+
+def query_failed(failed: Sequence[QueryStatus]) -> QueryFailed:
+    """The error of a run with queries that failed for good: names all of them; the reason is the first one's."""
+    first, *others = failed
+    message = f"query {first.name!r} failed: {first.message}"
+    if others:
+        more = "; ".join(f"{each.name!r}: {each.message} [{each.reason}]" for each in others)
+        message = f"{message} [{first.reason}]; failed too: {more}"
+    return QueryFailed(message, reason=first.reason or "QueryFailed")
+
+
+def _missed(status: QueryStatus) -> NotReady:
+    """A run that ends by itself has not done what it was asked for where a query still waits for its source."""
+    message = f"query {status.name!r} never started: {status.message}"
+    return NotReady(message, reason=status.reason or "NotReady")
+
+
+def _started(
+    supervisor: Supervisor,
+    document: Document,
+    options: Options,
+    stop: Stop,
+    unready: Mapping[str, NotReady],
+) -> str | None:
+    """Start the queries; `drained` where the end was asked for before any of them ran."""
+    try:
+        supervisor.start(strict=options.strict, unready=unready)
+    except MainstemError:
+        if not stop.asked:
+            raise
+        return "drained"
+    words = options.words or (lambda problem: problem.render(document.file))
+    for problem in supervisor.analysis.problems:
+        logs.get("mainstem").error(words(problem))
+    return None
+
+
+@contextmanager
+def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
+    """Within this context a request to end cancels the jobs of this thread: those that look into tables while queries are
+    built. They may wait for executors that never come. A query's own jobs are in a group of its own.
+    """
+    context, done = spark.sparkContext, threading.Event()
+    context.setJobGroup(_BUILDING, "looks into tables")
+
+    def watch() -> None:
+        while not done.wait(1.0):
+            if stop.asked:
+                with suppress(Py4JError, ConnectionError):
+                    context.cancelJobGroup(_BUILDING)
+
+    thread = threading.Thread(target=watch, name="interrupt", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _loop(supervisor: Supervisor, maintenance: Maintenance, options: Options, stop: Stop) -> str:
+    while supervisor.turn():
+        idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
+        if stop.asked or idle:
+            logs.get("mainstem").info("draining", because="idle" if idle else "signal")
+            maintenance.stop()  # a merge may be waiting for it
+            clean = supervisor.drain()
+            failed = supervisor.failures or (supervisor.waiting and not stop.asked)
+            return "failed" if failed else "drained" if clean else "interrupted"
+        time.sleep(TURN)
+    return "failed" if supervisor.failures else "drained" if stop.asked else "completed"
+
+
+def _write_report(file: Path, pipeline: str, outcome: str, statuses: list[QueryStatus]) -> None:
+    report = {
+        "pipeline": pipeline,
+        "outcome": outcome,
+        "queries": [as_json(s, offsets=True) for s in statuses],
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")

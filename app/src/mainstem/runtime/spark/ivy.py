@@ -1,0 +1,107 @@
+"""Artifacts of Maven repositories, resolved by the Ivy that Spark's distribution carries."""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import quoteattr
+
+from mainstem.errors import NotReady
+from mainstem.runtime.spark import command_line, java, scratch
+
+
+LONGEST: Final = 600.0
+"""Seconds that a resolution may take."""
+_FAILED: Final = re.compile(r":: ([\w.-]+#[\w.-]+;\S+: .+?) *:*$")
+_TROUBLE: Final = re.compile(
+    r"(?:Server access error at url|SERVER ERROR:|problem while downloading|Exception:) ?(.*)"
+)
+
+
+def resolve(
+    coordinates: Sequence[str],
+    repositories: Sequence[str],
+    target: Path,
+    *,
+    cache: Path | None = None,
+    settings: Path | None = None,
+) -> None:
+    """Put the jars of artifacts, and of what they depend on, into a folder: `artifact-version.jar`.
+
+    Args:
+        coordinates: `group:artifact:version` each.
+        repositories: URLs that are searched after Maven Central.
+        target: the folder; it is there.
+        cache: Ivy's own; a temporary one where none is given.
+        settings: a file of Ivy's, in place of Maven Central and the repositories.
+
+    Raises:
+        NotReady: `PackagesNotResolved`, with the artifacts and what Ivy says of them; `JavaNotFound`.
+    """
+    with scratch.folder() as own:
+        (own / "ivy.xml").write_text(_module(coordinates), encoding="utf-8")
+        (own / "settings.xml").write_text(_settings(repositories), encoding="utf-8")
+        found = sorted((command_line.spark_home() / "jars").glob("ivy-*.jar"))
+        command: list[str | Path] = [f"{java.home()}/bin/java", f"-Djava.io.tmpdir={own}", "-jar", found[-1]]
+        command += [
+            "-ivy",
+            own / "ivy.xml",
+            "-settings",
+            settings or own / "settings.xml",
+            "-confs",
+            "default",
+        ]
+        command += ["-cache", cache or own / "cache", "-types", "jar", "bundle", "-retrieve"]
+        command += [f"{target}/[artifact]-[revision](-[classifier]).[ext]"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
+        except subprocess.TimeoutExpired:
+            raise _unresolved(coordinates, f"no answer within {LONGEST:g} seconds") from None
+    if done.returncode:
+        raise _unresolved(coordinates, why(done.stdout + done.stderr))
+
+
+def why(said: str) -> str:
+    """What failed, in what Ivy has said: artifacts that it does not find, and servers that do not answer.
+
+    >>> why("  :: a.b#c;1: not found")
+    'a.b#c;1: not found'
+    """
+    lines = [line.strip() for line in said.splitlines()]
+    failed = [match[1] for line in lines if (match := _FAILED.search(line))]
+    trouble = [match[1] for line in lines if (match := _TROUBLE.search(line)) and match[1]]
+    last = [line for line in lines if line][-1:]
+    return "; ".join(list(dict.fromkeys([*failed, *trouble]))[:6] or last) or "Ivy said nothing"
+
+
+def _unresolved(coordinates: Sequence[str], because: str) -> NotReady:
+    return NotReady(
+        f"the packages {', '.join(coordinates)} cannot be resolved: {because}",
+        reason="PackagesNotResolved",
+        remedy="check the coordinates and the network; name a mirror in packages.repositories or in a file of Ivy's, "
+        "$MAINSTEM_IVY_SETTINGS, or list the jars in packages.jars",
+    )
+
+
+def _module(coordinates: Sequence[str]) -> str:
+    wanted = "".join(
+        f"<dependency org={quoteattr(group)} name={quoteattr(name)} rev={quoteattr(version)} conf='default->default' force='true'/>"
+        for group, name, version in (each.split(":") for each in coordinates)
+    )
+    return (
+        "<ivy-module version='2.0'><info organisation='dev.mainstem' module='packages'/>"
+        "<configurations><conf name='default'/></configurations>"
+        f"<publications/><dependencies>{wanted}</dependencies></ivy-module>"
+    )
+
+
+def _settings(repositories: Sequence[str]) -> str:
+    further = "".join(
+        f"<ibiblio name='repository-{number}' m2compatible='true' root={quoteattr(url)}/>"
+        for number, url in enumerate(repositories)
+    )
+    return (
+        "<ivysettings><settings defaultResolver='all'/><resolvers><chain name='all'>"
+        f"<ibiblio name='central' m2compatible='true'/>{further}</chain></resolvers></ivysettings>"
+    )

@@ -1,0 +1,149 @@
+"""The jars of a document's `packages`: those of the image, and on one machine those that are looked for and resolved."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from mainstem import logs, names
+from mainstem.errors import NotReady
+from mainstem.language.model.packages import Packages, jar_of
+from mainstem.runtime.spark import command_line, ivy
+
+
+IVY_SETTINGS: Final = "MAINSTEM_IVY_SETTINGS"
+"""Names a file of Ivy's with mirrors, proxies and credentials, in place of Maven Central and `packages.repositories`."""
+
+
+def class_path(packages: Packages, folder: Path | None) -> list[Path]:
+    """The jars that go behind Mainstem's and Spark's own: the image's, then those of the document that the image lacks.
+
+    Args:
+        packages: the document's.
+        folder: that of the document, for relative paths; None in a pod, where the image has them all.
+
+    Raises:
+        NotReady: `PackagesMissing`, `JarNotFound`, `PackagesNotResolved`.
+    """
+    there = command_line.image_jars(os.environ)
+    present = {jar.name for jar in there}
+    maven = [each for each in packages.maven if jar_of(each) not in present]
+    jars = [each for each in packages.jars if Path(each).name not in present]
+    if folder is None and (maven or jars):
+        raise _missing(maven, jars)
+    local = [_local(folder or Path(), jar) for jar in jars]
+    resolved = _resolved(maven, packages.repositories) if maven else []
+    return [*there, *local, *(jar for jar in resolved if jar.name not in present)]
+
+
+def install(packages: Packages, folder: Path, target: Path) -> list[str]:
+    """Put jars into an image's folder; the names of the new ones.
+
+    Args:
+        packages: what to put there.
+        folder: that of the document, for relative paths.
+        target: the image's folder.
+
+    Raises:
+        NotReady: `JarNotFound`, `PackagesNotResolved`, `PathNotWritable`.
+    """
+    local = [_local(folder, jar) for jar in packages.jars]
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target, prefix=".part-") as part:
+            if packages.maven:
+                ivy.resolve(packages.maven, packages.repositories, Path(part), settings=_settings())
+            jars = [*local, *_useful(Path(part).glob("*.jar"), packages.maven)]
+            for jar in jars:
+                shutil.copyfile(jar, target / jar.name)
+    except OSError as error:
+        message = f"nothing can be written in {target}: {error.strerror or error}"
+        raise NotReady(message, reason="PathNotWritable") from None
+    return sorted(jar.name for jar in jars)
+
+
+def _missing(maven: Sequence[str], jars: Sequence[str]) -> NotReady:
+    lines = ["FROM the image that the pipeline has now"]
+    lines += [f"RUN mainstem packages install {' '.join(maven)}"] if maven else []
+    copied = " ".join(Path(jar).name for jar in jars)
+    lines += [f"COPY {copied} {os.environ.get(names.ENV_PACKAGES, '')}/"] if jars else []
+    return NotReady(
+        f"the image has no {', '.join([*map(jar_of, maven), *(Path(jar).name for jar in jars)])}",
+        reason="PackagesMissing",
+        remedy=f"build an image with these lines, and name it in spec.image: {' | '.join(lines)}",
+    )
+
+
+def _local(folder: Path, jar: str) -> Path:
+    file = (folder / jar).absolute()
+    if not file.is_file():
+        raise NotReady(f"packages.jars: there is no file {file}", reason="JarNotFound")
+    return file
+
+
+def _resolved(maven: Sequence[str], repositories: Sequence[str]) -> list[Path]:
+    """The jars of artifacts and of what they depend on; asked for once, and kept."""
+    settings = _settings()
+    rules = settings.read_text(encoding="utf-8") if settings else ""
+    key = hashlib.sha256(json.dumps([*maven, "", *repositories, "", rules]).encode()).hexdigest()[:16]
+    kept = _cache() / key
+    if not kept.is_dir():
+        logs.get("mainstem").info("resolving packages", maven=", ".join(maven))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=kept.parent, prefix=f"{key}-"))
+        try:
+            ivy.resolve(maven, repositories, part, cache=kept.parent / "ivy", settings=settings)
+            try:
+                part.rename(kept)
+            except OSError:  # another run was faster
+                shutil.rmtree(part)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+    return _useful(kept.glob("*.jar"), maven)
+
+
+def _useful(jars: Iterable[Path], maven: Sequence[str]) -> list[Path]:
+    """The jars without those that Spark or Mainstem brings, in whatever version, unless they are named.
+
+    Spark's come first on the class path: of an older one behind it only those classes would count that the newer one has no
+    more, and they do not fit the rest.
+    """
+    named = set(map(jar_of, maven))
+    own = {_artifact(jar.name) for jar in [*(command_line.spark_home() / "jars").glob("*.jar"), *_own_jars()]}
+    return sorted(jar for jar in jars if jar.name in named or _artifact(jar.name) not in own)
+
+
+def _own_jars() -> list[Path]:
+    try:
+        import mainstem_jars
+
+        return mainstem_jars.paths()
+    except (ImportError, FileNotFoundError):
+        return []
+
+
+def _artifact(file: str) -> str:
+    """The name of a jar's artifact, without its version.
+
+    >>> _artifact("scala-library-2.13.18.jar"), _artifact("spark-sql_2.13-4.2.0.jar")
+    ('scala-library', 'spark-sql_2.13')
+    """
+    return re.split(r"-(?=\d)", file.removesuffix(".jar"))[0]
+
+
+def _settings() -> Path | None:
+    file = os.environ.get(IVY_SETTINGS)
+    if file and not Path(file).is_file():
+        raise NotReady(f"${IVY_SETTINGS} names no file: {file}", reason="PackagesNotResolved")
+    return Path(file) if file else None
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "mainstem" / "packages"

@@ -1,0 +1,139 @@
+"""The Spark session of one pipeline: scratch folder, properties, JVM."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import quiet_shutdown
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from mainstem import interrupts
+from mainstem.errors import NotReady
+from mainstem.language.model.deployment import WANTED_HEAP
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.spark import host, packages, secrets
+from mainstem.runtime.spark.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
+from mainstem.runtime.spark.environment import Place
+from mainstem.runtime.spark.jvm import launch
+from mainstem.runtime.spark.scratch import LEAST, folder
+
+
+@contextmanager
+def opened(
+    pipeline: StreamingPipeline, place: Place, *, output: Callable[[str], None], verbose: bool
+) -> Iterator[SparkSession]:
+    """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
+
+    Raises:
+        NotReady: Java, jars, packages, a secret or what a run needs of its machine is missing, or the JVM does not start;
+            `JvmLost` when it ends before its time.
+    """
+    interrupts.clean_up_first()
+    # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+    # And py4j what a function of batches raises, which the query's own failure tells.
+    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL + 1)
+    host.check()
+    with folder(LEAST) as scratch:
+        conf = spark_conf(pipeline, _machine(pipeline, scratch, place))
+        jars = packages.class_path(pipeline.spec.packages, place.code)
+        jvm = launch(conf, output, scratch, address=place.address, verbose=verbose, packages=jars)
+        try:
+            _check_own_jar(jvm.gateway)
+            session = _session(jvm.gateway, conf, place)
+            try:
+                yield session
+            finally:
+                with suppress(Py4JError, ConnectionError):  # the JVM may be gone already
+                    session.stop()
+        except (Py4JNetworkError, ConnectionError) as error:
+            raise NotReady(
+                f"Spark's JVM has ended: {jvm.last_words()}",
+                reason="JvmLost",
+                remedy=f"often the heap is too small: {place.room}",
+            ) from error
+        finally:
+            shut_down(jvm.gateway)
+
+
+def shut_down(gateway: Any) -> None:
+    """End the gateway, whatever the JVM does meanwhile."""
+    server = gateway.__dict__.get("_callback_server")
+    if server is not None:
+        # py4j closes a connection's stream before its socket, and so waits for the thread that reads it: until the JVM
+        # closes its end, which it does not where a call of its own is on its way.
+        with server.lock:
+            for connection in list(server.connections):
+                quiet_shutdown(connection.socket)
+    gateway.shutdown()
+
+
+def _session(gateway: Any, conf: dict[str, str], place: Place) -> SparkSession:
+    settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
+    try:
+        return SparkSession(SparkContext(gateway=gateway, conf=settings))
+    except Py4JNetworkError:
+        raise
+    except (PySparkException, Py4JError) as error:
+        raise not_started(classify(error), place) from error
+
+
+def not_started(failure: Failure, place: Place) -> NotReady:
+    """The error of Spark's start; where the heap is too small, by what sets it at this place."""
+    if failure.reason == "INVALID_DRIVER_MEMORY":
+        message = (
+            f"Spark did not start: a Java heap of {place.heap} is too small, it wants at least {WANTED_HEAP}"
+        )
+        return NotReady(message, reason="JvmNotStarted", remedy=f"raise {place.room}")
+    return NotReady(f"Spark did not start: {failure.message}", reason="JvmNotStarted")
+
+
+def _check_own_jar(gateway: Any) -> None:
+    """Refuse jars of another version: Spark only warns of an extension that it does not find, and goes on without it."""
+    try:
+        gateway.jvm.java.lang.Class.forName(FILE_BATCHES)
+    except Py4JError:
+        raise NotReady(
+            f"the jars hold no {FILE_BATCHES}, without which files would be read twice or not at all",
+            reason="JarsNotFound",
+            remedy="install mainstem-jars of mainstem's own version, or `make jars` in a checkout",
+        ) from None
+
+
+def _machine(pipeline: StreamingPipeline, scratch: Path, place: Place) -> Machine:
+    pools = scratch / "pools.xml"
+    pools.write_text(pools_xml(pipeline), encoding="utf-8")
+    credentials = place.profiles or scratch
+    return Machine(
+        cores=place.cores,
+        heap=place.heap,
+        jars=_jars(),
+        log4j=LOG4J,
+        pools=pools,
+        profiles=secrets.write(pipeline, credentials),
+        credentials=credentials,
+        scratch=scratch,
+        defaults=place.defaults,
+        owned=place.owned,
+    )
+
+
+def _jars() -> tuple[Path, ...]:
+    try:
+        import mainstem_jars
+
+        return tuple(mainstem_jars.paths())
+    except (ImportError, FileNotFoundError) as error:
+        raise NotReady(
+            f"the JVM dependencies are missing: {error}",
+            reason="JarsNotFound",
+            remedy="install mainstem with its extra spark, see Installing in the README, or `make setup` in a checkout",
+        ) from None

@@ -1,0 +1,42 @@
+"""What the log says of a query that failed, one line an attempt, and of one that was drained."""
+
+from typing import Any
+
+from mainstem.runtime.failures.classification import Failure
+from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.supervised_query import Run
+
+
+def log_failure(log: Any, run: Run, failure: Failure, wait: float | None) -> None:
+    """One line: why, which restart in a row comes next, of how many, and when; an error where none comes.
+
+    A traceback of Python's stands behind it once, until it is another one: a query that fails in the same way again and
+    again would fill the log.
+
+    Args:
+        log: of the supervisor.
+        run: the query, its restart counted already.
+        failure: why it failed.
+        wait: seconds until it is started again; None for never.
+    """
+    fields: dict[str, Any] = {"query": run.query.name, "reason": failure.reason, "error": failure.message}
+    if failure.traceback and failure.traceback != run.logged_traceback:
+        fields["exception"] = run.logged_traceback = failure.traceback
+    if wait is None:
+        log.error("query failed", **fields, restarts=run.restarts.in_a_row)
+        return
+    attempt: dict[str, Any] = {"seconds": wait, "attempt": run.restarts.in_a_row}
+    if not failure.outage:  # which is tried again without end
+        attempt["attempts"] = run.restarts.settings.max_retries
+    log.warning("query restarts", **fields, **attempt)
+
+
+def log_drain(log: Any, run: Run, outcome: Outcome) -> None:
+    """One line: how the drain of a query ended, by its batches."""
+    log.info(
+        "query drained" if outcome.clean else "query cut",
+        query=run.query.name,
+        committed=outcome.committed,
+        pending=outcome.pending,
+        seconds=round(outcome.seconds, 2),
+    )

@@ -1,0 +1,97 @@
+"""The status of a query as it is now, from what Spark reported last and what the servers say since."""
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Final
+
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.status import OUTAGES
+from mainstem.runtime.failures import full_disks
+from mainstem.runtime.failures.classification import Failure
+from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.spark_progress import lagging
+from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.supervision import castcolumns, malformed_records
+from mainstem.runtime.supervision.outages import Outage, Outages
+from mainstem.runtime.supervision.topics import Answer, Topics
+
+
+_UNDER_WAY: Final = (State.STARTING, State.RUNNING)
+_BEHIND: Final = (*_UNDER_WAY, State.WAITING, State.RESTARTING, State.FAILED)
+"""States in which records that come are not read yet, or not any more: those in which lag grows."""
+
+_WELL: Final = (*_UNDER_WAY, State.COMPLETED, State.DRAINED)
+
+
+class Current:
+    """Asks nobody itself.
+
+    Args:
+        outages: which servers do not answer.
+        topics: what topics have.
+        graph: the document's.
+    """
+
+    def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
+        self._outages, self._topics, self._graph = outages, topics, graph
+
+    def status(self, run: Run) -> QueryStatus:
+        """How a query stands now."""
+        answers = {
+            name: answer
+            for name, source in run.occurrences.items()
+            if (answer := self._topics.answer(source)) is not None
+        }
+        silent = {name for name, source in run.occurrences.items() if self._topics.outage(source)}
+        status = current(run.status, self.outage(run), answers, silent)
+        if status.state is State.RUNNING:
+            rate = run.meter.rate(time.monotonic(), idle=status.idle)
+            status = replace(status, rows_per_second=rate)
+        if run.notice and status.reason is None and status.state in _WELL:
+            status = replace(status, reason=run.notice[0], message=run.notice[1])
+        return status
+
+    def outage(self, run: Run) -> Outage | None:
+        """The outage of a server that a query uses; None where all answer."""
+        known = self._outages.query(run.query)
+        sources = (self._topics.outage(source) for source in run.occurrences.values())
+        return known or next(filter(None, sources), None)
+
+    def explained(self, run: Run, failure: Failure) -> Failure:
+        """The failure, or the outage behind it: clients have many words for a server that does not answer."""
+        failure = malformed_records.explained(
+            full_disks.explained(failure, self._graph, run.query), run.status
+        )
+        failure = castcolumns.explained(failure, run.session, run.query.to, run.columns)
+        outage = self.outage(run)
+        if outage is None or failure.permanent or failure.outage:
+            return failure
+        return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")
+
+
+def current(
+    status: QueryStatus, outage: Outage | None, answers: Mapping[str, Answer], silent: Collection[str]
+) -> QueryStatus:
+    """The status now; pure.
+
+    Args:
+        status: from what Spark reported.
+        outage: of a server that the query uses.
+        answers: occurrence of a Kafka source -> what the brokers said last of its topics.
+        silent: occurrences whose broker does not answer.
+    """
+    if status.state not in _BEHIND:
+        return status
+    failed = status.reason in OUTAGES  # the query knows sooner than those who greet
+    sources = list(status.sources)
+    for index, source in enumerate(sources):
+        answer = answers.get(source.name)
+        if source.name in silent or (answer and (failed or not answer.fresh)):
+            sources[index] = replace(source, lag=None, max_lag=None)
+        elif answer:
+            sources[index] = lagging(source, answer.offsets.latest, answer.offsets.earliest)
+    status = replace(status, sources=tuple(sources))
+    if outage is None or status.state not in _UNDER_WAY:
+        return status
+    return replace(status, idle=False, reason=outage.reason, message=outage.described())

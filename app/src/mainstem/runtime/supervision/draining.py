@@ -1,0 +1,56 @@
+"""All queries stopped at once, each at its batch's end."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from mainstem import logs
+from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.execution import Handle
+from mainstem.runtime.query.supervised_query import Run
+
+
+def drained(
+    runs: Sequence[Run], deadline: float, hurry: Callable[[], bool], turn: Callable[[], None]
+) -> dict[str, Outcome]:
+    """How each query that ran was stopped, by its name.
+
+    Args:
+        runs: the queries; those that do not run are left alone.
+        deadline: `time.monotonic()` at which batches are cut.
+        hurry: true when to cut at once.
+        turn: called every second meanwhile.
+    """
+    outcomes: dict[str, Outcome] = {}
+
+    def stop(name: str, handle: Handle) -> None:
+        outcomes[name] = stopped(name, handle, deadline, hurry)
+
+    threads = [
+        threading.Thread(
+            target=stop,
+            args=(run.query.name, run.handle),
+            name=f"drain-{run.query.name}",
+        )
+        for run in runs
+        if run.handle is not None
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(1.0)
+            turn()
+    return outcomes
+
+
+def stopped(name: str, handle: Handle, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+    """How one query was stopped; as cut, where it could not be."""
+    try:
+        return handle.drain(deadline, hurry)
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
+        return Outcome(clean=False, committed=None, pending=None, seconds=0.0)

@@ -1,0 +1,74 @@
+"""Spark's events of all queries, taken into their statuses."""
+
+import json
+import queue
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from mainstem.runtime.progress.listener import Listener, Progress
+from mainstem.runtime.progress.spark_progress import Offsets, updated, waiting, went_back
+from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.supervision.expired_files import ExpiredFiles
+from mainstem.runtime.supervision.topics import Topics
+
+
+SETTLE_SECONDS: Final = 3.0
+_PAUSE: Final = 0.02
+
+
+class Events:
+    """The queue between Spark's listener bus and the supervisor.
+
+    Args:
+        topics: knows what they had when a batch began.
+        files: knows which files were gone when a batch read them.
+        told: takes every event besides, for others.
+    """
+
+    def __init__(self, topics: Topics, files: ExpiredFiles, told: Callable[[str, Any], None]) -> None:
+        self._topics = topics
+        self._files = files
+        self._queue: queue.Queue[Progress] = queue.Queue()
+        self.listener = Listener(self._queue, told)
+
+    def put(self, progress: Progress) -> None:
+        """One more event, from any thread."""
+        self._queue.put(progress)
+
+    def take(self, runs: Sequence[Run]) -> None:
+        """Bring the statuses up to date; waits for nothing."""
+        while True:
+            try:
+                event = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            progress = json.loads(event.text)
+            run = next((run for run in runs if run.query.name == progress["name"]), None)
+            if run is None:  # a stream that the user's own code has started
+                continue
+            earliest = self._earliest(run, progress["timestamp"])
+            run.resets |= went_back(progress, list(run.occurrences))
+            status = updated(run.status, progress, list(run.occurrences), earliest)
+            run.status = self._files.count(status, run.occurrences)
+            if rows := progress.get("numInputRows"):
+                run.busy, run.resting = time.monotonic(), False
+                run.meter.add(run.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000)
+            elif run.resident:  # a batch without rows; Spark's status says that it runs
+                run.resting, run.status = True, waiting(run.status)
+
+    def _earliest(self, run: Run, began: str) -> dict[str, Offsets]:
+        """What the topics of each occurrence still had when a batch began."""
+        when = datetime.fromisoformat(began)
+        found = {name: self._topics.before(source, when) for name, source in run.occurrences.items()}
+        return {name: offsets for name, offsets in found.items() if offsets is not None}
+
+    def settle(self, runs: Sequence[Run], run: Run) -> None:
+        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread."""
+        awaited = run.handle.last_progress if run.handle is not None else None
+        until = time.monotonic() + SETTLE_SECONDS
+        self.take(runs)
+        while awaited and run.status.last_progress_time != awaited and time.monotonic() < until:
+            time.sleep(_PAUSE)
+            self.take(runs)

@@ -1,0 +1,55 @@
+"""Files that were gone before their batch read them, as the project's jar has counted them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.language.analysis.graph import Graph
+from mainstem.runtime.progress.query_status import QueryStatus
+
+
+class ExpiredFiles:
+    """Counts the expired files of sources with `failOnDataLoss: false`, and names each once in the log.
+
+    Args:
+        session: the application's session.
+        graph: the document's sources.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        sources = graph.spec.sources
+        self._sources = {s.name for s in sources if s.files and not s.files.fail_on_data_loss}
+        self._session = session
+        self._named: dict[tuple[str, str], set[str]] = {}
+        self._log = logs.get("mainstem")
+
+    def count(self, status: QueryStatus, occurrences: Mapping[str, str]) -> QueryStatus:
+        """The status with the number of expired files of each source.
+
+        Args:
+            status: of the query, with Spark's id of it.
+            occurrences: name of each occurrence -> the source's name.
+        """
+        if not self._sources & set(occurrences.values()) or status.id is None:
+            return status
+        registry: Any = self._session._jvm.dev.mainstem.files.ExpiredFiles  # noqa: SLF001
+        counted = []
+        for source in status.sources:
+            if occurrences.get(source.name) not in self._sources:
+                counted.append(source)
+                continue
+            expired = registry.of(status.id, source.name)
+            count = int(expired.size())
+            if count > source.expired:  # each path costs a call to the JVM
+                self._name(status.name, source.name, {str(path) for path in expired})
+            counted.append(replace(source, expired=count))
+        return replace(status, sources=tuple(counted))
+
+    def _name(self, query: str, source: str, paths: set[str]) -> None:
+        named = self._named.setdefault((query, source), set())
+        for path in sorted(paths - named):
+            self._log.warning("a file has expired", query=query, source=source, file=path)
+        named |= paths

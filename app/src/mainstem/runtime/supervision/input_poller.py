@@ -1,0 +1,61 @@
+"""Looks out, in a thread of its own, for what queries wait for: brokers and stores take their time to answer."""
+
+import threading
+from collections.abc import Iterable
+from typing import Final
+
+from py4j.protocol import Py4JNetworkError
+
+from mainstem.errors import NotReady
+from mainstem.language.model.queries import Query
+from mainstem.runtime.preflight.inputs import Absent, Inputs
+
+
+LOOK_SECONDS: Final = 3.0
+
+
+class Scout:
+    """Asks every few seconds, as long as a query waits.
+
+    Args:
+        inputs: who is asked.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._waiting: tuple[Query, ...] = ()
+        self._found: dict[str, Absent | None] = {}
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def look_for(self, queries: Iterable[Query]) -> None:
+        """From now on for what these wait for, and no others; the first call with any begins."""
+        self._waiting = tuple(queries)
+        if self._waiting and self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="scout", daemon=True)
+            self._thread.start()
+
+    def found(self) -> dict[str, Absent | None]:
+        """What was found since the last call: query -> what is still absent, None where all is there."""
+        found, self._found = self._found, {}
+        return found
+
+    def close(self) -> None:
+        """Look no more; a question that is being asked is not waited for."""
+        self._end.set()
+
+    def _run(self) -> None:
+        while not self._end.wait(LOOK_SECONDS):
+            if not self._waiting:
+                continue
+            known: dict[str, Absent | None] = {}
+            try:
+                self._found = {query.name: self._absent(query, known) for query in self._waiting}
+            except (Py4JNetworkError, ConnectionError):
+                return  # no JVM: the supervisor finds out by itself
+
+    def _absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
+        try:
+            return self._inputs.absent(query, known)
+        except NotReady as error:
+            return Absent(error.reason, error.message)

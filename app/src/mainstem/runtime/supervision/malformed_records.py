@@ -1,0 +1,34 @@
+"""What to do about a malformed record: where nothing has been read before, the schema may be at fault."""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from mainstem.runtime.failures.classification import MOST, Failure
+from mainstem.runtime.progress.query_status import QueryStatus
+
+
+FIRST: Final = (
+    "nothing has been read before: where other records look like this one, the schema or an option of the format is wrong; "
+    "where few are malformed, "
+)
+_MALFORMED: Final = re.compile(
+    r"(?P<record>a record does not parse: .*); (?P<remedy>set \S+ to drop or deadLetter(?: \(sink '[^']*'\))?)"
+)
+
+
+def explained(failure: Failure, status: QueryStatus) -> Failure:
+    """The failure, with the advice to look at the schema where the query has read no good record yet.
+
+    To leave malformed records out would leave out all of them, where the schema is wrong.
+
+    Args:
+        failure: why the query failed; another reason than `MalformedRecord` is left alone.
+        status: what is known of the query.
+    """
+    has_read = status.batch is not None or any(source.decoded for source in status.sources)
+    match = _MALFORMED.fullmatch(failure.message)
+    if failure.reason != "MalformedRecord" or has_read or match is None:
+        return failure
+    advice = f"; {FIRST}{match['remedy']}"
+    return replace(failure, message=f"{match['record'][: MOST - len(advice)]}{advice}")

@@ -1,0 +1,110 @@
+"""Which servers do not answer now: each connection is greeted every few seconds, in a thread of its own.
+
+A query shows nothing of an outage by itself: Spark's sources and sinks try again for minutes, within one batch.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from mainstem import logs
+from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connections import Connection
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import running, stores_used, used
+from mainstem.runtime.clients.reachability import silence
+
+
+GREET_SECONDS: Final = 8.0
+"""Between two greetings of a server that answers."""
+AGAIN_SECONDS: Final = 1.0
+"""Between two greetings of one that does not."""
+TRIES: Final = 2
+"""Greetings in a row without an answer that make an outage: one alone may be a lost packet."""
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A server that does not answer.
+
+    Attributes:
+        reason: `BrokerUnreachable`, `StoreUnreachable` or `DatabaseUnreachable`.
+        message: which, and what came instead of an answer.
+        since: when the first greeting failed.
+    """
+
+    reason: str
+    message: str
+    since: datetime
+
+    def described(self) -> str:
+        """The message with the time since."""
+        return f"{self.message}, since {self.since:%Y-%m-%dT%H:%M:%SZ}"
+
+
+class Outages:
+    """Greets the servers that the queries use.
+
+    Args:
+        graph: the document's.
+        greet: asks a connection's server; the error where it does not answer.
+    """
+
+    def __init__(self, graph: Graph, greet: Callable[[Connection], NotReady | None] = silence) -> None:
+        self._greet = greet
+        self._uses = {
+            query.name: used(graph, [query]) | stores_used(graph, query) for query in running(graph)
+        }
+        names = {name for names in self._uses.values() for name in names}
+        self._connections = [each for each in graph.spec.connections if each.name in names]
+        self._outages: dict[str, Outage] = {}
+        self._end = threading.Event()
+        self._log = logs.get("mainstem")
+
+    def start(self) -> None:
+        """Begin to greet."""
+        for connection in self._connections:
+            name = f"greet-{connection.name}"
+            threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
+
+    def close(self) -> None:
+        """Greet no more; an answer that is awaited is not waited for."""
+        self._end.set()
+
+    def connection(self, name: str) -> Outage | None:
+        """The outage of a connection now; None where its server answers."""
+        return self._outages.get(name)
+
+    def query(self, query: Query) -> Outage | None:
+        """The longest outage of a server that the query uses; None where all answer."""
+        outages = dict(self._outages)
+        found = [outages[name] for name in self._uses.get(query.name, ()) if name in outages]
+        return min(found, key=lambda outage: outage.since, default=None)
+
+    def _run(self, connection: Connection) -> None:
+        failures, since, pause = 0, datetime.now(UTC), GREET_SECONDS
+        while not self._end.wait(pause):
+            began = datetime.now(UTC)
+            error = self._greet(connection)
+            if error is None:
+                self._over(connection.name)
+                failures, pause = 0, GREET_SECONDS
+                continue
+            failures, pause = failures + 1, AGAIN_SECONDS
+            since = began if failures == 1 else since
+            if failures >= TRIES:
+                self._begun(connection.name, Outage(error.reason, error.message, since))
+
+    def _begun(self, name: str, outage: Outage) -> None:
+        if name not in self._outages:
+            self._log.warning("a connection does not answer", reason=outage.reason, error=outage.message)
+        self._outages[name] = outage
+
+    def _over(self, name: str) -> None:
+        outage = self._outages.pop(name, None)
+        if outage is not None:
+            seconds = round((datetime.now(UTC) - outage.since).total_seconds())
+            self._log.info("a connection answers again", connection=name, seconds=seconds)

@@ -1,0 +1,208 @@
+"""Topics that were deleted and made anew since a query read them: known by their ids, and gone on with from their beginning.
+
+Spark knows topics by name alone. It goes on at the old topic's offset: what the new one has before that is passed over
+without a word, and only where the new one ends before that offset Spark says so. The ids that a query has read are kept
+below its checkpoint as empty files, `topics/<occurrence>/<topic>/<id>`, so that none is ever half written. While a query
+runs a new id is kept before the first batch that may read the new topic is planned (the Java class `TopicIds`): what such a
+batch has read is never read again.
+
+The new beginning is one batch, planned here in Spark's stead: for the topics made anew it ends where they begin. Spark reads
+nothing of them in it, and goes on from there. A batch that was planned and is not committed keeps what it has of others.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from mainstem.runtime.clients.filesystem import Folder, newest
+from mainstem.runtime.progress.spark_progress import Offsets
+
+
+VERSION: Final = "v2"
+"""Of Spark's offset log: the one that has a name for each source."""
+NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
+"""Of a topic whose broker gives none."""
+
+Ids = Mapping[str, Mapping[str, str]]
+"""Occurrence of a source -> topic -> id."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a query has read of a topic that was made anew.
+
+    Attributes:
+        occurrence: of the source.
+        topic: its name.
+        position: partition -> the offset up to which the old topic was read; empty where that is not known.
+    """
+
+    occurrence: str
+    topic: str
+    position: Mapping[str, int]
+
+
+class TopicIds:
+    """The topics that a query has read, as they are kept below its checkpoint.
+
+    Args:
+        session: any session.
+        checkpoint: full path of the query's checkpoint.
+    """
+
+    def __init__(self, session: SparkSession, checkpoint: str) -> None:
+        self._session, self._checkpoint = session, checkpoint
+        self._folder = Folder(session, f"{checkpoint}/topics")
+
+    def known(self) -> set[tuple[str, str, str]]:
+        """Occurrence, topic and id of each."""
+        log = Folder(self._session, f"{self._checkpoint}/offsets")
+        planned = newest(log)
+        return read_ids(self._kept(), -1 if planned is None else (log / str(planned)).modified())
+
+    def add(self, ids: Ids) -> None:
+        """It may read these now, beside those that are kept already."""
+        for occurrence, topic, id_ in sorted(_flat(ids) - self._kept().keys()):
+            (self._folder / occurrence / topic / id_).touch()
+
+    def keep(self, ids: Ids) -> None:
+        """From now on it reads these. The old ones go only once the new ones are there."""
+        self.add(ids)
+        known, current = set(self._kept()), _flat(ids)
+        renewed = {(occurrence, topic) for occurrence, topic, _ in current}
+        for occurrence, topic, id_ in sorted(known - current):
+            if (occurrence, topic) in renewed:
+                (self._folder / occurrence / topic / id_).delete()
+
+    def _kept(self) -> dict[tuple[str, str, str], int]:
+        """Occurrence, topic and id of each, with the time when it was kept."""
+        if not self._folder.exists():
+            return {}
+        found = ((file.path.split("/")[-3:], file.modified) for file in self._folder.files())
+        return {(occurrence, topic, id_): modified for (occurrence, topic, id_), modified in found}
+
+    def plan(self, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]) -> "Plan":
+        """The batch by which the query goes on from the beginning of topics; nothing is written.
+
+        Args:
+            topics: occurrence and topic of each.
+            beginnings: occurrence -> topic -> partition -> the first offset that there is.
+
+        Raises:
+            ValueError: the offset log is of an older version.
+        """
+        log = Folder(self._session, f"{self._checkpoint}/offsets")
+        planned, committed = newest(log), newest(Folder(self._session, f"{self._checkpoint}/commits"))
+        if planned is None:
+            return Plan(0, "", [])
+        read, entry = rewound((log / str(planned)).text(), topics, beginnings)
+        return Plan(planned + 1 if planned == committed else planned, entry, read)
+
+    def write(self, plan: "Plan") -> None:
+        """Put the planned batch into the offset log, in place of one that was planned and is not committed."""
+        if plan.read:
+            (Folder(self._session, f"{self._checkpoint}/offsets") / str(plan.batch)).replace(plan.entry)
+
+
+def watch(session: SparkSession, checkpoint: str, clients: Mapping[str, Any], ids: Ids) -> None:
+    """Have ids that are new kept before the next batch of a checkpoint is planned.
+
+    Args:
+        session: any session.
+        checkpoint: full path.
+        clients: occurrence -> the properties of a Kafka client, as Java has them.
+        ids: those that are known now.
+    """
+    topics = {occurrence: dict(known) for occurrence, known in ids.items()}
+    _java(session).watch(_conf(session), checkpoint, dict(clients), topics)
+
+
+def forget(session: SparkSession, checkpoint: str) -> None:
+    """Watch the topics of a checkpoint no longer."""
+    _java(session).forget(_conf(session), checkpoint)
+
+
+def _java(session: SparkSession) -> Any:
+    jvm: Any = session._jvm  # noqa: SLF001
+    return jvm.dev.mainstem.checkpoint.TopicIds
+
+
+def _conf(session: SparkSession) -> Any:
+    return session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A batch by which a query goes on from the beginning of topics.
+
+    Attributes:
+        batch: its number.
+        entry: its entry in the offset log.
+        read: what was read of the topics; empty where the checkpoint has no offsets of them, and nothing is to be done.
+    """
+
+    batch: int
+    entry: str
+    read: list[Read]
+
+
+def read_ids(kept: Mapping[tuple[str, str, str], int], planned: int) -> set[tuple[str, str, str]]:
+    """The ids of which something may have been read; pure.
+
+    Args:
+        kept: occurrence, topic and id of each, with the time when it was kept, in milliseconds.
+        planned: when the newest batch was planned. Nothing was read of a topic whose id was kept after that, beside that of
+            an older one of its name. In doubt, by a store that keeps whole seconds, something was.
+    """
+    return {
+        (occurrence, topic, id_)
+        for (occurrence, topic, id_), time in kept.items()
+        if time <= planned
+        or not any((occurrence, topic) == other[:2] and kept[other] < time for other in kept)
+    }
+
+
+def made_anew(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str]]:
+    """Occurrence and topic of those that were read and now have another id; pure."""
+    read = {(occurrence, topic) for occurrence, topic, _ in known}
+    return sorted(
+        (occurrence, topic)
+        for occurrence, topic, id_ in _flat(ids)
+        if (occurrence, topic) in read and (occurrence, topic, id_) not in known
+    )
+
+
+def rewound(
+    entry: str, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]
+) -> tuple[list[Read], str]:
+    """What an entry of the offset log has of topics, and the entry with their beginnings in its place; pure.
+
+    Raises:
+        ValueError: the entry is of an older version.
+    """
+    version, *lines = entry.splitlines()
+    if version != VERSION:
+        raise ValueError(f"the offset log is of version {version!r}")
+    offsets = {name: text for name, _, text in (line.partition(":") for line in lines[1:])}
+    read = []
+    for occurrence, topic in topics:
+        text = offsets.get(occurrence, "")
+        ends = json.loads(text) if text.startswith("{") else {}
+        if topic in ends:
+            read.append(Read(occurrence, topic, ends[topic]))
+            ends[topic] = dict(beginnings[occurrence][topic])
+            offsets[occurrence] = json.dumps(ends, separators=(",", ":"))
+    written = [f"{name}:{text}" for name, text in offsets.items()]
+    return read, "\n".join([version, lines[0], *written])
+
+
+def _flat(ids: Ids) -> set[tuple[str, str, str]]:
+    return {
+        (occurrence, topic, id_)
+        for occurrence, topics in ids.items()
+        for topic, id_ in topics.items()
+        if id_ != NO_ID
+    }

@@ -1,0 +1,154 @@
+"""Side inputs read anew while a query runs: it is built again beside the running one, which is then stopped at its
+batch's end; the new one is started on the same checkpoint in its place.
+
+What goes wrong goes wrong while it is built: the running query goes on with what it had, its status says so, and the
+next time comes.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from mainstem import logs
+from mainstem.errors import MainstemError
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.model.queries import Query
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.progress.query_status import STALE
+from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.execution import Handle
+from mainstem.runtime.query.starting import Built
+from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.supervision.draining import stopped
+
+
+def every(graph: Graph, query: Query) -> float | None:
+    """Seconds between two refreshes of a query; None where no side input asks for any, or the query ends by itself."""
+    asked = [
+        seconds(source.static.refresh)
+        for source in graph.sources_of(query.from_)
+        if source.static and source.static.refresh
+    ]
+    return min(asked) if asked and not graph.ends(query) else None
+
+
+class Refreshing:
+    """A running query until another takes its place: that is when it is no longer active.
+
+    Args:
+        name: of the query.
+        handle: the running query.
+        build: makes it anew; may take its time.
+
+    Attributes:
+        handle: the running query.
+        built: what takes its place, once it is built.
+        fault: why nothing could be built.
+    """
+
+    def __init__(self, name: str, handle: Handle, build: Callable[[], Built]) -> None:
+        self.handle, self.id, self.run_id = handle, handle.id, handle.run_id
+        self.built: Built | None = None
+        self.fault: Failure | None = None
+        self._name, self._build = name, build
+        self._deadline = math.inf
+        self._hurry: Callable[[], bool] = lambda: False
+        self._lock = threading.Lock()
+        self._called_off = False
+        self._outcome: Outcome | None = None
+        self._thread = threading.Thread(target=self._run, name=f"refresh-{name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs, or is being stopped."""
+        return self._thread.is_alive() or self.handle.active
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it runs on, for nothing could be built."""
+        return not self._thread.is_alive() and self.handle.active
+
+    @property
+    def waiting(self) -> bool | None:
+        """Whether it waits for data; None where that cannot be told just now."""
+        return self.handle.waiting
+
+    @property
+    def message(self) -> str:
+        """What it is about, in Spark's words."""
+        return self.handle.message
+
+    @property
+    def last_progress(self) -> str | None:
+        """Time of the last progress that is told, or will be in a moment."""
+        return self.handle.last_progress
+
+    def failure(self) -> Failure | None:
+        """Why it failed, once it is over; None where it did not."""
+        return self.handle.failure()
+
+    def drain(self, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+        """Stop it for good; what is being built is not waited for."""
+        with self._lock:
+            self._called_off = self.built is None
+            self._deadline, self._hurry = deadline, hurry
+        if not self._called_off:
+            self._thread.join()
+        return self._outcome or self.handle.drain(deadline, hurry)
+
+    def _run(self) -> None:
+        try:
+            built = self._build()
+        except (MainstemError, PySparkException, Py4JError, ConnectionError) as error:
+            self.fault = classify(error)
+            told = {"reason": self.fault.reason, "error": self.fault.message}
+            logs.get("mainstem").warning("side inputs are not read anew", query=self._name, **told)
+            return
+        with self._lock:
+            if self._called_off:
+                return
+            self.built = built
+        self._outcome = stopped(self._name, self.handle, math.inf, self._hurried)
+
+    def _hurried(self) -> bool:
+        """Nothing cuts a batch but the end of the run."""
+        return self._hurry() or time.monotonic() >= self._deadline
+
+
+class Refresher:
+    """Sees to it that side inputs are read anew when it is time.
+
+    Args:
+        graph: the document's.
+        build: makes a query anew.
+    """
+
+    def __init__(self, graph: Graph, build: Callable[[Run], Built]) -> None:
+        self._every = {query.name: every(graph, query) for query in graph.spec.queries}
+        self._build = build
+
+    def started(self, run: Run, now: float) -> None:
+        """The query has read its side inputs just now (monotonic seconds)."""
+        interval = self._every[run.query.name] if run.runs is None else None
+        run.refresh = None if interval is None else now + interval
+        if run.status.reason == STALE:
+            run.status = replace(run.status, reason=None, message=None)
+
+    def turn(self, run: Run, now: float) -> None:
+        """Begin where it is time, and leave off where nothing could be built."""
+        if isinstance(run.handle, Refreshing):
+            if run.handle.given_up:
+                fault, run.handle = run.handle.fault, run.handle.handle
+                self.started(run, now)
+                if fault:
+                    message = f"side inputs are not read anew: {fault.message} ({fault.reason})"
+                    run.status = replace(run.status, reason=STALE, message=message)
+        elif run.handle is not None and run.refresh is not None and now >= run.refresh:
+            run.handle = Refreshing(run.query.name, run.handle, lambda: self._build(run))

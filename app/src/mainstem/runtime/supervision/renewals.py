@@ -1,0 +1,182 @@
+"""Topics that are deleted and made anew under a query: noticed when it starts, and while it runs."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.dataframes import query as build
+from mainstem.language.analysis.graph import Graph
+from mainstem.runtime.clients.kafka_admin import TopicOffsets
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.progress.query_status import SourceStatus
+from mainstem.runtime.progress.spark_progress import offset
+from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, TopicIds, forget, made_anew, watch
+from mainstem.runtime.supervision.topics import Topics
+
+
+class Renewals:
+    """Compares the ids of topics with those that a query has read.
+
+    Args:
+        graph: the document's.
+        topics: what topics have.
+    """
+
+    def __init__(self, graph: Graph, topics: Topics) -> None:
+        self._graph, self._topics = graph, topics
+        self._watched: dict[str, SparkSession] = {}
+        self._log = logs.get("mainstem")
+
+    def begin(self, run: Run) -> Failure | None:
+        """Make a stream's checkpoint go on from the beginning of topics that were made anew, before the stream starts.
+
+        Returns:
+            why it must not start; None where it may.
+
+        Raises:
+            Py4JError: brokers or the checkpoint's store do not answer.
+        """
+        run.notice, run.awaited_resets = None, set()
+        current = {
+            occurrence: offsets
+            for occurrence, source in run.occurrences.items()
+            if (offsets := self._topics.now(source)) is not None
+        }
+        if not current:
+            return None
+        ids = {occurrence: offsets.ids for occurrence, offsets in current.items()}
+        stored = TopicIds(run.session, build.checkpoint(self._graph, run.query))
+        known = stored.known()
+        if anew := made_anew(known, ids):
+            try:
+                plan = stored.plan(anew, {name: offsets.earliest for name, offsets in current.items()})
+            except ValueError as error:
+                return self._refusal([topic for _, topic in anew], str(error))
+            if refusal := self._refused(run, [read.occurrence for read in plan.read], plan.read):
+                return refusal
+            stored.write(plan)
+            self._renewed(run, plan.read, known)
+        stored.keep(ids)
+        run.topic_ids = ids
+        self._watch(run, ids)
+        return None
+
+    def close(self) -> None:
+        """Watch no topics any more."""
+        for checkpoint, session in self._watched.items():
+            with suppress(PySparkException, Py4JError, ConnectionError):
+                forget(session, checkpoint)
+
+    def turn(self, run: Run) -> Failure | None:
+        """See to a running stream; the failure by which it has to end where it may lose nothing."""
+        for occurrence, known in run.topic_ids.items():
+            source = run.occurrences.get(occurrence, "")
+            answer = self._topics.answer(source)
+            if answer is None or run.handle is None:
+                continue
+            ids = {topic: id_ for topic, id_ in answer.offsets.ids.items() if id_ != NO_ID}
+            # A broker that gave no id and gives one now has been upgraded: the topic is the same.
+            anew = [topic for topic, id_ in ids.items() if known.get(topic, id_) not in (id_, NO_ID)]
+            if anew and self._topics.strict(source):
+                return self._refusal(anew, "")
+            for topic in anew:
+                lost = self._passed_over(run, occurrence, topic, answer.offsets)
+                self._count(run, occurrence, topic, lost, "it is read from where the old one was")
+            if ids.keys() - known.keys() or anew:
+                self._keep(run, {**run.topic_ids, occurrence: {**known, **ids}})
+        run.resets -= (done := run.resets & run.awaited_resets)
+        run.awaited_resets -= done
+        return None
+
+    def _keep(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
+        """Write the ids to the checkpoint; where its store does not answer the next turn tries again."""
+        try:
+            stored = TopicIds(run.session, build.checkpoint(self._graph, run.query))
+            # Beside the old one a new id is known to have been read from once another batch was planned. A query that
+            # cannot go back to the beginning goes on where it is, read from or not.
+            (stored.keep if run.resident else stored.add)(ids)
+            self._watch(run, ids)
+        except (PySparkException, Py4JError) as error:
+            message = classify(error).message
+            self._log.warning("ids of topics not kept, tried again", query=run.query.name, error=message)
+        else:
+            run.topic_ids = ids
+
+    def _watch(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
+        """Have new ids kept before a batch may read their topics, where the query may go on with those."""
+        lenient = {
+            name: known for name, known in ids.items() if not self._topics.strict(run.occurrences[name])
+        }
+        if lenient and not run.resident:
+            clients = {name: self._topics.client(run.occurrences[name]) for name in lenient}
+            checkpoint = build.checkpoint(self._graph, run.query)
+            watch(run.session, checkpoint, clients, lenient)
+            self._watched[checkpoint] = run.session
+
+    def _refused(self, run: Run, occurrences: list[str], read: list[Read]) -> Failure | None:
+        topics = [each.topic for each in read]
+        if any(self._topics.strict(run.occurrences[name]) for name in occurrences):
+            return self._refusal(topics, "")
+        if read and run.resident:
+            return self._refusal(topics, "a continuous or real-time query cannot go back to its beginning")
+        return None
+
+    @staticmethod
+    def _refusal(topics: list[str], why: str) -> Failure:
+        names = ", ".join(map(repr, dict.fromkeys(topics)))
+        remedy = "start a new generation of the checkpoint"
+        remedy = remedy if why else f"set failOnDataLoss: false to read it from its beginning, or {remedy}"
+        because = (
+            why or "what the old one had besides is lost, and Spark would go on in the middle of the new one"
+        )
+        message = f"the topic {names} was deleted and made anew: {because}; {remedy}"
+        return Failure("TopicRecreated", message, permanent=True)
+
+    def _renewed(self, run: Run, read: list[Read], known: set[tuple[str, str, str]]) -> None:
+        for each in read:
+            source = run.occurrences[each.occurrence]
+            ends = [
+                self._topics.end(source, each.topic, id_)
+                for occurrence, topic, id_ in known
+                if (occurrence, topic) == (each.occurrence, each.topic)
+            ]
+            unread = [
+                sum(max(0, end.get(partition, 0) - int(at)) for partition, at in each.position.items())
+                for end in ends
+            ]
+            self._count(
+                run, each.occurrence, each.topic, max(unread, default=0), "it is read from its beginning"
+            )
+            run.awaited_resets.add((each.occurrence, each.topic))
+
+    def _passed_over(self, run: Run, occurrence: str, topic: str, offsets: TopicOffsets) -> int:
+        """Records of the new topic that Spark passes over, and has not reported."""
+        key = (occurrence, topic)
+        if key in run.resets:  # it went back to the new topic's end, and this was counted
+            run.resets.discard(key)
+            return 0
+        read = next((each.end_offset for each in run.status.sources if each.name == occurrence), None)
+        position: Mapping[str, int] = (read or {}).get(topic) or {}
+        latest = {partition: offset(offsets.latest, topic, partition, 0) for partition in position}
+        if any(int(at) > latest[partition] for partition, at in position.items()):
+            run.awaited_resets.add(key)
+        return sum(
+            max(0, int(at) - offset(offsets.earliest, topic, partition, 0))
+            for partition, at in position.items()
+            if int(at) <= latest[partition]
+        )
+
+    def _count(self, run: Run, occurrence: str, topic: str, lost: int, then: str) -> None:
+        message = f"the topic {topic!r} was deleted and made anew, at least {lost} records are lost; {then}"
+        run.notice = ("TopicRecreated", message)
+        self._log.warning("a topic was made anew", query=run.query.name, topic=topic, expired=lost)
+        sources = {source.name: source for source in run.status.sources}
+        source = sources.get(occurrence, SourceStatus(occurrence))
+        sources[occurrence] = replace(source, expired=source.expired + lost)
+        run.status = replace(run.status, sources=tuple(sources.values()))

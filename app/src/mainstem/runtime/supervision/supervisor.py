@@ -1,0 +1,307 @@
+"""Starts every query in its own session and pool, restarts what fails, and drains all at the end.
+
+One failed query does not end the others: it is built anew and started again after a pause, within the living driver.
+Its budget (`restart`) spent, it stays failed, the others go on, and the run ends with its failure. A query whose source
+is not there yet waits for it, and the others start without it.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.dataframes.batch_query import Batch
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import seconds
+from mainstem.language.loading.problems import Locate, without_text
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
+from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.query.analysis import Analysis
+from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.execution import Handle
+from mainstem.runtime.query.starting import Built, Starter
+from mainstem.runtime.query.supervised_query import Run, new_runs
+from mainstem.runtime.stop import StopAsked
+from mainstem.runtime.supervision.attempts import log_drain, log_failure
+from mainstem.runtime.supervision.current import Current
+from mainstem.runtime.supervision.draining import drained, stopped
+from mainstem.runtime.supervision.events import Events
+from mainstem.runtime.supervision.expired_files import ExpiredFiles
+from mainstem.runtime.supervision.listeners import Listeners
+from mainstem.runtime.supervision.outages import Outages
+from mainstem.runtime.supervision.refreshing import Refresher, Refreshing
+from mainstem.runtime.supervision.renewals import Renewals
+from mainstem.runtime.supervision.topics import Topics
+from mainstem.runtime.supervision.waiting_queries import Waits
+
+
+TURN: Final = 0.2
+LOOK_SECONDS: Final = 2.0
+NOTHING: Final[Mapping[str, NotReady]] = {}
+
+
+class Supervisor:
+    """Runs the queries of one pipeline.
+
+    Args:
+        session: the application's session.
+        pipeline: the checked document, parameters filled in.
+        changed: called with all statuses after every change.
+        stop: whether the run is asked to end, and to end at once; nothing is started once it is.
+        run: the name of the run that this start continues; empty where each start is a run of its own.
+        owner: the name under which the pipeline owns its checkpoints; None is its own.
+        locate: makes a problem of a place in the document.
+
+    Attributes:
+        analysis: what Spark refuses of the document.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        pipeline: StreamingPipeline,
+        changed: Callable[[list[QueryStatus]], None],
+        stop: StopAsked,
+        run: str = "",
+        owner: str | None = None,
+        locate: Locate = without_text,
+    ) -> None:
+        self._pipeline = pipeline
+        self._graph = Graph(pipeline)
+        self._changed = changed
+        self._stop = stop
+        self._outages = Outages(self._graph)
+        self._topics = Topics(session, self._graph, self._outages)
+        self._renewals = Renewals(self._graph, self._topics)
+        self._current = Current(self._outages, self._topics, self._graph)
+        self._listeners = Listeners(pipeline.spec.listeners)
+        self._events = Events(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
+        conditional = pipeline.spec.checkpoints.require_conditional_writes
+        ownership = Ownership(owner or pipeline.name, conditional=conditional)
+        self._orphans = OrphanCleaner(session, self._graph)
+        suspect = self._orphans.suspect
+        self._starter = Starter(self._graph, ownership, self._events.put, run, suspect, locate)
+        self.analysis = Analysis(self._graph, locate)
+        self._refresher = Refresher(self._graph, self._starter.built)
+        self._waits = Waits(session, self._graph)
+        self._log = logs.get("mainstem")
+        self._looked = 0.0
+        self._runs = new_runs(session, self._graph)
+        for new in self._runs:
+            self._events.listener.attach(new.session)
+
+    @property
+    def statuses(self) -> list[QueryStatus]:
+        """The queries in the order of the document, as they are now."""
+        return [self._current.status(run) for run in self._runs]
+
+    @property
+    def failures(self) -> list[QueryStatus]:
+        """Queries that are failed for good."""
+        return [run.status for run in self._runs if run.status.state is State.FAILED]
+
+    @property
+    def waiting(self) -> list[QueryStatus]:
+        """Queries that wait for a source."""
+        return [run.status for run in self._runs if run.absent is not None]
+
+    def start(self, *, strict: bool = False, unready: Mapping[str, NotReady] = NOTHING) -> None:
+        """Build all queries that are not suspended and whose sources are there, make their folders fit, then start those
+        that Spark takes and that are ready; with `strict` all or none.
+
+        Args:
+            strict: nothing runs where anything is refused.
+            unready: query -> why it is not ready, as far as it is known; none of them starts.
+
+        Raises:
+            SpecInvalid: Spark's analysis refuses every query, or with `strict` anything; with all problems.
+            NotReady: no query can start for what is around it, or with `strict` one cannot.
+        """
+        refusals = self.analysis.refusals
+        for run in (run for run in self._runs if run.query.name in unready):
+            refusals.add(run, unready[run.query.name])
+        self._waits.begin(refusals.others(self._runs), refusals)
+        self._outages.start()
+        self._topics.start()
+        self._orphans.start()
+        first = self._starter.first
+        runs = [run for run in refusals.others(self._runs) if run.absent is None]
+        built = self.analysis.document(self._starter, runs, some=bool(self.waiting), strict=strict)
+        for run, one in built:
+            with self.analysis.guarded(run):
+                first(run.query, partial(self._starter.prepare, run, one))
+        built = [(run, one) for run, one in built if run in refusals.others(self._runs)]
+        refusals.check(self.analysis.problems, some=bool(built or self.waiting), strict=strict)
+        self._refused()
+        for run, one in built:
+            if self._stop.asked:
+                return
+            with self.analysis.guarded(run):
+                first(run.query, partial(self._begin, run, one))
+            refusals.check(self.analysis.problems, some=True, strict=strict)
+            self._refused()
+
+    def _refused(self) -> None:
+        for run, failure in self.analysis.refusals.take():
+            self._failed(run, failure, time.monotonic())
+
+    def _begin(self, run: Run, built: Built) -> None:
+        """Start a query for the first time, unless a topic that it reads was made anew."""
+        if refused := self._made_anew(run, built):
+            self._failed(run, refused, time.monotonic())
+        else:
+            self._started(run, self._starter.started(run, built))
+
+    def turn(self) -> bool:
+        """Take events, see to ended and waiting queries; False once nothing is left to run."""
+        self._events.take(self._runs)
+        now = time.monotonic()
+        look = now - self._looked >= LOOK_SECONDS
+        self._looked = now if look else self._looked
+        self._waits.take(self._runs, now)
+        for run in self._runs:
+            self._refresher.turn(run, now)
+            if run.handle is not None and not run.handle.active:
+                self._ended(run, now)
+            elif self._is_due(run, now):
+                self._changed(self.statuses)  # a start may take its time, and there may be many
+                self._restart(run)
+            elif look or run.status.state in (State.STARTING, State.RESTARTING):
+                self._look(run, now)
+        self._changed(self.statuses)
+        over = all(run.over for run in self._runs)
+        if over and not self.failures:
+            self._close()
+        return not over
+
+    def idle_seconds(self) -> float:
+        """Time since any query last had data, or waited for a restart; a query that waits for its source has none."""
+        now = time.monotonic()
+        for run in self._runs:
+            run.look()
+            busy = not run.resting or self._current.outage(run)
+            if run.due is not None or (run.handle is not None and busy):
+                run.busy = now
+        return now - max(run.busy for run in self._runs)
+
+    def drain(self) -> bool:
+        """Stop every query at its batch's end, all at once, within `drain.timeout`; True where none was cut."""
+        self._waits.close()
+        deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
+        outcomes = drained(
+            self._runs, deadline, lambda: self._stop.hurry, lambda: self._changed(self.statuses)
+        )
+        for run in self._runs:
+            self._events.settle(self._runs, run)
+            run.due = None
+            self._drained(run, outcomes.get(run.query.name))
+        self._changed(self.statuses)
+        return all(outcome.clean for outcome in outcomes.values())
+
+    def close(self) -> None:
+        """Look and ask no more, remove what is left over, and let listeners hear the end."""
+        self._waits.close()
+        self._outages.close()
+        self._topics.close()
+        self._renewals.close()
+        self._orphans.close()
+        self._listeners.close()
+
+    def _close(self) -> None:
+        """All has come to its end: what is started from now on of the queries that run once is another run."""
+        for run in self._runs:
+            if run.runs is not None:
+                run.runs.close()
+
+    def _ended(self, run: Run, now: float) -> None:
+        self._events.settle(self._runs, run)
+        handle = run.handle
+        failure = handle.failure() if handle is not None else None
+        if failure is None and isinstance(handle, Refreshing) and handle.built is not None:
+            if not self._stop.asked:  # else it is stopped already, which the drain finds
+                run.handle = None
+                self._restart(run, handle.built)
+            return
+        run.handle = None
+        if failure is None:
+            run.status = replace(run.status, state=State.COMPLETED, reason=None, message=None)
+            self._log.info("query completed", query=run.query.name, batch=run.status.batch)
+            return
+        self._failed(run, failure, now)
+
+    def _is_due(self, run: Run, now: float) -> bool:
+        """Whether to start a query now; not while a server does not answer that it uses."""
+        due = run.due is not None and now >= run.due
+        return due and not self._stop.asked and self._current.outage(run) is None
+
+    def _failed(self, run: Run, failure: Failure, now: float) -> None:
+        if not self._stop.asked and self._waits.again(run, self._runs, failure):
+            return
+        failure = self._current.explained(run, failure)
+        wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
+        run.fail(failure.reason, failure.message, None if wait is None else now + wait)
+        log_failure(self._log, run, failure, wait)
+
+    def _restart(self, run: Run, refreshed: Built | None = None) -> None:
+        """Start a query again, or what was built to take its place."""
+        run.due = None
+        try:
+            built = refreshed or self._starter.built(run)
+            self._starter.prepare(run, built)
+            if refused := self._made_anew(run, built):
+                self._failed(run, refused, time.monotonic())
+                return
+            handle = self._starter.started(run, built)
+        except (SpecInvalid, NotReady, PySparkException, Py4JError) as error:
+            self._failed(run, classify(error), time.monotonic())
+        else:
+            self._started(run, handle, refreshed=refreshed is not None)
+
+    def _made_anew(self, run: Run, built: Built) -> Failure | None:
+        """Why a query must not start, for a topic that it reads was made anew."""
+        return None if isinstance(built, Batch) else self._renewals.begin(run)
+
+    def _look(self, run: Run, now: float) -> None:
+        """What a running query is about, and whether its topics are still the ones that it has read."""
+        run.look()
+        if refused := self._renewals.turn(run):
+            if run.handle is not None:
+                stopped(run.query.name, run.handle, now, lambda: True)
+            run.handle = None
+            self._failed(run, refused, now)
+
+    def _started(self, run: Run, handle: Handle, *, refreshed: bool = False) -> None:
+        now = time.monotonic()
+        run.handle = handle
+        if not refreshed:  # which makes nobody busy
+            run.busy, run.resting = now, False
+        run.restarts.started(now)
+        self._refresher.started(run, now)
+        # An idle query may say nothing for long: what is known already is told at once.
+        begun = run.status.started_at if refreshed else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        run.status = replace(run.status, id=handle.id, run_id=handle.run_id, started_at=begun)
+        event = "side inputs read anew" if refreshed else "query started"
+        self._log.info(event, query=run.query.name, id=handle.id)
+
+    def _drained(self, run: Run, outcome: Outcome | None) -> None:
+        if outcome is None:
+            return
+        failure = run.handle.failure() if run.handle is not None else None
+        run.handle = None
+        run.status = replace(run.status, batch=outcome.committed)
+        if failure is not None:
+            self._failed(run, replace(failure, permanent=True), time.monotonic())
+            return
+        run.status = replace(run.status, state=State.DRAINED if outcome.clean else State.INTERRUPTED)
+        log_drain(self._log, run, outcome)

@@ -1,0 +1,186 @@
+"""What the topics of the streams have, asked of the brokers every few seconds: the ends, the beginnings, the ids.
+
+By the ends the lag is known while a batch runs, or while none can. By the beginnings a batch is known to have begun with
+offsets that were gone. Asked in a thread of each connection, for brokers take their time to answer.
+"""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.dataframes.options.kafka import connections
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.requirements import running
+from mainstem.runtime.clients.kafka_admin import Brokers, TopicOffsets
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.progress.spark_progress import Offsets
+from mainstem.runtime.supervision.outages import Outage, Outages
+
+
+ASK_SECONDS: Final = 10.0
+PATIENCE_MS: Final = 8_000
+"""Milliseconds that a broker may take for its answer: longer, and the lag would be too old. A connection with longer
+time-outs of its own has them here too: taken for an outage, slow brokers would keep queries from starting. They hold up
+neither the supervisor, which waits for them where it starts a query only, nor what is known of other connections."""
+FRESH_SECONDS: Final = 25.0
+"""Age from which on an answer says nothing of now."""
+_MOST: Final = 256
+
+
+class History:
+    """The first offsets of one source's topics, each with the time when they were known; pure."""
+
+    def __init__(self) -> None:
+        self._entries: tuple[tuple[datetime, Offsets], ...] = ()
+
+    def add(self, when: datetime, offsets: Offsets) -> None:
+        """They were so at that time."""
+        if not self._entries or self._entries[-1][1] != offsets:
+            self._entries = (*self._entries[-_MOST:], (when, offsets))
+
+    def before(self, when: datetime) -> Offsets | None:
+        """The latest that was known at that time."""
+        return next((offsets for known, offsets in reversed(self._entries) if known <= when), None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the brokers said of a source's topics, and when (monotonic seconds)."""
+
+    offsets: TopicOffsets
+    time: float
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it still says something of now."""
+        return time.monotonic() - self.time <= FRESH_SECONDS
+
+
+class Topics:
+    """Asks every few seconds, of the sources that a running query reads.
+
+    Args:
+        session: the application's session.
+        graph: the document's sources and connections.
+        outages: which brokers need not be asked, for they do not answer.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph, outages: Outages) -> None:
+        kafkas = connections(graph, session)
+        read = {source.name for query in running(graph) for source in graph.sources_of(query.from_)}
+        self._sources: list[tuple[str, KafkaSource, Brokers]] = [
+            (source.name, source.kafka, Brokers(session, kafkas[source.kafka.connection], PATIENCE_MS))
+            for source in graph.spec.sources
+            if source.kafka and source.streaming and source.name in read
+        ]
+        self._outages = outages
+        self._histories = {name: History() for name, _, _ in self._sources}
+        self._connections = {name: source.connection for name, source, _ in self._sources}
+        self._unanswered: dict[str, Outage] = {}
+        self._ends: dict[tuple[str, str, str], Mapping[str, int]] = {}
+        self._answers: dict[str, Answer] = {}
+        self._asked = {source.connection: threading.Event() for _, source, _ in self._sources}
+        self._end = threading.Event()
+        self._log = logs.get("mainstem")
+
+    def start(self) -> None:
+        """Begin to ask. Where a source goes on behind a gap, what its topics have is known before any query starts."""
+        for connection in self._asked:
+            name = f"topics-{connection}"
+            threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
+        until = time.monotonic() + PATIENCE_MS / 1000
+        for connection in {
+            source.connection for _, source, _ in self._sources if not source.fail_on_data_loss
+        }:
+            self._asked[connection].wait(max(0.0, until - time.monotonic()))
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._end.set()
+
+    def before(self, source: str, when: datetime) -> Offsets | None:
+        """The first offsets that the source's topics had at a time; None where nobody knows."""
+        history = self._histories.get(source)
+        return history.before(when) if history else None
+
+    def answer(self, source: str) -> Answer | None:
+        """The newest answer of a source; None before the first."""
+        return self._answers.get(source)
+
+    def now(self, source: str) -> TopicOffsets | None:
+        """What the topics of a source have at this moment; None for one that is none of Kafka's streams.
+
+        Raises:
+            Py4JError: the brokers do not say.
+        """
+        for name, kafka, brokers in self._sources:
+            if name == source:
+                offsets = brokers.offsets(kafka)
+                self._take(name, offsets)
+                return offsets
+        return None
+
+    def client(self, source: str) -> Any:
+        """The properties of a client that asks the brokers of a source, as Java has them; None where it is none of Kafka's."""
+        return next((brokers.properties() for name, _, brokers in self._sources if name == source), None)
+
+    def end(self, source: str, topic: str, id_: str) -> Mapping[str, int]:
+        """Partition -> the offset behind the last record that a topic of this id was known to have."""
+        return self._ends.get((source, topic, id_), {})
+
+    def strict(self, source: str) -> bool:
+        """Whether a source may lose nothing."""
+        return any(name == source and kafka.fail_on_data_loss for name, kafka, _ in self._sources)
+
+    def outage(self, source: str) -> Outage | None:
+        """Why the brokers of a source say nothing; None where they answer, or it is no source of Kafka's."""
+        connection = self._connections.get(source)
+        known = self._outages.connection(connection) if connection else None
+        return known or self._unanswered.get(source)
+
+    def _run(self, connection: str) -> None:
+        while not self._end.is_set():
+            try:
+                self._ask(connection)
+            except (Py4JNetworkError, ConnectionError):
+                return  # no JVM: the supervisor finds out by itself
+            finally:
+                self._asked[connection].set()
+            self._end.wait(ASK_SECONDS)
+
+    def _ask(self, connection: str) -> None:
+        for name, source, brokers in self._sources:
+            if source.connection != connection or self._outages.connection(connection):
+                continue
+            try:
+                offsets = brokers.offsets(source)
+            except Py4JNetworkError:
+                raise
+            except (PySparkException, Py4JError) as error:
+                self._failed(name, classify(error))
+                continue
+            self._unanswered.pop(name, None)
+            self._take(name, offsets)
+
+    def _take(self, source: str, offsets: TopicOffsets) -> None:
+        self._answers[source] = Answer(offsets, time.monotonic())
+        self._histories[source].add(datetime.now(UTC), offsets.earliest)  # known since now, not before
+        for topic, id_ in offsets.ids.items():
+            self._ends[source, topic, id_] = offsets.latest.get(topic, {})
+
+    def _failed(self, source: str, failure: Failure) -> None:
+        """A broker that greets may still lead no partition, or those that do may be away."""
+        self._log.debug("offsets of topics unknown", source=source, error=failure.message)
+        if failure.outage and source not in self._unanswered:
+            connection = self._connections[source]
+            message = f"source {source!r} of connection {connection!r}: {failure.message}"
+            self._unanswered[source] = Outage(failure.reason, message, datetime.now(UTC))

@@ -1,0 +1,105 @@
+"""Queries that wait for what they read, or for a server, until it is there: from the start of a run, or once it goes."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.runtime.failures.classification import Failure
+from mainstem.runtime.preflight.inputs import Absent, Inputs, makers, waits
+from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.query.refusals import Refusals
+from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.supervision.input_poller import Scout
+
+
+class Waits:
+    """Who waits, and for what.
+
+    Args:
+        session: the application's session.
+        graph: the document's.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._graph = graph
+        self._inputs = Inputs(session, graph)
+        self._scout = Scout(self._inputs)
+        self._log = logs.get("mainstem")
+
+    def begin(self, runs: Sequence[Run], refusals: Refusals) -> None:
+        """Look for all that queries read, and from then on, in a thread, for what is not there.
+
+        A query is refused where a source is not there and it does not wait; or where nobody can be asked for another
+        reason than an outage.
+        """
+        known: dict[str, Absent | None] = {}
+        for run in runs:
+            with refusals.of(run):
+                absent = self._absent(run, known)
+                if absent is not None and not absent.outage and not waits(self._graph, run.query):
+                    raise NotReady(absent.message, reason=absent.reason)
+                if absent is not None:
+                    self._wait(run, absent, time.monotonic())
+        self._scout.look_for(run.query for run in runs if run.absent)
+
+    def again(self, run: Run, runs: Sequence[Run], failure: Failure) -> bool:
+        """Whether a query that has failed waits from now on, for a topic that it reads has gone."""
+        if failure.reason != "TopicNotFound" or not waits(self._graph, run.query):
+            return False
+        try:
+            absent = self._absent(run, {})
+        except NotReady:
+            return False
+        if absent is None:  # it is a topic that the query writes, or it is back already
+            return False
+        self._wait(run, absent, time.monotonic())
+        self._scout.look_for(run.query for run in runs if run.absent)
+        return True
+
+    def take(self, runs: Sequence[Run], now: float) -> None:
+        """Take what was found: a query whose sources are all there is due."""
+        found = self._scout.found()
+        for run in runs:
+            if run.absent is None or run.query.name not in found:
+                continue
+            absent = found[run.query.name]
+            if absent is not None and (absent.outage or self._may_come(run, runs)):
+                self._wait(run, absent, now)
+            else:  # where it cannot come any more it is Spark that says so
+                run.absent, run.due = None, now
+                run.status = replace(run.status, state=State.STARTING, reason=None, message=None)
+        if found:
+            self._scout.look_for(run.query for run in runs if run.absent)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._scout.close()
+
+    def _absent(self, run: Run, known: dict[str, Absent | None]) -> Absent | None:
+        """What the query waits for; a server that falls silent while it is asked is an outage as well."""
+        try:
+            return self._inputs.absent(run.query, known)
+        except NotReady as error:
+            absent = Absent(error.reason, error.message)
+            if not absent.outage:
+                raise
+            return absent
+
+    def _may_come(self, run: Run, runs: Sequence[Run]) -> bool:
+        """False for a bounded query once all queries of the document that could make what is absent are over."""
+        hopes = makers(self._graph, run.query)
+        return not self._graph.ends(run.query) or any(
+            not other.over for other in runs if other.query.name in hopes
+        )
+
+    def _wait(self, run: Run, absent: Absent, now: float) -> None:
+        if run.absent != absent:
+            self._log.warning(
+                "query waits", query=run.query.name, reason=absent.reason, waits_for=absent.message
+            )
+        run.wait_for(absent, now)
