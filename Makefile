@@ -68,7 +68,7 @@ lock: ## requirements*.lock, from the pyproject files
 
 generate: setup ## CRD, JSON Schema, reference page, the chart's rights
 	@$(BIN)/python -m mainstem.schema
-	@$(BIN)/python -m mainstem_operator.rights
+	@$(BIN)/python -m mainstem_operator.manifests.rbac
 
 manifests: generate servers ## k8s/operator, from the chart's defaults
 	@PYTHONPATH=tests $(BIN)/python -m chart.rendering

@@ -27,7 +27,7 @@ from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAut
 from kubernetes.dynamic import DynamicClient
 from mainstem.names import MANAGED_LABEL
 from mainstem.schema import crd
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, rules, to_leases
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Right, rules, to_leases
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,6 +1,6 @@
 """The operator with a Lease of 6 seconds in place of 15, and all times that hang on it in proportion."""
 
-from mainstem_operator import lease
+from mainstem_operator.leadership import lease
 
 
 lease.DURATION_SECONDS = 6  # type: ignore[misc]

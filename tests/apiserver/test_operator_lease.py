@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from apiserver.operatorbed import COMMAND, PATIENCE, ROOT, Bed, Operator, Ours, until
 from kubernetes.client import ApiException, CoordinationV1Api
-from mainstem_operator.lease import lease_name
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES
+from mainstem_operator.leadership.lease import lease_name
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES
 
 
 pytestmark = pytest.mark.timeout(600)  # what takes long begins first

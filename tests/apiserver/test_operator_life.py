@@ -7,8 +7,8 @@ import pytest
 from apiserver.operatorbed import Bed, Operator, Ours, until
 from documents import OURS_ONLY, Edit
 from kubernetes.client import ApiException, PolicyV1Api
-from mainstem_operator.judge import judge
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, rules
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, rules
+from mainstem_operator.validation.documents import judge
 
 
 def test_create_makes_what_the_driver_needs_and_says_so(ours: Ours) -> None:

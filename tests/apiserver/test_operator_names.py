@@ -8,7 +8,7 @@ from kubernetes.aio import client as aio
 from kubernetes.aio.config.kube_config import load_kube_config
 from kubernetes.client import PolicyV1Api, RbacAuthorizationV1Api
 from mainstem.names import OPERATOR
-from mainstem_operator.cluster import ApiError, Cluster, Kind
+from mainstem_operator.api.kubernetes_api import ApiError, Cluster, Kind
 
 
 class Strangers:

@@ -5,8 +5,8 @@ from typing import Any
 
 from apiserver.operatorbed import Bed, Operator, Ours, run, until
 from mainstem.names import SCHEMA
-from mainstem_operator.lease import lease_name
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, to_leases
+from mainstem_operator.leadership.lease import lease_name
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, to_leases
 
 
 def one_line(output: str) -> str:

@@ -51,7 +51,8 @@ def old_layout(pod: dict[str, Any]) -> dict[str, Any]:
 
 def release_before() -> None:
     """The operator of the release before: it takes an older definition, and builds pods its own way."""
-    from mainstem_operator import __main__, pods
+    from mainstem_operator import __main__
+    from mainstem_operator.manifests import pods
 
     todays, todays_template = pods.driver_pod, pods.executor_template
 

@@ -11,7 +11,7 @@ import pytest
 from chart.rendering import CHART, PLAIN, objects
 from chart.server import Cluster, Refused, soon
 from documents import document
-from mainstem_operator.rights import driver, rules
+from mainstem_operator.manifests.rbac import driver, rules
 from mainstem_operator.selftest import main
 
 

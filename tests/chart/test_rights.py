@@ -2,8 +2,8 @@
 
 import pytest
 from chart.rendering import ROOT, objects
-from mainstem_operator.lease import lease_name
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver, files, rules, to_leases
+from mainstem_operator.leadership.lease import lease_name
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Right, driver, files, rules, to_leases
 
 
 def kinds(values: dict, *wanted: str) -> list[dict]:

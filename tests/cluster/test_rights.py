@@ -11,7 +11,7 @@ from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers
 from cluster.test_lives import small
 from harness.cluster.base import Cluster
 from harness.cluster.layout import Layout
-from mainstem_operator import rights
+from mainstem_operator.manifests import rbac
 
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.bare]
@@ -75,10 +75,10 @@ def test_nothing_is_asked_for_that_is_not_granted_and_little_is_granted_that_is_
     by_driver = asked(log, f"system:serviceaccount:{servers.namespace}:rights-driver")
     assert lacked(by_operator + by_driver, since) == []
     operator, driver = {use(event) for event in by_operator}, {use(event) for event in by_driver}
-    table = granted(rights.IN_NAMESPACES) | granted(rights.IN_CLUSTER)
-    table |= granted(rights.to_leases("mainstem-operator"))
+    table = granted(rbac.IN_NAMESPACES) | granted(rbac.IN_CLUSTER)
+    table |= granted(rbac.to_leases("mainstem-operator"))
     assert operator <= table, operator - table
-    own = granted(rights.driver("rights", executors=True))
+    own = granted(rbac.driver("rights", executors=True))
     assert driver <= own, driver - own
     assert {(group, resource) for group, resource, _ in own} == {
         (group, resource) for group, resource, _ in driver

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from mainstem_operator import pods
-from mainstem_operator.actions import Plan
-from mainstem_operator.ages import Ages, Moment
-from mainstem_operator.conditions import parsed, timestamp
-from mainstem_operator.judge import Revision, judge
-from mainstem_operator.observe import Observed, Refusal
-from mainstem_operator.past import aged
-from mainstem_operator.plan import plan
+from mainstem_operator.decisions.actions import Plan
+from mainstem_operator.decisions.history import aged
+from mainstem_operator.decisions.plan import plan
+from mainstem_operator.manifests import pods
+from mainstem_operator.observed.ages import Ages, Moment
+from mainstem_operator.observed.conditions import parsed, timestamp
+from mainstem_operator.observed.observation import Observed, Refusal
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.documents import Revision, judge
 
 
 NOW: Final = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -4,14 +4,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from mainstem_operator.actions import Plan
-from mainstem_operator.ages import Ages, Moment
-from mainstem_operator.conditions import timestamp
-from mainstem_operator.judge import judge
-from mainstem_operator.observe import Observed
-from mainstem_operator.past import aged
-from mainstem_operator.plan import CLEANUP_SECONDS, plan
-from mainstem_operator.pods import grace_seconds
+from mainstem_operator.decisions.actions import Plan
+from mainstem_operator.decisions.history import aged
+from mainstem_operator.decisions.plan import CLEANUP_SECONDS, plan
+from mainstem_operator.manifests.pods import grace_seconds
+from mainstem_operator.observed.ages import Ages, Moment
+from mainstem_operator.observed.conditions import timestamp
+from mainstem_operator.observed.observation import Observed
+from mainstem_operator.validation.documents import judge
 from unit.operating import (
     BOUNDED,
     NOW,

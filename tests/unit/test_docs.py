@@ -13,7 +13,7 @@ from mainstem.errors import Exit
 from mainstem.language.document import read_text
 from mainstem.language.model.status import OUTAGES, Phase
 from mainstem.schema.crd import crd
-from mainstem_operator.judge import judge
+from mainstem_operator.validation.documents import judge
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,19 +37,19 @@ TAKES_A_REASON = {
 }
 """Calls that take a reason without its name, and where."""
 DECIDING = (
-    "conditions",
-    "driverpod",
-    "health",
-    "idle",
-    "judge",
-    "observer",
-    "past",
-    "ownership",
-    "plan",
-    "policies",
-    "reconcile",
-    "report",
-    "starts",
+    "observed/conditions",
+    "observed/pod_status",
+    "decisions/health",
+    "decisions/idle",
+    "validation/documents",
+    "loop/observer",
+    "decisions/history",
+    "api/ownership",
+    "decisions/plan",
+    "validation/policies",
+    "loop/reconcile",
+    "decisions/pipeline_status",
+    "decisions/starts",
 )
 """Modules of the operator that say something of a pipeline."""
 CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
@@ -307,7 +307,7 @@ def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
     }
     assert of["kubernetes"] == {
         f"{APP.relative_to(ROOT)}/runtime/driver/status_api.py",
-        f"{OPERATOR.relative_to(ROOT)}/cluster.py",
+        f"{OPERATOR.relative_to(ROOT)}/api/kubernetes_api.py",
     }
     at_kopf = ("handlers", "kopf_settings", "service")
     assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in at_kopf}

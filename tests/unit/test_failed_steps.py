@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from mainstem_operator.actions import Start
-from mainstem_operator.observe import StepFailure
-from mainstem_operator.retries import FailedStep, failed_step
+from mainstem_operator.decisions.actions import Start
+from mainstem_operator.loop.retries import FailedStep, failed_step
+from mainstem_operator.observed.observation import StepFailure
 from unit.operating import body, condition, ended, next_step, revision, running, status
 
 

@@ -7,10 +7,19 @@ from typing import Any, cast
 import aiohttp
 import pytest
 from aiohttp import web
-from mainstem_operator import fence as fences
-from mainstem_operator.election import Election
-from mainstem_operator.fence import Fence, NotTheHolder
-from mainstem_operator.lease import Candidate, Decision, Held, Witness, decide, held, lease_name, manifest
+from mainstem_operator.api import fence as fences
+from mainstem_operator.api.fence import Fence, NotTheHolder
+from mainstem_operator.leadership.election import Election
+from mainstem_operator.leadership.lease import (
+    Candidate,
+    Decision,
+    Held,
+    Witness,
+    decide,
+    held,
+    lease_name,
+    manifest,
+)
 
 
 ME = Candidate("me", "one/mainstem", ("a", "b"))

@@ -16,8 +16,8 @@ from mainstem import cli
 from mainstem.errors import Exit, SpecInvalid
 from mainstem.limits import within_limits
 from mainstem_operator.metrics import VALIDATORS_LOST
-from mainstem_operator.validation import DEADLINE_SECONDS, ValidatorLost, Validators
-from mainstem_operator.validator import HEADER
+from mainstem_operator.validation.worker import HEADER
+from mainstem_operator.validation.worker_pool import DEADLINE_SECONDS, ValidatorLost, Validators
 
 
 SPEC: dict[str, Any] = {
@@ -27,7 +27,7 @@ SPEC: dict[str, Any] = {
 }
 HARMFUL = """
 import os, signal, time
-from mainstem_operator import judge, validator
+from mainstem_operator.validation import documents as judge, worker as validator
 real = judge.judge
 def harmful(body):
     what = body["spec"].get("harm")

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from mainstem.language.model.deployment import Schedule
 from mainstem.language.model.pipeline import Restart
 from mainstem.language.model.status import Phase
-from mainstem_operator.conditions import (
+from mainstem_operator.decisions.pipeline_status import events
+from mainstem_operator.decisions.restart import wait_seconds
+from mainstem_operator.decisions.schedule import slots
+from mainstem_operator.observed.conditions import (
     AT_REST,
     DEPENDENTS,
     DERIVED,
@@ -24,9 +27,6 @@ from mainstem_operator.conditions import (
     timestamp,
     with_summary,
 )
-from mainstem_operator.report import events
-from mainstem_operator.restart import wait_seconds
-from mainstem_operator.schedule import slots
 from unit.operating import NOW, at
 
 

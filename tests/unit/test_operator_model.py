@@ -13,13 +13,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from mainstem.language.model.status import MAX_BYTES, Phase, Status
-from mainstem_operator import driverpod, pods
-from mainstem_operator.actions import Plan
-from mainstem_operator.conditions import AT_REST, ENDED, parsed, timestamp
-from mainstem_operator.judge import Judgement, judge
-from mainstem_operator.observe import Observed, Refusal
-from mainstem_operator.plan import plan
-from mainstem_operator.report import DRIVERS_PART
+from mainstem_operator.decisions.actions import Plan
+from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
+from mainstem_operator.decisions.plan import plan
+from mainstem_operator.manifests import pods
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
+from mainstem_operator.observed.observation import Observed, Refusal
+from mainstem_operator.validation.documents import Judgement, judge
 from unit.operating import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
 
 
@@ -70,7 +71,7 @@ class Life(RuleBasedStateMachine):
         name = self.status.get("revision")
         current = None if judgement.revision else self.revisions.get(name)
         wanted = judgement.revision
-        asked = wanted and (self.pod is None or driverpod.revision(self.pod) != wanted.name)
+        asked = wanted and (self.pod is None or pod_status.revision(self.pod) != wanted.name)
         return Observed(
             body=copy.deepcopy(self.body),
             pod=copy.deepcopy(self.pod),
@@ -103,7 +104,7 @@ class Life(RuleBasedStateMachine):
     def carry_out(self, found: Plan) -> bool:
         if found.stop:
             assert self.pod is not None
-            assert not driverpod.leaving(self.pod), "told to go twice"
+            assert not pod_status.leaving(self.pod), "told to go twice"
             self.tell_to_go()
             return True
         if found.start:
@@ -121,7 +122,7 @@ class Life(RuleBasedStateMachine):
 
     def tell_to_go(self) -> None:
         assert self.pod is not None
-        if driverpod.over(self.pod) or not driverpod.running(self.pod):
+        if pod_status.over(self.pod) or not pod_status.running(self.pod):
             self.gone, self.pod = self.pod, None
         else:
             self.pod["metadata"]["deletionTimestamp"] = timestamp(self.now)
@@ -162,10 +163,10 @@ class Life(RuleBasedStateMachine):
     # -- the kubelet and the driver
 
     def living(self) -> bool:
-        return self.pod is not None and not driverpod.over(self.pod)
+        return self.pod is not None and not pod_status.over(self.pod)
 
     def runs(self) -> bool:
-        return self.living() and self.pod is not None and driverpod.running(self.pod)
+        return self.living() and self.pod is not None and pod_status.running(self.pod)
 
     def transplant(self, other: dict[str, Any]) -> None:
         assert self.pod is not None
@@ -183,7 +184,7 @@ class Life(RuleBasedStateMachine):
     )
     def the_driver_reports(self, states: list[str], silent: bool = False, asleep: bool = False) -> None:
         assert self.pod is not None
-        part = reported(*states, attempt=driverpod.attempt(self.pod))
+        part = reported(*states, attempt=pod_status.attempt(self.pod))
         part["reported"]["time"] = timestamp(self.now - timedelta(seconds=500 if silent else 0))
         self.body["status"] = self.status | part
         self.woken(asleep)
@@ -222,7 +223,7 @@ class Life(RuleBasedStateMachine):
     def the_pod_vanishes(self, heard: bool) -> None:
         self.gone, self.pod = (self.pod if heard else None), None
 
-    @precondition(lambda self: self.pod is not None and not driverpod.leaving(self.pod))
+    @precondition(lambda self: self.pod is not None and not pod_status.leaving(self.pod))
     @rule(asleep=ASLEEP)
     def somebody_deletes_the_pod(self, asleep: bool = False) -> None:
         self.tell_to_go()

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from mainstem.names import RESTARTED_AT
-from mainstem_operator.actions import CHANGING_SECONDS, Plan, Start
-from mainstem_operator.driverpod import PodWarning, newest_warning, starts_silently, vanished
-from mainstem_operator.plan import CLEANUP_SECONDS
+from mainstem_operator.decisions.actions import CHANGING_SECONDS, Plan, Start
+from mainstem_operator.decisions.plan import CLEANUP_SECONDS
+from mainstem_operator.decisions.starts import SOON_SECONDS
+from mainstem_operator.observed.pod_status import PodWarning, newest_warning, starts_silently, vanished
 from mainstem_operator.settings import Settings
-from mainstem_operator.starts import SOON_SECONDS
 from unit.operating import (
     BOUNDED,
     NOW,

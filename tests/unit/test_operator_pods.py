@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_object
-from mainstem_operator import objects, pods
-from mainstem_operator.judge import Revision, judge
-from mainstem_operator.podtemplate import built, merged
+from mainstem_operator.manifests import objects, pods
+from mainstem_operator.manifests.pod_template import built, merged
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.documents import Revision, judge
 from unit.operating import SETTINGS, SPEC, body, revision
 
 
@@ -321,7 +321,7 @@ def test_the_template_of_executors_is_that_of_the_release_and_not_of_the_revisio
 
 
 def test_a_revision_is_read_back_from_its_document() -> None:
-    from mainstem_operator.judge import recalled
+    from mainstem_operator.validation.documents import recalled
 
     rev = revision(resource("kafka-to-parquet"))
     assert recalled(rev.text, rev.name).pipeline == rev.pipeline

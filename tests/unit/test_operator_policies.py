@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mainstem.language.document import read_object
 from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_IN_PODS
-from mainstem_operator import policies
+from mainstem_operator.validation import policies
 
 
 VOLUME = {

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import mainstem_operator
-from mainstem_operator.rights import IN_CLUSTER, IN_NAMESPACES, Right, driver, to_leases
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Right, driver, to_leases
 
 
 SOURCES = "".join(
-    path.read_text(encoding="utf-8") for path in Path(mainstem_operator.__file__).parent.glob("*.py")
+    path.read_text(encoding="utf-8") for path in Path(mainstem_operator.__file__).parent.rglob("*.py")
 )
 RBAC = "rbac.authorization.k8s.io"
 # What exists is changed only after a look at its owner.

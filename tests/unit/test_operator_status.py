@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mainstem.language.model.status import MAX_BYTES, Status
 from mainstem.runtime.driver.status_report import BUDGET
-from mainstem_operator.report import DRIVERS_PART
+from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from unit.operating import SPEC, at, body, ended, next_step, reported, revision, running, status
 
 

@@ -1,1 +1,4 @@
-"""The Kubernetes operator of Mainstem; `docs/architecture.md` names its modules in reading order."""
+"""The Kubernetes operator of Mainstem: handlers, settings, service; docs/architecture.md shows its packages.
+
+Never imports Spark, `mainstem.dataframes` or `mainstem.runtime`.
+"""

@@ -12,8 +12,8 @@ from mainstem.names import CRD_REVISION, SCHEMA
 from mainstem.schema.crd import GROUP, PLURAL
 from prometheus_client import start_http_server
 
-from mainstem_operator import oplogs
-from mainstem_operator.cluster import DEFINITION, ApiError, Cluster
+from mainstem_operator import logs
+from mainstem_operator.api.kubernetes_api import DEFINITION, ApiError, Cluster
 from mainstem_operator.service import serve
 from mainstem_operator.settings import Settings
 
@@ -30,7 +30,7 @@ def main() -> None:
     """
     try:
         settings = Settings.from_environment(os.environ)
-        oplogs.configure(settings.log_format, settings.log_level)
+        logs.configure(settings.log_format, settings.log_level)
         asyncio.run(_definition())
     except MainstemError as error:
         click.echo(f"error: {error}", err=True)

@@ -12,19 +12,19 @@ from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the n
 from mainstem.names import FINALIZER, driver_name
 from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
-from mainstem_operator.cluster import NO_ANSWER, Cluster
-from mainstem_operator.fence import Fence
-from mainstem_operator.first_starts import FirstStarts
+from mainstem_operator.api.fence import Fence
+from mainstem_operator.api.kubernetes_api import NO_ANSWER, Cluster
+from mainstem_operator.decisions.pipeline_status import Event
 from mainstem_operator.kopf_settings import DRIVERS, configure, fenced_session
+from mainstem_operator.loop.first_starts import FirstStarts
+from mainstem_operator.loop.pipeline_cache import Pipeline
+from mainstem_operator.loop.pipeline_loop import STUCK_SECONDS, TURN_SECONDS, PipelineLoop, pause_seconds
+from mainstem_operator.loop.reconcile import Reconciler
 from mainstem_operator.metrics import PIPELINES, RECONCILES
-from mainstem_operator.observe import written_status
-from mainstem_operator.pipeline_cache import Pipeline
-from mainstem_operator.pipeline_loop import STUCK_SECONDS, TURN_SECONDS, PipelineLoop, pause_seconds
-from mainstem_operator.reconcile import Reconciler
-from mainstem_operator.report import Event
+from mainstem_operator.observed.observation import written_status
 from mainstem_operator.settings import Settings
 from mainstem_operator.turns import FairTurns
-from mainstem_operator.validation import Validators
+from mainstem_operator.validation.worker_pool import Validators
 
 
 _AT_A_TIME: Final = 24

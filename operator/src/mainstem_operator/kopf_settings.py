@@ -6,7 +6,7 @@ import aiohttp
 import kopf
 from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR
 
-from mainstem_operator.fence import Fence
+from mainstem_operator.api.fence import Fence
 
 
 DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}

@@ -12,11 +12,11 @@ import structlog
 from aiohttp import web
 from mainstem.errors import Exit
 
-from mainstem_operator.cluster import Cluster
-from mainstem_operator.election import Election
-from mainstem_operator.fence import Fence
+from mainstem_operator.api.fence import Fence
+from mainstem_operator.api.kubernetes_api import Cluster
 from mainstem_operator.handlers import Operator
-from mainstem_operator.lease import Candidate
+from mainstem_operator.leadership.election import Election
+from mainstem_operator.leadership.lease import Candidate
 from mainstem_operator.settings import Settings
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from mainstem.errors import Exit
 from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION, RUN, TEMPLATE_HASH
 
-from mainstem_operator.conditions import parsed
+from mainstem_operator.observed.conditions import parsed
 
 
 Object = Mapping[str, Any]

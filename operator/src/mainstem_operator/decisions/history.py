@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mainstem_operator import driverpod
-from mainstem_operator.ages import Ages, Moment
-from mainstem_operator.conditions import parsed, timestamp
-from mainstem_operator.driverpod import Ended
-from mainstem_operator.health import SILENT_SECONDS
-from mainstem_operator.judge import Revision
-from mainstem_operator.observe import Observed, requested_restart
-from mainstem_operator.restart import failures
+from mainstem_operator.decisions.health import SILENT_SECONDS
+from mainstem_operator.decisions.restart import failures
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.ages import Ages, Moment
+from mainstem_operator.observed.conditions import parsed, timestamp
+from mainstem_operator.observed.observation import Observed, requested_restart
+from mainstem_operator.observed.pod_status import Ended
+from mainstem_operator.validation.documents import Revision
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ def past(seen: Observed) -> Past:
     told = seen.status if "attempt" in seen.status else seen.status.get("reported", {})
     attempt = int(told.get("attempt", 0))
     if seen.pod is not None:
-        attempt = max(attempt, driverpod.attempt(seen.pod))
+        attempt = max(attempt, pod_status.attempt(seen.pod))
     ended = _ended(seen, attempt)
     # An operator that was killed after it had made the first pod has written no status.
-    pod = next((pod for pod in (seen.pod, seen.gone) if pod and driverpod.attempt(pod) == attempt), None)
-    revision, run = (driverpod.revision(pod), driverpod.run(pod)) if pod else ("", "")
+    pod = next((pod for pod in (seen.pod, seen.gone) if pod and pod_status.attempt(pod) == attempt), None)
+    revision, run = (pod_status.revision(pod), pod_status.run(pod)) if pod else ("", "")
     return Past(
         attempt,
         ended,
@@ -125,15 +125,15 @@ def termination(seen: Observed, ended: Ended | None) -> dict[str, Any] | None:
 def _ended(seen: Observed, attempt: int) -> Ended | None:
     known = seen.status.get("lastTermination", {})
     if seen.pod is not None:
-        return _dated(driverpod.ended(seen.pod), known, seen) if driverpod.over(seen.pod) else None
+        return _dated(pod_status.ended(seen.pod), known, seen) if pod_status.over(seen.pod) else None
     gone = seen.gone
-    if gone is not None and driverpod.attempt(gone) == attempt and driverpod.over(gone):
-        return _dated(driverpod.ended(gone), known, seen)
+    if gone is not None and pod_status.attempt(gone) == attempt and pod_status.over(gone):
+        return _dated(pod_status.ended(gone), known, seen)
     if attempt and known.get("attempt") == attempt:
         return _remembered(known)
     # The intent was written and the pod never made, or it was made and is gone: only a driver reports.
     if attempt and seen.status.get("reported", {}).get("attempt") == attempt:
-        return driverpod.vanished(attempt, seen.now)
+        return pod_status.vanished(attempt, seen.now)
     return None
 
 

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final
 
-from mainstem_operator.pipeline_cache import Pipeline
+from mainstem_operator.loop.pipeline_cache import Pipeline
 
 
 TURN_SECONDS: Final = 90.0

@@ -8,18 +8,20 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
-from mainstem_operator import apply, driverpod, ownership
-from mainstem_operator.actions import Plan
-from mainstem_operator.cluster import NO_ANSWER, ApiError, Cluster, Object, Refused
+from mainstem_operator.api import ownership
+from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, Cluster, Object, Refused
+from mainstem_operator.decisions.actions import Plan
+from mainstem_operator.decisions.pipeline_status import Event
+from mainstem_operator.decisions.plan import plan
+from mainstem_operator.loop import apply
+from mainstem_operator.loop.observer import Observer
+from mainstem_operator.loop.pipeline_cache import Answer, Pipeline
+from mainstem_operator.loop.retries import failed_step
 from mainstem_operator.metrics import RECONCILE_SECONDS
-from mainstem_operator.observe import StepFailure
-from mainstem_operator.observer import Observer
-from mainstem_operator.pipeline_cache import Answer, Pipeline
-from mainstem_operator.plan import plan
-from mainstem_operator.report import Event
-from mainstem_operator.retries import failed_step
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.observation import StepFailure
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation import Validators
+from mainstem_operator.validation.worker_pool import Validators
 
 
 Tell = Callable[[Event], None]
@@ -111,7 +113,7 @@ class Reconciler:
         return True
 
     async def _stopped(self, of: Pipeline, pod: Object) -> None:
-        if driverpod.over(pod):
+        if pod_status.over(pod):
             of.gone = pod
         left = await apply.stop(self._cluster, pod)
         if left is None:

@@ -1,6 +1,6 @@
 """The process that validates documents for the operator: a child for each lane, with limits, replaced when it dies.
 
-`python -m mainstem_operator.validator FD...`: each number is an inherited socket, a lane. A child reads requests from
+`python -m mainstem_operator.validation.worker FD...`: each number is an inherited socket, a lane. A child reads requests from
 its lane and answers them. Where it dies the parent, which never reads a document, forks another: that costs milliseconds,
 because everything is imported. Of a document that was being validated the parent tells the operator that its child died.
 """
@@ -22,7 +22,7 @@ from typing import Any, Final
 from mainstem.errors import SpecInvalid
 from mainstem.limits import limit_cpu, limit_memory, too_complex
 
-from mainstem_operator import judge
+from mainstem_operator.validation import documents
 
 
 HEADER: Final = struct.Struct("!II")
@@ -96,11 +96,11 @@ def _serve(lane: socket.socket, stages: mmap.mmap, index: int) -> None:
     stages[index] = _IDLE
 
 
-def _answer(request: dict[str, Any]) -> judge.Judgement | judge.Revision | None:
+def _answer(request: dict[str, Any]) -> documents.Judgement | documents.Revision | None:
     if "body" in request:
-        return judge.judge(request["body"])
+        return documents.judge(request["body"])
     try:
-        return judge.recalled(request["text"], request["name"])
+        return documents.recalled(request["text"], request["name"])
     except SpecInvalid:
         return None
 
@@ -115,9 +115,9 @@ def _read(lane: socket.socket, size: int) -> bytes:
     return bytes(parts)
 
 
-def refused() -> judge.Judgement:
+def refused() -> documents.Judgement:
     """The judgement of a document whose validation reached a limit."""
-    return judge.refusal(too_complex())
+    return documents.refusal(too_complex())
 
 
 if __name__ == "__main__":

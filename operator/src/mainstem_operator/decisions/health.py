@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mainstem.language.model.status import OUTAGES, tally
 
-from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
-from mainstem_operator.driverpod import PodWarning
+from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
+from mainstem_operator.observed.pod_status import PodWarning
 
 
 SILENT_SECONDS: Final = 180.0

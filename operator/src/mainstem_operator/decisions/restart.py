@@ -5,7 +5,7 @@ from typing import Final
 from mainstem.language.base import seconds
 from mainstem.language.model.pipeline import Restart
 
-from mainstem_operator.driverpod import Ended
+from mainstem_operator.observed.pod_status import Ended
 
 
 _DOUBLINGS: Final = 20

@@ -19,9 +19,9 @@ from mainstem.names import (
     template_name,
 )
 
-from mainstem_operator import rights
-from mainstem_operator.judge import Revision
-from mainstem_operator.podtemplate import Object
+from mainstem_operator.manifests import rbac as rights
+from mainstem_operator.manifests.pod_template import Object
+from mainstem_operator.validation.documents import Revision
 
 
 DOCUMENT: Final = "document"

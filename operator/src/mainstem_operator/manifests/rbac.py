@@ -1,4 +1,4 @@
-"""The rights of the operator and of the drivers, in one place; `python -m mainstem_operator.rights [ROOT]` writes them
+"""The rights of the operator and of the drivers, in one place; `python -m mainstem_operator.manifests.rbac [ROOT]` writes them
 into the chart.
 
 Kubernetes lets nobody grant what he does not hold. So the operator holds all that a driver gets, and no `escalate` or

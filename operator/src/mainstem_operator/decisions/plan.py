@@ -9,14 +9,22 @@ from typing import Final
 
 from mainstem.names import RESTARTED_AT
 
-from mainstem_operator import driverpod, report
-from mainstem_operator.actions import CHANGING_SECONDS, LOOK_SECONDS, STOP_FAILED, Object, Plan, with_failure
-from mainstem_operator.conditions import FALSE, TRUE, UNKNOWN, Condition, find_condition, parsed
-from mainstem_operator.health import data_flowing, data_stalled, degraded, queries_active, reported
-from mainstem_operator.idle import down
-from mainstem_operator.observe import Observed
-from mainstem_operator.past import Past, past
-from mainstem_operator.pods import grace_seconds, template_hash
+from mainstem_operator.decisions import pipeline_status
+from mainstem_operator.decisions.actions import (
+    CHANGING_SECONDS,
+    LOOK_SECONDS,
+    STOP_FAILED,
+    Object,
+    Plan,
+    with_failure,
+)
+from mainstem_operator.decisions.health import data_flowing, data_stalled, degraded, queries_active, reported
+from mainstem_operator.decisions.history import Past, past
+from mainstem_operator.decisions.idle import down
+from mainstem_operator.manifests.pods import grace_seconds, template_hash
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, find_condition, parsed
+from mainstem_operator.observed.observation import Observed
 
 
 CLEANUP_SECONDS: Final = 30.0
@@ -28,13 +36,13 @@ def plan(seen: Observed) -> Plan:
     before = past(seen)
     if seen.deleting:
         found = _deleting(seen, before)
-    elif seen.pod is not None and not driverpod.over(seen.pod):
+    elif seen.pod is not None and not pod_status.over(seen.pod):
         found = _living(seen, before, seen.pod)
     else:
         found = down(seen, before)
     if found.stop and seen.failure and seen.failure.retry_in > 0:
         found = replace(found, stop=False, requeue=seen.failure.retry_in)
-    return replace(found, events=report.events(seen.status, found.status))
+    return replace(found, events=pipeline_status.events(seen.status, found.status))
 
 
 def _deleting(seen: Observed, before: Past) -> Plan:
@@ -42,32 +50,32 @@ def _deleting(seen: Observed, before: Past) -> Plan:
     holds nobody up for ever.
     """
     # The pod may be of an earlier document, with a longer grace.
-    grace = max(grace_seconds(seen.revision), driverpod.grace_seconds(seen.pod) if seen.pod else 0)
+    grace = max(grace_seconds(seen.revision), pod_status.grace_seconds(seen.pod) if seen.pod else 0)
     left = grace + CLEANUP_SECONDS - seen.deletion_age
     if seen.pod is None or left <= 0:
         return Plan({}, finished=True)  # the garbage collector takes all that it owns
     message = with_failure(seen, "the driver ends its running batches")
     goes = Condition("DriverRunning", FALSE, "Deleting", message)
-    status = report.status(seen, before, "Deleting", goes, revision=before.revision)
-    return Plan(status, stop=not driverpod.leaving(seen.pod), requeue=min(left, CHANGING_SECONDS))
+    status = pipeline_status.status(seen, before, "Deleting", goes, revision=before.revision)
+    return Plan(status, stop=not pod_status.leaving(seen.pod), requeue=min(left, CHANGING_SECONDS))
 
 
 def _living(seen: Observed, before: Past, pod: Object) -> Plan:
     """A driver lives: it goes on, or is told to go."""
-    if driverpod.leaving(pod):
+    if pod_status.leaving(pod):
         return _drain(seen, before, *(_node_silent(seen, pod) or _told_to_go(seen)), told=True)
     if seen.body["spec"].get("suspend"):
         return _drain(seen, before, "Suspending", "the pipeline is suspended")
     if replaced := _replacement(seen, before, pod):
         return _drain(seen, before, *replaced)
-    if not driverpod.running(pod):
-        waits = Condition("DriverRunning", FALSE, *(seen.driver_warning or driverpod.waits_for(pod)))
-        status = report.status(seen, before, "Starting", waits, revision=driverpod.revision(pod))
+    if not pod_status.running(pod):
+        waits = Condition("DriverRunning", FALSE, *(seen.driver_warning or pod_status.waits_for(pod)))
+        status = pipeline_status.status(seen, before, "Starting", waits, revision=pod_status.revision(pod))
         # The driver may be heard of before its container is.
         heard = reported(seen.status, before.attempt)
-        part = None if heard else report.driver_part(seen)
+        part = None if heard else pipeline_status.driver_part(seen)
         return Plan(status, driver_part=part, requeue=CHANGING_SECONDS)
-    return _running(seen, before, driverpod.revision(pod))
+    return _running(seen, before, pod_status.revision(pod))
 
 
 def _replacement(seen: Observed, before: Past, pod: Object) -> tuple[str, str] | None:
@@ -75,11 +83,11 @@ def _replacement(seen: Observed, before: Past, pod: Object) -> tuple[str, str] |
     if seen.refused:
         return None
     want = seen.judgement.revision
-    if want is not None and want.name != driverpod.revision(pod):
+    if want is not None and want.name != pod_status.revision(pod):
         return "Updating", f"the document has changed, to revision {want.name}"
     if seen.restart_requested and seen.revision is not None:
         return "Restarting", f"the annotation {RESTARTED_AT} asks for a new driver"
-    if not driverpod.running(pod) and _is_outdated(seen, before, pod):
+    if not pod_status.running(pod) and _is_outdated(seen, before, pod):
         return "Updating", "the driver has not run yet, and the operator would make its pod otherwise now"
     return None
 
@@ -89,17 +97,17 @@ def _is_outdated(seen: Observed, before: Past, pod: Object) -> bool:
 
     What the operator sent is compared with what it would send, for admission may change what the server has.
     """
-    sent, revision = driverpod.template_hash(pod), seen.revision
+    sent, revision = pod_status.template_hash(pod), seen.revision
     if not sent or revision is None or reported(seen.status, before.attempt):
         return False
-    same = revision.name == driverpod.revision(pod)
+    same = revision.name == pod_status.revision(pod)
     return same and template_hash(seen.body, revision, seen.settings) != sent
 
 
 def _running(seen: Observed, before: Past, revision: str) -> Plan:
     active = queries_active(seen.status, before.attempt)
     impaired = degraded(seen.status, before.attempt, seen.drivers_now, seen.executors_warning)
-    status = report.status(
+    status = pipeline_status.status(
         seen,
         before,
         _running_phase(seen, active, impaired),
@@ -111,7 +119,7 @@ def _running(seen: Observed, before: Past, revision: str) -> Plan:
         revision=revision,
     )
     dead = active.status == UNKNOWN  # the numbers are of the driver before
-    return Plan(status, driver_part=report.driver_part(seen) if dead else None, requeue=LOOK_SECONDS)
+    return Plan(status, driver_part=pipeline_status.driver_part(seen) if dead else None, requeue=LOOK_SECONDS)
 
 
 def _running_phase(seen: Observed, active: Condition, impaired: Condition) -> str:
@@ -124,13 +132,13 @@ def _running_phase(seen: Observed, active: Condition, impaired: Condition) -> st
 
 def _drain(seen: Observed, before: Past, reason: str, message: str, *, told: bool = False) -> Plan:
     goes = Condition("DriverRunning", FALSE, reason, message if told else with_failure(seen, message))
-    status = report.status(seen, before, "Draining", goes, revision=before.revision)
+    status = pipeline_status.status(seen, before, "Draining", goes, revision=before.revision)
     return Plan(status, stop=not told, requeue=CHANGING_SECONDS)
 
 
 def _node_silent(seen: Observed, pod: Object) -> tuple[str, str] | None:
     """Reason and message where the node does not let the pod go; by the operator's clock too, which says since when."""
-    if not driverpod.overdue(pod, seen.now) or not _drains_for(seen, driverpod.OVERDUE_SECONDS):
+    if not pod_status.overdue(pod, seen.now) or not _drains_for(seen, pod_status.OVERDUE_SECONDS):
         return None
     about, node = pod["metadata"], pod["spec"]["nodeName"]
     return "NodeSilent", (

@@ -17,7 +17,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_object
 from mainstem.language.model.pipeline import StreamingPipeline
 
-from mainstem_operator import policies
+from mainstem_operator.validation import policies
 
 
 _NOT_RUN: Final = ("suspend", "schedule")

@@ -16,11 +16,11 @@ from mainstem.language.model.deployment import Resources
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.requirements import needed
 
-from mainstem_operator.judge import Revision
-from mainstem_operator.objects import labels, metadata, template
-from mainstem_operator.observe import requested_restart
-from mainstem_operator.podtemplate import Object, built
+from mainstem_operator.manifests.objects import labels, metadata, template
+from mainstem_operator.manifests.pod_template import Object, built
+from mainstem_operator.observed.observation import requested_restart
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.documents import Revision
 
 
 _POD_SECURITY: Final = {

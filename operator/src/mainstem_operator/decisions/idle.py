@@ -5,15 +5,16 @@ from datetime import datetime, timedelta
 
 from mainstem.errors import Exit
 
-from mainstem_operator import driverpod, report, schedule
-from mainstem_operator.actions import LOOK_SECONDS, Object, Plan, with_failure
-from mainstem_operator.conditions import FALSE, TRUE, Condition, find_condition, parsed, timestamp
-from mainstem_operator.driverpod import Ended
-from mainstem_operator.judge import Revision
-from mainstem_operator.observe import Observed
-from mainstem_operator.past import Past
-from mainstem_operator.restart import wait_seconds
-from mainstem_operator.starts import start
+from mainstem_operator.decisions import pipeline_status, schedule
+from mainstem_operator.decisions.actions import LOOK_SECONDS, Object, Plan, with_failure
+from mainstem_operator.decisions.history import Past
+from mainstem_operator.decisions.restart import wait_seconds
+from mainstem_operator.decisions.starts import start
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.conditions import FALSE, TRUE, Condition, find_condition, parsed, timestamp
+from mainstem_operator.observed.observation import Observed
+from mainstem_operator.observed.pod_status import Ended
+from mainstem_operator.validation.documents import Revision
 
 
 def down(seen: Observed, before: Past) -> Plan:
@@ -124,7 +125,9 @@ def _rest(
     schedule: Object | None = None,
 ) -> Plan:
     """No driver runs, for a reason. `remove` takes the pod away that is over; else it stays, for its log."""
-    stop = remove and seen.pod is not None and not driverpod.leaving(seen.pod)
+    stop = remove and seen.pod is not None and not pod_status.leaving(seen.pod)
     rests = Condition("DriverRunning", FALSE, reason, with_failure(seen, message) if stop else message)
-    status = report.status(seen, before, phase, rests, *more, revision=before.revision, schedule=schedule)
-    return Plan(status, driver_part=report.driver_part(seen), stop=stop, requeue=requeue)
+    status = pipeline_status.status(
+        seen, before, phase, rests, *more, revision=before.revision, schedule=schedule
+    )
+    return Plan(status, driver_part=pipeline_status.driver_part(seen), stop=stop, requeue=requeue)

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 from mainstem.language.model.status import UNOBSERVED
 from mainstem.names import RESTARTED_AT
 
-from mainstem_operator.conditions import parsed
-from mainstem_operator.driverpod import PodWarning
-from mainstem_operator.judge import Judgement, Revision
+from mainstem_operator.observed.conditions import parsed
+from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.documents import Judgement, Revision
 
 
 _LONGEST: Final = 256

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from mainstem.names import PIPELINE_LABEL
 
-from mainstem_operator.cluster import POD, ApiError, Cluster
-from mainstem_operator.driverpod import PodWarning, newest_warning, running, starts_silently
+from mainstem_operator.api.kubernetes_api import POD, ApiError, Cluster
+from mainstem_operator.observed.pod_status import PodWarning, newest_warning, running, starts_silently
 
 
 Object = Mapping[str, Any]

@@ -7,16 +7,18 @@ from typing import Any, Final
 
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
-from mainstem_operator import apply, driverpod, ownership
-from mainstem_operator.ages import Moment
-from mainstem_operator.cluster import CONFIG_MAP, POD, ApiError, Cluster, Object, Refused
-from mainstem_operator.conditions import find_condition
-from mainstem_operator.judge import Judgement, Revision
-from mainstem_operator.observe import Observed, Refusal, written_status
-from mainstem_operator.past import aged
-from mainstem_operator.pipeline_cache import ASK_AGAIN_SECONDS, Answer, Pipeline
+from mainstem_operator.api import ownership
+from mainstem_operator.api.kubernetes_api import CONFIG_MAP, POD, ApiError, Cluster, Object, Refused
+from mainstem_operator.decisions.history import aged
+from mainstem_operator.loop import apply
+from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Answer, Pipeline
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.ages import Moment
+from mainstem_operator.observed.conditions import find_condition
+from mainstem_operator.observed.observation import Observed, Refusal, written_status
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation import Validators
+from mainstem_operator.validation.documents import Judgement, Revision
+from mainstem_operator.validation.worker_pool import Validators
 
 
 UNKNOWN_SECONDS: Final = 10.0
@@ -71,7 +73,7 @@ class Observer:
 
     async def _current(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Revision | None:
         """What ran last, read from its ConfigMap, where the document of today is refused."""
-        name = written_status(body).get("revision") or (driverpod.revision(of.pod) if of.pod else "")
+        name = written_status(body).get("revision") or (pod_status.revision(of.pod) if of.pod else "")
         if judgement.revision is not None or not name:
             return None
         if of.current is None or of.current.name != name:
@@ -93,8 +95,8 @@ class Observer:
         if of.refused is not None and of.refused.holds_for(revision.name):
             return of.refused.refusal
         again = _said_before(body) if of.refused is None else of.refused.revision == revision.name
-        runs = of.pod is not None and not driverpod.over(of.pod)
-        if not again and (not runs or (of.pod and driverpod.revision(of.pod) == revision.name)):
+        runs = of.pod is not None and not pod_status.over(of.pod)
+        if not again and (not runs or (of.pod and pod_status.revision(of.pod) == revision.name)):
             return None
         pod, refusal, patience = await self._read(body), None, ASK_AGAIN_SECONDS
         try:

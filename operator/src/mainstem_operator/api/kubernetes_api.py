@@ -16,7 +16,7 @@ from kubernetes.aio.dynamic.exceptions import DynamicApiError
 from mainstem.errors import NotReady
 from mainstem.names import OPERATOR
 
-from mainstem_operator.fence import Fence
+from mainstem_operator.api.fence import Fence
 from mainstem_operator.metrics import WRITES
 
 

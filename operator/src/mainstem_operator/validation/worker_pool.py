@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainstem_operator.judge import Judgement, Revision
 from mainstem_operator.metrics import VALIDATORS_LOST
 from mainstem_operator.turns import FairTurns
-from mainstem_operator.validator import HEADER, refused
+from mainstem_operator.validation.documents import Judgement, Revision
+from mainstem_operator.validation.worker import HEADER, refused
 
 
-COMMAND: Final = (sys.executable, "-m", "mainstem_operator.validator")
+COMMAND: Final = (sys.executable, "-m", "mainstem_operator.validation.worker")
 LANES: Final = 2
 """Documents that are validated at a time. One namespace has one of them at most."""
 DEADLINE_SECONDS: Final = 60.0

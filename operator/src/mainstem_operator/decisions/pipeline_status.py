@@ -8,10 +8,10 @@ from typing import Any, Final
 from mainstem.errors import Exit
 from mainstem.language.model.status import MAX_BYTES
 
-from mainstem_operator.conditions import FALSE, TRUE, Condition, rendered, with_summary, worst_reason
-from mainstem_operator.health import tidied
-from mainstem_operator.observe import Observed
-from mainstem_operator.past import Past, termination
+from mainstem_operator.decisions.health import tidied
+from mainstem_operator.decisions.history import Past, termination
+from mainstem_operator.observed.conditions import FALSE, TRUE, Condition, rendered, with_summary, worst_reason
+from mainstem_operator.observed.observation import Observed
 
 
 DRIVERS_PART: Final = ("queries", "summary", "reported")

@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from mainstem.names import FINALIZER
 
-from mainstem_operator import driverpod
-from mainstem_operator.actions import CHANGING_SECONDS
-from mainstem_operator.ages import Ages
-from mainstem_operator.cluster import Object
-from mainstem_operator.judge import Judgement, Revision
-from mainstem_operator.observe import Refusal, StepFailure, written_status
-from mainstem_operator.podwarnings import PodWarnings
-from mainstem_operator.retries import FailedStep
+from mainstem_operator.api.kubernetes_api import Object
+from mainstem_operator.api.pod_warnings import PodWarnings
+from mainstem_operator.decisions.actions import CHANGING_SECONDS
+from mainstem_operator.loop.retries import FailedStep
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.ages import Ages
+from mainstem_operator.observed.observation import Refusal, StepFailure, written_status
+from mainstem_operator.validation.documents import Judgement, Revision
 
 
 ASK_AGAIN_SECONDS: Final = 60.0
@@ -136,7 +136,7 @@ class Pipeline:
         """
         if self.pod is None or self.heard is None:
             return True
-        patience = min(CHANGING_SECONDS, resync_seconds) if driverpod.changing(self.pod) else resync_seconds
+        patience = min(CHANGING_SECONDS, resync_seconds) if pod_status.changing(self.pod) else resync_seconds
         return time.monotonic() - self.heard >= patience
 
 

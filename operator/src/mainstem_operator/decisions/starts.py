@@ -5,12 +5,13 @@ from typing import Final
 
 from mainstem.names import driver_name
 
-from mainstem_operator import driverpod, report
-from mainstem_operator.actions import Object, Plan, Start, with_failure
-from mainstem_operator.conditions import FALSE, Condition, find_condition
-from mainstem_operator.judge import Revision
-from mainstem_operator.observe import Observed, StepFailure, requested_restart
-from mainstem_operator.past import Past, run_of
+from mainstem_operator.decisions import pipeline_status
+from mainstem_operator.decisions.actions import Object, Plan, Start, with_failure
+from mainstem_operator.decisions.history import Past, run_of
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.conditions import FALSE, Condition, find_condition
+from mainstem_operator.observed.observation import Observed, StepFailure, requested_restart
+from mainstem_operator.validation.documents import Revision
 
 
 SOON_SECONDS: Final = 0.1
@@ -34,21 +35,23 @@ def start(
     run = run_of(seen, before, revision, schedule)
     if not seen.status and seen.pod is None and schedule is None and seen.failure is None:
         return Plan({}, start=Start(revision, 1, run), requeue=SOON_SECONDS)
-    starts = Condition("DriverRunning", FALSE, "DriverStarting", driverpod.STARTING)
-    part = report.driver_part(seen)
+    starts = Condition("DriverRunning", FALSE, "DriverStarting", pod_status.STARTING)
+    part = pipeline_status.driver_part(seen)
     if seen.pod is not None:
         # The phase is why it is a fresh start; it stays until the intent is written.
         phase = seen.status.get("phase", "Starting") if fresh else "Starting"
         starts = starts._replace(message=with_failure(seen, starts.message))
-        status = report.status(seen, before, phase, starts, revision=before.revision)
-        return Plan(status, driver_part=part, stop=not driverpod.leaving(seen.pod))
+        status = pipeline_status.status(seen, before, phase, starts, revision=before.revision)
+        return Plan(status, driver_part=part, stop=not pod_status.leaving(seen.pod))
     phases = ("Starting", "Failed", "BackingOff")
     intended = seen.status.get("phase") in phases and before.ended is None and before.attempt > 0
     attempt = before.attempt if intended else before.attempt + 1
     known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts, run=run)
     if failure := _start_failure(seen):
         return _start_again(seen, known, Start(revision, attempt, run), failure, schedule)
-    status = report.status(seen, known, "Starting", starts, revision=revision.name, schedule=schedule)
+    status = pipeline_status.status(
+        seen, known, "Starting", starts, revision=revision.name, schedule=schedule
+    )
     name = driver_name(seen.body["metadata"]["name"])
     status = {**status, "driver": {"pod": name}, **_restarted(seen)}
     return Plan(status, driver_part=part, start=Start(revision, attempt, run))
@@ -79,11 +82,13 @@ def _start_again(
     phase, reason = ("Starting", "DriverStarting") if failure.is_pending else ("BackingOff", "StartFailed")
     message = failure.message if failure.is_pending else f"{failure.message}; {START_AGAIN}"
     waits = Condition("DriverRunning", FALSE, reason, message)
-    status = report.status(seen, before, phase, waits, revision=start.revision.name, schedule=schedule)
+    status = pipeline_status.status(
+        seen, before, phase, waits, revision=start.revision.name, schedule=schedule
+    )
     is_due = failure.retry_in <= 0
     return Plan(
         status,
-        driver_part=report.driver_part(seen),
+        driver_part=pipeline_status.driver_part(seen),
         start=start if is_due else None,
         requeue=None if is_due else failure.retry_in,
     )

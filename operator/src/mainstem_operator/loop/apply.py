@@ -17,9 +17,8 @@ from mainstem.names import (
     spark_secret_name,
 )
 
-from mainstem_operator import objects, ownership, pods
-from mainstem_operator.actions import Plan, Start
-from mainstem_operator.cluster import (
+from mainstem_operator.api import ownership
+from mainstem_operator.api.kubernetes_api import (
     BUDGET,
     CONFIG_MAP,
     PIPELINE,
@@ -30,11 +29,13 @@ from mainstem_operator.cluster import (
     Object,
     Refused,
 )
-from mainstem_operator.judge import Revision
+from mainstem_operator.decisions.actions import Plan, Start
+from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
+from mainstem_operator.manifests import objects, pods
 from mainstem_operator.metrics import STARTS
-from mainstem_operator.observe import written_status
-from mainstem_operator.report import DRIVERS_PART
+from mainstem_operator.observed.observation import written_status
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.documents import Revision
 
 
 KEPT_REVISIONS: Final = 5

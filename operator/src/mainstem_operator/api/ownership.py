@@ -7,8 +7,8 @@ from typing import Any, Final
 from mainstem.language.model.pipeline import KIND
 from mainstem.schema.crd import GROUP
 
-from mainstem_operator.cluster import Refused
-from mainstem_operator.observe import Refusal
+from mainstem_operator.api.kubernetes_api import Refused
+from mainstem_operator.observed.observation import Refusal
 
 
 class NameTaken(Refused):

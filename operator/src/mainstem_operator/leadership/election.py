@@ -12,9 +12,9 @@ from typing import Final
 
 import structlog
 
-from mainstem_operator.cluster import LEASE, NO_ANSWER, ApiError, Cluster, Object
-from mainstem_operator.fence import Fence, clock
-from mainstem_operator.lease import (
+from mainstem_operator.api.fence import Fence, clock
+from mainstem_operator.api.kubernetes_api import LEASE, NO_ANSWER, ApiError, Cluster, Object
+from mainstem_operator.leadership.lease import (
     LABELS,
     RENEW_SECONDS,
     RETRY_SECONDS,

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainstem_operator.judge import Revision
-from mainstem_operator.observe import Observed
-from mainstem_operator.report import Event
+from mainstem_operator.decisions.pipeline_status import Event
+from mainstem_operator.observed.observation import Observed
+from mainstem_operator.validation.documents import Revision
 
 
 Object = Mapping[str, Any]

@@ -1,0 +1,4 @@
+"""Which of several operators may write: the Lease.
+
+Never touches a pipeline.
+"""

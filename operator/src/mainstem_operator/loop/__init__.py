@@ -1,0 +1,4 @@
+"""One loop for each pipeline: observe, decide, apply.
+
+Never imports Kopf.
+"""
