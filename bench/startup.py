@@ -17,7 +17,16 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from cluster.stage import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, namespace, within  # noqa: E402
+from cluster.deployment import (  # noqa: E402
+    CHART,
+    OPERATOR_NAMESPACE,
+    Pipeline,
+    Servers,
+    helm,
+    image_values,
+    namespace,
+    within,
+)
 from cluster.test_lives import SMALL  # noqa: E402
 from harness.cluster.choose import cluster as this_machines_cluster  # noqa: E402
 from harness.images import NAMES, build  # noqa: E402

@@ -31,7 +31,7 @@ from mainstem.runtime.driver.status_report import Executors, part
 from mainstem.runtime.driver.status_writer import StatusWriter
 from mainstem.runtime.progress.query_status import State
 from mainstem.schema import crd
-from unit import busy
+from unit import builders
 
 
 NOW = "2026-01-01T00:00:00Z"
@@ -39,14 +39,14 @@ NAME = "smallest"
 NEW = {"observedGeneration": -1}
 """The status of a pipeline that the operator has not seen."""
 BUSY = replace(
-    busy.BUSY,
+    builders.BUSY,
     name="show",
     pool="show",
     checkpoint="s3a://c/smallest/show/1",
     restarts=1,
     reason="StoreUnreachable",
     message="the object store does not answer",
-    sources=(replace(busy.BUSY.sources[0], name="ticks", end_offset={"ticks": {"0": 7}}),),
+    sources=(replace(builders.BUSY.sources[0], name="ticks", end_offset={"ticks": {"0": 7}}),),
 )
 
 

@@ -4,8 +4,16 @@ import secrets
 from collections.abc import Callable, Iterator
 
 import pytest
+from cluster.deployment import (
+    CHART,
+    OPERATOR_NAMESPACE,
+    Servers,
+    await_account,
+    helm,
+    image_values,
+    namespace,
+)
 from cluster.pods import load_tool
-from cluster.stage import CHART, OPERATOR_NAMESPACE, Servers, await_account, helm, image_values, namespace
 from harness import gotools
 from harness.cluster.base import Cluster
 from harness.cluster.choose import provider

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import Pipeline, Servers, within
+from cluster.deployment import Pipeline, Servers, within
 from harness.cluster.base import Cluster
 from harness.images import Image, derive
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, within
+from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, within
 from deltalake import DeltaTable
 from harness.cluster.base import Cluster
 from harness.errors import HarnessError

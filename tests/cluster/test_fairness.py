@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import Pipeline, Servers, fetched, within
+from cluster.deployment import Pipeline, Servers, fetched, within
 from harness.cluster.base import Cluster
 from harness.images import Image
 from harness.records import Record, new_producer, produce

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.stage import ROOT, Pipeline, Servers, fetched, within
+from cluster.deployment import ROOT, Pipeline, Servers, fetched, within
 from deltalake import DeltaTable
 from harness.cluster.base import Cluster
 from harness.records import Record, consume, new_producer, produce

@@ -6,8 +6,8 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
+from cluster.deployment import await_account, within
 from cluster.pods import bare_minimum, pod
-from cluster.stage import await_account, within
 from harness.cluster.base import Cluster, check_context
 from harness.errors import HarnessError
 from kubernetes.client import ApiClient, ApiException, CoreV1Api

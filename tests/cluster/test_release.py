@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from cluster.stage import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, within
+from cluster.deployment import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, within
 from cluster.test_lives import small, uid
 from harness import gotools
 from harness.cluster.base import Cluster

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster.stage import OPERATOR_NAMESPACE, Pipeline, Servers
+from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers
 from cluster.test_lives import small
 from harness.cluster.base import Cluster
 from harness.cluster.layout import Layout

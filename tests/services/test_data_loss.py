@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from harness.kafka import Broker
 from harness.records import Record, new_producer, produce
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from harness.waiting import within
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.supervision import input_poller, topics

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from harness.kafka import Broker
 from harness.records import Record
-from harness.turning import Stage, Turning
+from harness.supervisor_loop import Stage, Turning
 from mainstem.dataframes.query import build, start
 from mainstem.errors import NotReady
 from mainstem.language.analysis.eligibility import obstacles

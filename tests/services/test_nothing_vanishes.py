@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from harness.kafka import Broker
 from harness.records import Record
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from pyspark.sql import SparkSession
 
 

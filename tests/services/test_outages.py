@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from harness.kafka import Broker
 from harness.records import Record
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.supervision import input_poller, outages, topics
 from pyspark.sql import SparkSession

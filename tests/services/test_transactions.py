@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from harness.kafka import Broker
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.supervision import topics
 from pyspark.sql import SparkSession

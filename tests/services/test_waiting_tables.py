@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from harness.postgres import Postgres
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem import names
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.supervision import input_poller

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow
 import pytest
 from deltalake import write_deltalake
-from harness.turning import Stage, Turning
+from harness.supervisor_loop import Stage, Turning
 from mainstem.errors import NotReady
 from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ import pyarrow
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from harness.deltabench import DeltaBench
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.query_status import State
 from pyspark.errors import StreamingQueryException

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.errors import SpecInvalid
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from pyspark.sql import SparkSession

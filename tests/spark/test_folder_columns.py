@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 

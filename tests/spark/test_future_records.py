@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.turning import Stage, Turning
+from harness.supervisor_loop import Stage, Turning
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from pyspark.sql import SparkSession
 

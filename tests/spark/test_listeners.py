@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.runtime.progress.query_status import State

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from harness import sparks
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.errors import NotReady
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.progress.query_status import State

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.runtime.progress import rates
 from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession

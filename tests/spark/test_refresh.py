@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from harness.turning import Stage, Turning
+from harness.supervisor_loop import Stage, Turning
 from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession
 

@@ -6,7 +6,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from harness.driver import Driver
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from harness.driver import Driver
 from harness.java import SHORT_LIVED
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.errors import Exit, NotReady
 from mainstem.runtime.progress.query_status import State
 from pyspark.sql import SparkSession

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness.turning import Stage
+from harness.supervisor_loop import Stage
 from mainstem.errors import NotReady
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.supervision import input_poller

@@ -95,7 +95,7 @@ def test_every_reason_of_the_rules_is_in_the_table() -> None:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in modules)
     known = set(re.findall(r'"((?:[A-Z][a-z]*){2,}[a-z]|UnusedSource)"', sources)) - NO_REASONS
     seen = {reason for bad in ALL for line in bad.problems for reason in re.findall(r"\[(\w+)\]$", line)}
-    # Documents that are too large to stand in a table are in test_spec_cost.
+    # Documents that are too large to stand in a table are in test_language_cost.
     too_large = {"DocumentTooComplex", "TooManyOccurrences"}
     elsewhere = {"NotFaultTolerant", "BucketUnlisted", "NotOnePipeline", "FileNotReadable"} | too_large
     assert elsewhere <= known

@@ -12,7 +12,7 @@ from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import timestamp
 from mainstem_operator.observed.observation import Observed
 from mainstem_operator.validation.documents import judge
-from unit.operating import (
+from unit.operator_steps import (
     BOUNDED,
     NOW,
     SETTINGS,

@@ -23,7 +23,7 @@ from mainstem.runtime.driver.status_report import (
 from mainstem.runtime.driver.status_writer import Missing, Pace
 from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
 from mainstem.runtime.progress.spark_progress import waiting
-from unit.busy import BUSY, OFFSETS
+from unit.builders import BUSY, OFFSETS
 
 
 NOW = "2026-01-01T00:00:00Z"

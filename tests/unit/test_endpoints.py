@@ -16,7 +16,7 @@ from mainstem.runtime.driver.endpoints import Answers, Endpoints
 from mainstem.runtime.driver.status_report import Executors
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from prometheus_client.parser import text_string_to_metric_families
-from unit.busy import BUSY, OFFSETS
+from unit.builders import BUSY, OFFSETS
 
 
 @pytest.fixture

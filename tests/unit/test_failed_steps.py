@@ -6,7 +6,7 @@ import pytest
 from mainstem_operator.decisions.actions import Start
 from mainstem_operator.loop.retries import FailedStep, failed_step
 from mainstem_operator.observed.observation import StepFailure
-from unit.operating import body, condition, ended, next_step, revision, running, status
+from unit.operator_steps import body, condition, ended, next_step, revision, running, status
 
 
 WAITS = StepFailure("no pods today", retry_in=3.5)

@@ -27,7 +27,7 @@ from mainstem_operator.observed.conditions import (
     timestamp,
     with_summary,
 )
-from unit.operating import NOW, at
+from unit.operator_steps import NOW, at
 
 
 STATUS = st.sampled_from([TRUE, FALSE, UNKNOWN])
@@ -132,7 +132,9 @@ SLOTS = [
 
 
 @pytest.mark.parametrize(("what", "cron", "zone", "last", "now", "due", "following"), SLOTS)
-def test_slots(what: str, cron: str, zone: str, last: str, now: str, due: str | None, following: str) -> None:
+def test_core_check(
+    what: str, cron: str, zone: str, last: str, now: str, due: str | None, following: str
+) -> None:
     found = slots(schedule(cron, zone), parsed(last), parsed(now))
     assert (found[0] and timestamp(found[0]), timestamp(found[1])) == (due, following)
 

@@ -21,7 +21,7 @@ from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
 from mainstem_operator.observed.observation import Observed, Refusal
 from mainstem_operator.validation.documents import Judgement, judge
-from unit.operating import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
+from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
 
 
 STATES = ["Starting", "Waiting", "Running", "Idle", "Restarting", "Failed", "Completed"]

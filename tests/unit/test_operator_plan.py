@@ -11,7 +11,7 @@ from mainstem_operator.decisions.plan import CLEANUP_SECONDS
 from mainstem_operator.decisions.starts import SOON_SECONDS
 from mainstem_operator.observed.pod_status import PodWarning, newest_warning, starts_silently, vanished
 from mainstem_operator.settings import Settings
-from unit.operating import (
+from unit.operator_steps import (
     BOUNDED,
     NOW,
     SETTINGS,

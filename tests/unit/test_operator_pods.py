@@ -19,7 +19,7 @@ from mainstem_operator.manifests import objects, pods
 from mainstem_operator.manifests.pod_template import built, merged
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision, judge
-from unit.operating import SETTINGS, SPEC, body, revision
+from unit.operator_steps import SETTINGS, SPEC, body, revision
 
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -7,7 +7,7 @@ import pytest
 from mainstem.language.model.status import MAX_BYTES, Status
 from mainstem.runtime.driver.status_report import BUDGET
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
-from unit.operating import SPEC, at, body, ended, next_step, reported, revision, running, status
+from unit.operator_steps import SPEC, at, body, ended, next_step, reported, revision, running, status
 
 
 def wide(message: str) -> dict[str, Any]:
