@@ -1,0 +1,107 @@
+"""The packages on the page of the architecture are those of the imports. `python tests/unit/test_architecture.py` draws them anew."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from grimp import ImportGraph, build_graph
+
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "architecture.md"
+SOURCES = [ROOT / "app/src/mainstem", ROOT / "operator/src/mainstem_operator"]
+BLOCK = re.compile(r"<!-- packages of ([\w.]+) -->\n(?:\n```mermaid\n(.*?)```\n)?", re.DOTALL)
+LARGEST = 20
+DRAWN = [
+    "mainstem",
+    "mainstem.language",
+    "mainstem.language.rules",
+    "mainstem.dataframes",
+    "mainstem.runtime",
+    "mainstem_operator",
+]
+
+
+def arrows(graph: ImportGraph, package: str) -> set[tuple[str, str]]:
+    """What directly within a package imports what; in the app's picture the operator is one of them."""
+    inner = {*graph.find_children(package), *(["mainstem_operator"] if package == "mainstem" else [])}
+    of = {module: part for part in inner for module in (part, *graph.find_descendants(part))}
+    return {
+        (of[module], of[imported])
+        for module in of
+        for imported in graph.find_modules_directly_imported_by(module)
+        if imported in of and of[module] != of[imported]
+    }
+
+
+def reached(edges: set[tuple[str, str]], start: str) -> set[str]:
+    """What the arrows lead to from a package."""
+    found: set[str] = set()
+    left = [start]
+    while left:
+        following = {head for tail, head in edges if tail == left[-1]} - found
+        left.pop()
+        found |= following
+        left += following
+    return found
+
+
+def needed(edges: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The arrows that no way over other packages replaces."""
+    return sorted((tail, head) for tail, head in edges if head not in reached(edges - {(tail, head)}, tail))
+
+
+def picture(graph: ImportGraph, package: str) -> str:
+    lines = [
+        f"    {tail.rpartition('.')[2]} --> {head.rpartition('.')[2]}"
+        for tail, head in needed(arrows(graph, package))
+    ]
+    return "\n".join(["graph TD", *lines, ""])
+
+
+@pytest.fixture(scope="module")
+def graph() -> ImportGraph:
+    return imports()
+
+
+def imports() -> ImportGraph:
+    return build_graph("mainstem", "mainstem_operator", cache_dir=None)
+
+
+def packages() -> list[Path]:
+    return [file.parent for source in SOURCES for file in sorted(source.rglob("__init__.py"))]
+
+
+@pytest.mark.parametrize("package", DRAWN)
+def test_page_draws_the_arrows_that_there_are(graph: ImportGraph, package: str) -> None:
+    drawn = dict(BLOCK.findall(PAGE.read_text(encoding="utf-8")))
+    assert drawn[package] == picture(graph, package), "run python tests/unit/test_architecture.py"
+
+
+@pytest.mark.parametrize("package", DRAWN)
+def test_no_two_packages_import_each_other(graph: ImportGraph, package: str) -> None:
+    edges = arrows(graph, package)
+    assert [edge for edge in edges if edge[0] in reached(edges, edge[1])] == []
+
+
+@pytest.mark.parametrize("folder", packages(), ids=lambda folder: folder.name)
+def test_no_package_is_large(folder: Path) -> None:
+    assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= LARGEST
+
+
+@pytest.mark.parametrize("folder", packages(), ids=lambda folder: folder.name)
+def test_every_package_says_what_it_is_for(folder: Path) -> None:
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    found = imports()
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(
+        BLOCK.sub(
+            lambda block: f"<!-- packages of {block[1]} -->\n\n```mermaid\n{picture(found, block[1])}```\n",
+            page,
+        ),
+        encoding="utf-8",
+    )
