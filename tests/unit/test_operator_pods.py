@@ -56,6 +56,13 @@ def test_pods_are_those_of_the_golden_files(name: str) -> None:
     assert golden(name) == (GOLDEN / f"{name}.pods.yaml").read_text(encoding="utf-8")
 
 
+def test_a_driver_has_five_minutes_to_start_before_it_has_to_answer() -> None:
+    driver = both(resource("kafka-to-parquet"))[0]["spec"]["containers"][0]
+    startup = driver["startupProbe"]
+    assert startup["httpGet"] == driver["livenessProbe"]["httpGet"]
+    assert startup["periodSeconds"] * startup["failureThreshold"] == 300
+
+
 def test_the_secret_of_a_connection_that_nothing_uses_keeps_no_pod_from_starting() -> None:
     found = resource("kafka-to-parquet")
     spare = {"name": "spare", "s3": {"buckets": ["spare"], "secretRef": {"name": "not-there"}}}

@@ -80,6 +80,8 @@ def _driver_pod(
         "ports": _ports(revision),
         "resources": _resources(spec.driver.resources),
         "volumeMounts": _mounts(revision),
+        # A busy node takes minutes to import Python and to start Java; until then nothing answers.
+        "startupProbe": _probe("/healthz", period=2, failures=150),
         "livenessProbe": _probe("/healthz", period=10, failures=6),
         "readinessProbe": _probe("/readyz", period=5, failures=1),
         "terminationMessagePath": names.TERMINATION_LOG,
