@@ -180,7 +180,7 @@ def test_records_may_be_given_with_their_columns_and_bad_ones_as_text(bench: Ben
             "given": {"orders": [{"record": {"key": "k", "value": order("bern", "10:00"), "headers": headers}}, "{bad", {"record": {"value": None, "offset": 77}}]},
             "expect": {
                 "relations": {"named": [{"town": "Bern", "key": "aw==", "topic": "orders", "headers": headers}]},
-                "queries": {"dead": [{"raw": "e2JhZA==", "error": "not valid JSON", "offset": 1}, {"raw": None, "error": "the record has no value", "offset": 77}]},
+                "queries": {"dead": [{"raw": "e2JhZA==", "error": "not valid JSON: '{bad'", "offset": 1}, {"raw": None, "error": "the record has no value", "offset": 77}]},
             },
         },
         tables={"shops": [{"shop": "bern", "town": "Bern"}]},
@@ -224,7 +224,7 @@ def test_sources_of_all_kinds(kinds: Bench) -> None:
                             ("bare", 0), ("file", 4), ("line", 0), ("made", 5), ("change", 6),
                         )
                     ],
-                    "avros_dead_letters": [{"error": "no Confluent header with the id 7", "offset": 2}],
+                    "avros_dead_letters": [{"error": "no Confluent header with the id 7: 6E6F206176726F", "offset": 2}],
                 }
             },
         },
