@@ -1,7 +1,7 @@
 """Mainstem: streaming pipelines as one document.
 
-Rooms, in reading order: `spec` (the language), `schema` (what is generated from it), `build` (document to
-DataFrames), `run` (session, supervisor, drain, progress), `cli`.
+Packages, in reading order: `language` (the language), `schema` (what is generated from it), `dataframes` (document to
+DataFrames), `runtime` (session, supervisor, drain, progress), `cli`.
 """
 
 __version__ = "0.1.0"

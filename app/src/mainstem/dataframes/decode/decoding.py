@@ -36,7 +36,7 @@ class Decoded:
     """Records, parsed and counted under `mainstem.<occurrence>`; some of them are good, the others are bad.
 
     Args:
-        raw: has `value` (BINARY or STRING); further columns are kept. Those of `filerecords` say what is known of a file.
+        raw: has `value` (BINARY or STRING); further columns are kept. Those of `file_records` say what is known of a file.
         decode: the format, and what becomes of malformed records.
         occurrence: name of the source's occurrence in the query.
         watermark: the event time, which may bound how far ahead of the clock a good record is.

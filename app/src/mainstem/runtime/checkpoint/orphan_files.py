@@ -6,7 +6,7 @@ the batch has run again. So before a query starts on its checkpoint again, exact
 of the sink's own naming, in no entry of the log, and not older than the plan of the batch that was never committed.
 
 Nothing is removed here. The log's entry of that batch may still be on its way, sent by a driver that is gone: only the
-commit of the batch decides which files it has (`orphans`).
+commit of the batch decides which files it has (`orphan_removal`).
 """
 
 import json

@@ -1,6 +1,6 @@
 """`mainstem driver`: the run of a pipeline in its pod, and all that tells of it.
 
-The same run as `mainstem run`; what differs is the place (`podconf`) and who listens: the kubelet and Prometheus by HTTP,
+The same run as `mainstem run`; what differs is the place (`pod_conf`) and who listens: the kubelet and Prometheus by HTTP,
 the resource's status, the log as JSON, and the operator by the container's termination message.
 """
 
