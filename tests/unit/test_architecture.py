@@ -85,6 +85,36 @@ def test_no_two_packages_import_each_other(graph: ImportGraph, package: str) -> 
     assert [edge for edge in edges if edge[0] in reached(edges, edge[1])] == []
 
 
+def defined(reference: str) -> bool:
+    """Whether app or operator define `package.module.Class.method`; True for a text that starts with none of their packages."""
+    parts = reference.split(".")
+    roots = [root for root in SOURCES if (root / parts[0]).is_dir() or (root / f"{parts[0]}.py").is_file()]
+    if not roots:
+        return True
+    for source in roots:
+        for length in range(len(parts), 0, -1):
+            file = source.joinpath(*parts[:length]).with_suffix(".py")
+            if file.is_file():
+                return holds(ast.parse(file.read_text(encoding="utf-8")), parts[length:])
+    return False
+
+
+def holds(node: ast.Module | ast.ClassDef, names: list[str]) -> bool:
+    """Whether a module or class defines the first name, which defines the next one."""
+    if not names:
+        return True
+    for inner in node.body:
+        if getattr(inner, "name", None) == names[0]:
+            return len(names) == 1 or (isinstance(inner, ast.ClassDef) and holds(inner, names[1:]))
+    return False
+
+
+def test_every_function_of_the_walks_exists() -> None:
+    references = set(re.findall(r"`([a-z][a-z_]*(?:\.\w+)+)`", PAGE.read_text(encoding="utf-8")))
+    assert len([name for name in references if name.count(".") > 1]) > 40
+    assert [name for name in sorted(references) if not defined(name)] == []
+
+
 @pytest.mark.parametrize("folder", packages(), ids=lambda folder: folder.name)
 def test_no_package_is_large(folder: Path) -> None:
     assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= LARGEST
