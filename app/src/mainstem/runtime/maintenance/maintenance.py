@@ -93,7 +93,7 @@ class Maintenance:
         except (PySparkException, Py4JError, ConnectionError) as error:
             self._failed(path, error)
         else:
-            self._log.info("table tended", table=path)
+            self._log.info("table maintained", table=path)
 
     def _run(self) -> None:
         context = self._session.sparkContext
@@ -123,7 +123,7 @@ class Maintenance:
         self.failures += 1
         failure = classify(error)
         self._log.warning(
-            "table not tended",
+            "table maintenance failed",
             table=path,
             reason=failure.reason,
             error=failure.message,
