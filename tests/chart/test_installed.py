@@ -137,8 +137,8 @@ def test_with_a_list_of_namespaces_the_operator_has_rights_there_alone(installed
     installed.namespace("elsewhere", "restricted")
     values = {"watchNamespaces": ["a"], "crd": {"install": False}}
     notes = installed.helm("install", "some", CHART, values=values, namespace="elsewhere")
-    assert "It sees to the pipelines of these namespaces:\na." in notes
-    assert "resource definition is not this release's" in notes
+    assert "It manages the pipelines of these namespaces:\na." in notes
+    assert "does not install the CustomResourceDefinition" in notes
     account = "elsewhere/some-mainstem"
     granted = rules(driver("flights", executors=True))
     soon(lambda: installed.apply(role("flights-driver", "a", granted), account=account))

@@ -43,7 +43,7 @@ def driver_image(cluster: Cluster) -> str:
 
 def test_a_release_from_its_first_day_to_its_last(cluster: Cluster, tmp_path: Path) -> None:
     notes = cluster.helm("install", "mainstem", CHART)
-    assert "It sees to the pipelines of all namespaces." in notes
+    assert "It manages the pipelines of all namespaces." in notes
     assert "helm test mainstem --namespace mainstem" in notes
     assert [line.strip() for line in notes.splitlines()[-6:]] == [
         line.strip() for line in FREE.read_text(encoding="utf-8").splitlines()
