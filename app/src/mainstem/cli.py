@@ -22,9 +22,9 @@ from mainstem.errors import Exit, MainstemError, SpecInvalid
 def main() -> None:
     """Streaming pipelines as one document.
 
-    Exit codes: 0 completed or drained; 2 wrong usage; 3 the document is refused; 4 a query failed for good; 5 something
-    that the pipeline needs is missing or unreachable; 6 the drain's deadline cut a batch; 7 a test of a document failed;
-    1 a fault of Mainstem.
+    Exit codes: 0 completed or drained; 1 a fault of Mainstem; 2 wrong usage; 3 the document is invalid; 4 a query failed
+    permanently; 5 something that the pipeline needs is missing or unreachable; 6 the drain's deadline or a second signal
+    interrupted a batch; 7 a test of a document failed.
     """
 
 
@@ -45,12 +45,12 @@ def main() -> None:
     "--stop-when-idle",
     callback=parse_duration,
     metavar="DURATION",
-    help="Drain once no query had data for so long.",
+    help="Drain once no query has read data for this long.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Run nothing where Spark refuses a query or a view, or a query is not ready.",
+    help="Run nothing if Spark rejects a query or a view, or if a query is not ready.",
 )
 @click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the final status here, as JSON."
@@ -72,9 +72,9 @@ def run(
     log_format: Any,
     verbose: bool,
 ) -> None:
-    """Run the pipeline of FILE on this machine, until it is done or told to stop.
+    """Run the pipeline of FILE on this machine, until its queries end or you stop it.
 
-    Ctrl-C or SIGTERM drains: running batches end and are committed. A second signal cuts them.
+    Ctrl-C or SIGTERM drains the pipeline: running batches finish and commit. A second signal interrupts them.
     """
     from mainstem import logs
 
@@ -120,7 +120,7 @@ def driver(file: str, verbose: bool) -> None:
 
 @main.command(hidden=True)
 def executor() -> None:
-    """Become one of Spark's executors; Spark starts it, in pods that a driver makes."""
+    """Run an executor of Spark. Spark starts it, in pods that a driver creates."""
     from mainstem.runtime.executor import entry
 
     entry.main()
@@ -130,7 +130,7 @@ def executor() -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @set_option
 def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
-    """Check documents, and files of tests (x.test.yaml), by every rule that needs no Spark; needs no Java."""
+    """Check documents and test files (x.test.yaml) against every rule that needs neither Spark nor Java."""
     from functools import partial
 
     from mainstem.limits import within_limits
@@ -184,9 +184,10 @@ def _validated(file: str, overrides: dict[str, str]) -> tuple[Exit, list[tuple[s
 )
 @verbose_option
 def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None, verbose: bool) -> None:
-    """Run the tests that lie beside documents: `x.test.yaml` for `x.yaml`; each FILE is either.
+    """Run the tests beside documents: `x.test.yaml` for `x.yaml`. Each FILE is a document or a test file.
 
-    A test gives rows to sources and says what must come of them. Nothing outside of this machine is read or written.
+    A test gives rows to sources and lists the rows that queries must write. It reads and writes nothing outside this
+    machine.
     """
     from mainstem import logs
 
@@ -207,9 +208,11 @@ def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None,
 @set_option
 @query_option
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--plan", is_flag=True, help="Spark's own plans too; needs Java and what the sources read.")
+@click.option(
+    "--plan", is_flag=True, help="Show Spark's plans too. Needs Java, and the data that the sources read."
+)
 def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], output: str, plan: bool) -> None:
-    """Say what FILE means: what is read, kept and promised, which triggers are possible, which defaults hold."""
+    """Show what FILE means: what each query reads, keeps in state and guarantees, its possible triggers, its defaults."""
     try:
         from mainstem.explain import meaning, text
         from mainstem.language.document import read
