@@ -1,0 +1,285 @@
+"""Words: pages, CLI help and names of modules use the terms of Spark, Kubernetes and Kafka, and those of the glossary.
+
+Not tested: words that are right in one sense and retired in another one (`past`, `fit`, `stream` in prose), and names of
+test modules, which quote what they test.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from mainstem.cli import main
+
+
+ROOT = Path(__file__).resolve().parents[2]
+GLOSSARY = ROOT / "docs" / "glossary.md"
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "app").glob("*.md"),
+        *(ROOT / "operator").glob("*.md"),
+        *(ROOT / "bench").glob("*.md"),
+        ROOT / "helm" / "mainstem" / "README.md",
+        ROOT / "helm" / "mainstem" / "values.yaml",
+        ROOT / "helm" / "mainstem" / "templates" / "NOTES.txt",
+    ]
+)
+
+RETIRED_NAMES = {
+    "upkeep": "maintenance",
+    "onBadRecord": "onMalformedRecord",
+    "BadRecord": "MalformedRecord",
+    "Refused": "Invalid",
+    "Cut": "Interrupted",
+    "DrainCut": "DrainTimedOut",
+    "AsAsked": "AsExpected",
+    "DriverSilent": "DriverNotReporting",
+    "TableClaimed": "TableOwnedByAnotherPipeline",
+    "ClaimNotReadable": "TableOwnershipUnreadable",
+    "StatePinned": "StateLayoutChanged",
+    "Unread": "UnusedSource",
+    "source_good_records_total": "source_decoded_records_total",
+    "source_bad_records_total": "source_malformed_records_total",
+    "source_lost_offsets_total": "source_expired_offsets_total",
+}
+"""Names of the API that are no more -> the name instead. In pages they stand in code, `like this`, or in a document."""
+
+RETIRED_WORDS = {
+    r"lint": "warning",
+    r"made[- ]up": "generated",
+    r"(?:good|bad) records?": "decoded, malformed records",
+    r"(?:is|are|it) well|queries well": "healthy, active",
+    r"told|heard": "name who reports what to whom",
+    r"tells? of|tells (?:every|each|which|what|how|when|why)": "reports, shows, documents",
+    r"says|said": "reports, shows, documents",
+    r"rooms?": "packages",
+    r"buried": "deleted",
+    r"stillborn": "incomplete",
+    r"last words": "final status",
+    r"sign of life": "report",
+    r"claims?|claimed": "owns",
+    r"scouts?": "input poller",
+    r"heeded": "obeyed, used",
+    r"by hand of": "by",
+    r"such as it is": "",
+    r"sees? to": "manages",
+    r"vouch(?:es)?": "knows",
+}
+"""Words of prose, as patterns of whole words -> what stands instead."""
+
+EXCEPTIONS = {
+    (
+        "CHANGELOG.md",
+        "*",
+    ): "it lists the old names beside the new ones, and describes earlier releases in their words",
+}
+"""(page, retired name or word, or `*`) -> why it may stand there."""
+
+NOT_YET = {
+    "bench/README.md",
+    "docs/adr/0001-the-document-is-sql-and-one-of-key.md",
+    "docs/adr/0009-one-loop-per-pipeline.md",
+    "docs/adr/0010-spark-properties-belong-to-the-app.md",
+    "docs/adr/0011-two-writers-of-the-status.md",
+    "docs/adr/0012-revisions-by-hash.md",
+    "docs/adr/0013-a-bare-test-cluster.md",
+    "docs/adr/0014-the-definition-is-a-template.md",
+    "docs/adr/0015-images-without-a-registry.md",
+    "docs/adr/0017-a-lease-before-any-write.md",
+    "docs/architecture.md",
+    "docs/connectors.md",
+    "docs/exactly-once.md",
+    "docs/quality.md",
+    "docs/reference.md",
+    "docs/runbook.md",
+    "docs/scenarios.md",
+    "helm/mainstem/README.md",
+}
+"""Pages that still hold retired words. A page leaves this list when it is rewritten; none joins it."""
+
+RETIRED_MODULES = {
+    "spec": "language",
+    "build": "dataframes",
+    "run": "runtime",
+    "upkeep": "maintenance",
+    "signs": "failure_patterns",
+    "scout": "input_poller",
+    "waits": "waiting_queries",
+    "needed": "requirements",
+    "place": "environment",
+    "places": "paths",
+    "watch": "driver_state",
+    "pinned": "checkpoint_compatibility",
+    "sweep": "orphan_files",
+    "slots": "core_check",
+    "claims": "table_ownership",
+    "handle": "execution",
+    "handles": "execution",
+    "running": "supervised_query",
+    "runs": "batch_journal",
+    "hadoop": "filesystem",
+    "brokers": "kafka_admin",
+    "archive": "class_data_sharing",
+    "madeup": "generated_sources",
+    "fit": "sink_checks",
+    "streams": "source_options",
+    "messages": "shape_validation",
+    "querystatus": "query_status",
+    "statuses": "status_report",
+    "statuswriter": "status_writer",
+    "judge": "documents",
+    "past": "history",
+    "rights": "rbac",
+    "podtemplate": "pod_template",
+    "driverpod": "pod_status",
+    "oplogs": "logs",
+    "busy": "builders",
+    "operating": "operator_steps",
+    "turning": "supervisor_loop",
+    "stage": "deployment",
+    "lint": "findings",
+    "rooms": "packages",
+}
+"""Names of modules and packages that are no more -> the name instead."""
+
+MODULE_EXCEPTIONS = {
+    "app/src/mainstem/language/rules/streams": "rules about streaming queries; only the module of options was renamed",
+    "demo/run": "it runs the demo; the retired package was one of the app",
+    "tests/harness/build": "it builds the servers of the tests; the retired package was one of the app",
+}
+"""Module or package -> why it has a name that was retired elsewhere."""
+
+ENTRY = re.compile(r"^## (?P<term>.+)\n\n(?P<text>[^\n]+)\n", re.MULTILINE)
+MOST_WORDS = 25
+"""Of an entry of the glossary: it is one short sentence."""
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def code(page: Path) -> str:
+    """The parts of a page in code: blocks and `spans`."""
+    return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", read(page), re.DOTALL))
+
+
+def prose(page: Path) -> str:
+    """The words of a page, without code and without the targets of links."""
+    text = re.sub(r"```.*?```|`[^`\n]+`|\{\{.*?\}\}", "", read(page), flags=re.DOTALL)
+    text = re.sub(r"\]\([^)\n]*\)", "]", text)
+    if page.suffix == ".yaml":
+        text = "\n".join(re.findall(r"#(.*)", text))
+    return re.sub(r"\s*\n[ #>-]*", " ", text)
+
+
+def is_excepted(page: Path, retired: str) -> bool:
+    return (name(page), retired) in EXCEPTIONS or (name(page), "*") in EXCEPTIONS
+
+
+def retired_words(text: str) -> Iterator[str]:
+    for pattern in RETIRED_WORDS:
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE):
+            yield pattern
+
+
+def retired_names(text: str) -> Iterator[str]:
+    for retired in RETIRED_NAMES:
+        if re.search(rf"(?<![A-Za-z]){retired}(?![A-Za-z])", text):
+            yield retired
+
+
+def retired_in(page: Path) -> list[str]:
+    """Each retired name and word of a page, with what stands instead."""
+    held = [*retired_names(code(page)), *retired_words(prose(page))]
+    instead = RETIRED_NAMES | RETIRED_WORDS
+    return [f"{word}: {instead[word]}" for word in held if not is_excepted(page, word)]
+
+
+def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    """The path of every command, hidden ones too; that of `mainstem` itself is empty."""
+    yield path
+    for word, below in getattr(command, "commands", {}).items():
+        yield from commands(below, *path, word)
+
+
+ENTRIES = list(ENTRY.finditer(read(GLOSSARY)))
+
+
+def modules() -> Iterator[str]:
+    """Every module and package of the sources, and every helper of tests, as a path without suffix."""
+    for folder in ("app/src", "operator/src", "tests", "bench", "demo"):
+        for module in (ROOT / folder).rglob("*.py"):
+            if not module.name.startswith("test_"):
+                yield name(module.parent if module.name == "__init__.py" else module.with_suffix(""))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_holds_no_retired_word(page: Path) -> None:
+    if name(page) not in NOT_YET:
+        assert retired_in(page) == []
+
+
+def test_pages_that_are_not_rewritten_yet_exist() -> None:
+    assert {ROOT / page for page in NOT_YET} - set(PAGES) == set()
+
+
+@pytest.mark.parametrize("command", list(commands(main)), ids=" ".join)
+def test_the_help_of_a_command_holds_no_retired_word(command: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(main, [*command, "--help"])
+    assert shown.exit_code == 0
+    text = re.sub(r"\s+", " ", shown.output)
+    assert [*retired_names(text), *retired_words(text)] == []
+
+
+def test_no_module_has_a_retired_name() -> None:
+    found = {path for path in modules() if path.rpartition("/")[2] in RETIRED_MODULES}
+    assert len(list(modules())) > 200
+    assert found == set(MODULE_EXCEPTIONS)
+
+
+def test_every_exception_is_needed() -> None:
+    for page, word in EXCEPTIONS:
+        held = [*retired_names(code(ROOT / page)), *retired_words(prose(ROOT / page))]
+        assert held if word == "*" else word in held
+
+
+def test_words_are_found_in_prose_and_names_in_code(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "The driver is\ntold, [says](lint.md) `scout` and `Refused: x`. Refused. A mushroom proclaims bad\nrecords.\n"
+    )
+    assert list(retired_names(code(page))) == ["Refused"]
+    assert list(retired_words(prose(page))) == [r"(?:good|bad) records?", "told|heard", "says|said"]
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    terms = [entry["term"] for entry in ENTRIES]
+    assert len(terms) == len(re.findall(r"^## ", read(GLOSSARY), re.MULTILINE)) > 30
+    assert terms == sorted(terms, key=str.casefold)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["term"])
+def test_an_entry_of_the_glossary_is_one_short_sentence(entry: re.Match[str]) -> None:
+    sentence = re.sub(r"\]\([^)]*\)", "]", entry["text"])
+    assert re.fullmatch(r"[^.]*(?:\.\S[^.]*)*\.", sentence)
+    assert len(sentence.split()) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_to_the_glossary_lead_to_an_entry(page: Path) -> None:
+    anchors = {entry["term"].lower().replace(" ", "-") for entry in ENTRIES}
+    pattern = r"\]\(#([^)\s]+)\)" if page == GLOSSARY else r"glossary\.md#([^)\s]+)\)"
+    assert set(re.findall(pattern, read(page))) - anchors == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/cluster.md", "docs/security.md"])
+def test_a_page_leads_to_the_glossary(page: str) -> None:
+    assert "glossary.md" in read(ROOT / page)
