@@ -79,26 +79,7 @@ EXCEPTIONS = {
 }
 """(page, retired name or word, or `*`) -> why it may stand there."""
 
-NOT_YET = {
-    "bench/README.md",
-    "docs/adr/0001-the-document-is-sql-and-one-of-key.md",
-    "docs/adr/0009-one-loop-per-pipeline.md",
-    "docs/adr/0010-spark-properties-belong-to-the-app.md",
-    "docs/adr/0011-two-writers-of-the-status.md",
-    "docs/adr/0012-revisions-by-hash.md",
-    "docs/adr/0013-a-bare-test-cluster.md",
-    "docs/adr/0014-the-definition-is-a-template.md",
-    "docs/adr/0015-images-without-a-registry.md",
-    "docs/adr/0017-a-lease-before-any-write.md",
-    "docs/architecture.md",
-    "docs/connectors.md",
-    "docs/exactly-once.md",
-    "docs/quality.md",
-    "docs/reference.md",
-    "docs/runbook.md",
-    "docs/scenarios.md",
-    "helm/mainstem/README.md",
-}
+NOT_YET: set[str] = set()
 """Pages that still hold retired words. A page leaves this list when it is rewritten; none joins it."""
 
 RETIRED_MODULES = {

@@ -149,7 +149,7 @@ class Connection(Model):
     jdbc: JdbcConnection | None = None
     """A database."""
     spark: SparkConnection | None = None
-    """What connectors of your own are told."""
+    """The options of custom connectors."""
     catalog: CatalogConnection | None = None
     """A catalog of tables."""
 

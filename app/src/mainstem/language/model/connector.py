@@ -49,4 +49,4 @@ class SparkSink(Connector):
     mode: Literal["stream", "batch"] = "stream"
     """`stream` is Spark's `writeStream.format(...)`, for connectors that write streams. `batch` writes each batch with
     `write.format(...)`: `append` and `update` add rows, `complete` replaces them (`overwrite`). Beside other sinks it has to be
-    `batch`; a query that runs once writes in this way whatever it says."""
+    `batch`; a query that runs once writes in this way, whatever the mode."""

@@ -19,7 +19,7 @@ from mainstem.language.base import (
 class DeltaSource(Model):
     """A Delta table as a stream: the rows that it holds, then each commit's as it comes.
 
-    A commit that changes or removes rows fails the query, unless one of the switches below says what to do with it.
+    A commit that changes or removes rows fails the query, unless one of the switches below allows it.
     OPTIMIZE changes no row, and is passed over.
     """
 
@@ -30,10 +30,10 @@ class DeltaSource(Model):
     max_bytes_per_trigger: ByteSize | None = None
     """About so much in one batch, and at least one file: `512m`, `10g`."""
     starting_version: Version | None = None
-    """Start with this version's commit, without the rows from before; `latest`: with the next. Heeded by a fresh
+    """Start with this version's commit, without the rows from before; `latest`: with the next. Used by a new
     checkpoint only."""
     starting_timestamp: Text | None = None
-    """Start with the first commit at or after this time: `2026-01-01`, `2026-01-01T00:00:00Z`. Heeded by a fresh
+    """Start with the first commit at or after this time: `2026-01-01`, `2026-01-01T00:00:00Z`. Used by a new
     checkpoint only."""
     ignore_deletes: bool = False
     """Pass over commits that only remove whole files."""

@@ -11,7 +11,7 @@ DataType = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 
 
 class PythonFunction(Model):
-    """A plain Python function; docs/python.md says how it is found."""
+    """A plain Python function; docs/python.md describes how it is found."""
 
     function: PythonObject
     """`module:name` of the function."""
@@ -31,7 +31,7 @@ class JavaFunction(Model):
     jar: Text | None = None
     """Local path of the jar that holds it; without it the class is in the image, among Spark's jars."""
     returns: DataType | None = None
-    """Type of what it returns, as DDL; without it Spark asks the class. Not for an aggregate, which says it itself."""
+    """Type of what it returns, as DDL; without it Spark asks the class. Not for an aggregate, which has its own type."""
     aggregate: bool = False
     """It makes one value of a group."""
 

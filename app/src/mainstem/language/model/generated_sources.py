@@ -8,7 +8,7 @@ from mainstem.language.base import Duration, Model, PositiveInt, Text
 
 
 class RateSource(Model):
-    """Made-up rows (`timestamp`, `value`) at a steady rate; for demos and tests, not fault-tolerant."""
+    """Generated rows (`timestamp`, `value`) at a steady rate; for demos and tests, not fault-tolerant."""
 
     rows_per_second: PositiveInt = 1
     """Rows made each second."""
@@ -19,7 +19,7 @@ class RateSource(Model):
 
 
 class RateMicroBatchSource(Model):
-    """Made-up rows (`timestamp`, `value`), the same number in each batch; for demos and tests, not fault-tolerant."""
+    """Generated rows (`timestamp`, `value`), the same number in each batch; for demos and tests, not fault-tolerant."""
 
     rows_per_batch: PositiveInt
     """Rows made in each batch."""

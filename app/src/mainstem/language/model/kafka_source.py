@@ -25,7 +25,7 @@ Partitions = Annotated[
 
 
 class KafkaSource(Model):
-    """Records of Kafka topics; one of `subscribe`, `subscribePattern`, `assign` says which.
+    """Records of Kafka topics; one of `subscribe`, `subscribePattern`, `assign` names them.
 
     At most one of the three `starting...` is given, and at most one of the three `ending...`. With an end the source
     is bounded: it does not stream, and a query over bounded and static sources alone runs once.
@@ -47,7 +47,7 @@ class KafkaSource(Model):
     assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
     """Exact partitions: topic -> partition numbers."""
     starting_offsets: Offsets | None = None
-    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; heeded by a fresh checkpoint only.
+    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; used by a new checkpoint only.
     Without any start a stream begins at `latest`, a bounded source at `earliest`."""
     starting_timestamp: Text | None = None
     """Start at the first record of this time or later: `2026-01-01T00:00:00Z`, or milliseconds since 1970."""

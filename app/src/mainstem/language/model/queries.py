@@ -51,7 +51,7 @@ class Query(Model):
     """A relation, written to its sinks for ever, or until all that is available has been read."""
 
     name: Label
-    """Name of the query, of its pool and, unless `checkpoint.id` says otherwise, of its checkpoint."""
+    """Name of the query, of its pool and, unless `checkpoint.id` names another one, of its checkpoint."""
     from_: Annotated[Identifier, Field(alias="from")]
     """Source or view that is written."""
     output_mode: Literal["append", "update", "complete"] = "append"

@@ -40,9 +40,9 @@ class Source(Model):
     delta: DeltaSource | None = None
     """A Delta table and what is written to it, as a stream."""
     rate: RateSource | None = None
-    """Made-up rows at a steady rate, as a stream."""
+    """Generated rows at a steady rate, as a stream."""
     rate_micro_batch: RateMicroBatchSource | None = None
-    """Made-up rows, so many a batch, as a stream."""
+    """Generated rows, so many a batch, as a stream."""
     socket: SocketSource | None = None
     """Lines of a socket, as a stream."""
     spark: SparkSource | None = None

@@ -32,7 +32,7 @@ class Deduplicate(Model):
 
 
 class PythonStep(Model):
-    """A Python function from DataFrames to a DataFrame; docs/python.md says how it is found."""
+    """A Python function from DataFrames to a DataFrame; docs/python.md describes how it is found."""
 
     function: PythonObject
     """`module:name` of the function."""
@@ -68,7 +68,7 @@ class Stateful(Model):
     schema_: Annotated[Ddl, Field(alias="schema")]
     """Columns of what it gives, as DDL: `user STRING, visits INT`."""
     state_schema: Ddl | None = None
-    """Columns of a key's state, as DDL; needed by a function, while a processor says itself what it keeps."""
+    """Columns of a key's state, as DDL; needed by a function, a processor declares its own."""
     pandas: bool = False
     """The processor takes and gives pandas DataFrames in place of rows."""
     output_mode: Literal["append", "update"] | None = None

@@ -25,7 +25,7 @@ def starts(context: Context) -> Iterator[Problem]:
 
 
 def changes(context: Context) -> Iterator[Problem]:
-    """What becomes of a commit that changes rows is said once."""
+    """At most one switch decides what happens to a commit that changes rows."""
     for path, source in _sources(context):
         said = {
             "readChangeFeed": source.read_change_feed,

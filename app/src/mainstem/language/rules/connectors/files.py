@@ -36,7 +36,7 @@ def schema(context: Context) -> Iterator[Problem]:
 
 
 def records(context: Context) -> Iterator[Problem]:
-    """What becomes of malformed records is said of files that have records: csv, json, or text with `decode`."""
+    """`onMalformedRecord` is for files that have records: csv, json, or text with `decode`."""
     for path, _, files in _files(context):
         if files.on_malformed_record is not None and files.format not in DECODED:
             message = (

@@ -18,7 +18,7 @@ def names(context: Context) -> Iterator[Problem]:
 
 
 def java(context: Context) -> Iterator[Problem]:
-    """An aggregate in Java says its type itself."""
+    """An aggregate in Java has its own type."""
     for index, function in enumerate(context.spec.functions):
         if function.java and function.java.aggregate and function.java.returns is not None:
             path: Path = ("functions", index, "java", "returns")

@@ -25,7 +25,7 @@ def arguments(context: Context) -> Iterator[Problem]:
 
 
 def columns(context: Context) -> Iterator[Problem]:
-    """Columns by which a step tells rows apart are columns of the source that it reads."""
+    """The columns that identify a row in a step are columns of the source that it reads."""
     for index, view in enumerate(context.spec.views):
         step = view.deduplicate or view.state
         if step is None or step.from_ not in context.graph.sources:

@@ -21,7 +21,7 @@ def equalities(context: Context) -> Iterator[Problem]:
 
 
 def unbounded(context: Context) -> Iterator[Problem]:
-    """A warning: a join of two streams keeps every row of a side for ever, where nothing says how old a partner may be."""
+    """A warning: a join of two streams keeps every row of a side for ever, where nothing limits how old a partner may be."""
     for_ever: dict[int, tuple[bool, ...]] = {}
 
     def kept(root: Node) -> Iterator[Node]:
