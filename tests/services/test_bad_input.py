@@ -119,6 +119,12 @@ def laptop(tmp_path_factory: pytest.TempPathFactory) -> Laptop:
     return Laptop(tmp_path_factory.mktemp("laptop"))
 
 
+def joined(table: str) -> dict[str, Any]:
+    """What makes the query read a table besides: what no query reads stops no run."""
+    sql = f"SELECT s.* FROM src AS s CROSS JOIN {table}"
+    return {"views": [{"name": "joined", "sql": sql}], "query": {"from": "joined"}}
+
+
 def kafka_at(servers: str, **properties: str) -> dict[str, Any]:
     return {"name": "events", "kafka": {"bootstrapServers": servers, "properties": properties}}
 
@@ -199,6 +205,7 @@ def test_one_broker_that_answers_is_enough(laptop: Laptop, kafka: Broker) -> Non
     ended = laptop.run(
         connections=[kafka_at(servers)],
         sources=[TOPIC, {"name": "t", "static": {"csv": {"path": "/nowhere"}}}],
+        **joined("t"),
     )
     assert "[PathNotFound]" in ended.line
 
@@ -226,7 +233,7 @@ def test_inputs_that_are_not_there(laptop: Laptop) -> None:
     assert ended.code == Exit.NOT_READY
     assert ended.line == "error: source 'src': nothing is at /data/nowhere [PathNotFound]"
     airports = {"name": "airports", "static": {"csv": {"path": "file:///data/airports.csv"}}}
-    ended = laptop.run(sources=[RATE, airports])
+    ended = laptop.run(sources=[laptop.lines, airports], **joined("airports"))
     assert ended.code == Exit.NOT_READY
     assert ended.line == "error: source 'airports': nothing is at file:///data/airports.csv [PathNotFound]"
 
