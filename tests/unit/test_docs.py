@@ -31,7 +31,7 @@ TAKES_A_REASON = {
     "Problem": slice(1, None),
     "Refusal": slice(1, None),
     "_problem": slice(1, None),
-    "_sign": slice(1, None),
+    "_pattern": slice(1, None),
     "came": slice(1, 2),
     "problem": slice(1, None),
 }

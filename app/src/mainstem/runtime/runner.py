@@ -24,7 +24,7 @@ from mainstem.runtime.preflight import checks, readiness, user_modules
 from mainstem.runtime.progress.query_status import QueryStatus, as_json
 from mainstem.runtime.query.refusals import not_ready
 from mainstem.runtime.spark import session
-from mainstem.runtime.spark.environment import Place, this_machine
+from mainstem.runtime.spark.environment import Environment, this_machine
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TURN, Supervisor
 
@@ -51,7 +51,7 @@ class Options:
         words: what is said of a problem; None where the reader has the document's file.
     """
 
-    place: Place
+    place: Environment
     reporter: Reporter
     idle: float | None = None
     verbose: bool = False

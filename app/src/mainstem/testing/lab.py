@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.spark import session
-from mainstem.runtime.spark.environment import Place
+from mainstem.runtime.spark.environment import Environment
 
 
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1"
@@ -32,7 +32,7 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
     options = os.environ.get("JDK_JAVA_OPTIONS", "")
     os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_SHORT_LIVED}".strip()
     cores = min(4, os.cpu_count() or 1)
-    place = Place(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
+    place = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
     with session.opened(_alone(pipeline), place, output=lambda _line: None, verbose=verbose) as spark:
         yield spark
 

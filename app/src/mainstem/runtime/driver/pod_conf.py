@@ -19,18 +19,18 @@ from mainstem.language.model.deployment import (
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.driver.pod import Pod
 from mainstem.runtime.spark.conf import JAVA_OPTIONS, LOG4J, redaction
-from mainstem.runtime.spark.environment import Place
+from mainstem.runtime.spark.environment import Environment
 
 
 _MIB: Final = 2**20
 _CHANGES: Final = "driver.resources.limits.memory or driver.heap"
 
 
-def place(pipeline: StreamingPipeline, pod: Pod) -> Place:
+def place(pipeline: StreamingPipeline, pod: Pod) -> Environment:
     """The driver's pod as a place: alone where there are no executors, else with pods around it."""
     spec = pipeline.spec
     alone = not spec.executors.wanted
-    return Place(
+    return Environment(
         cores=spec.driver.cores if alone else most_executors(spec.executors) * spec.executors.cores,
         heap=f"{heap(spec.driver.heap, spec.driver.resources, HEAP_OF_DRIVER)}m",
         defaults={} if alone else _PATIENCE,

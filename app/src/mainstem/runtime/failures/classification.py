@@ -10,7 +10,7 @@ from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.model.status import OUTAGES
 from mainstem.runtime.failures import changes, tracebacks
 from mainstem.runtime.failures.columns import difference
-from mainstem.runtime.failures.failure_patterns import SIGNS, Sign
+from mainstem.runtime.failures.failure_patterns import FAILURE_PATTERNS, FailurePattern
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def in_sink(failure: Failure, text: str) -> Failure:
 
 def _of_text(text: str) -> Failure:
     text = _told(text)
-    for sign in SIGNS:
-        if match := sign.pattern.search(text):
-            return Failure(sign.reason, _line(sign, match, text), sign.permanent)
+    for candidate in FAILURE_PATTERNS:
+        if match := candidate.pattern.search(text):
+            return Failure(candidate.reason, _line(candidate, match, text), candidate.permanent)
     raised = tracebacks.raised(text)
     if raised and (known := raised.of_mainstem):
         return Failure(known[0], _short(known[1]))
@@ -133,14 +133,14 @@ def _told(text: str) -> str:
     return logs.redact(_STATE.sub("", _WRAPPERS.sub("", _PLANS.sub("", text))))
 
 
-def _line(sign: Sign, match: re.Match[str], text: str) -> str:
-    if sign.message:
+def _line(known: FailurePattern, match: re.Match[str], text: str) -> str:
+    if known.message:
         groups = {name: value or "" for name, value in match.groupdict().items()}
         details = _details(text) | {"advice": groups.get("advice", "")}
-        room = MOST - len(sign.message.format(found="", **details))  # advice is never cut for what is found
-        found = _short(groups.get("found", ""), max(room, 40))
-        return _short(sign.message.format(found=found, **details))
-    line = next((line for line in text.splitlines() if sign.pattern.search(line)), match[0])
+        rest = MOST - len(known.message.format(detail="", **details))  # the detail is cut, never the advice
+        detail = _short(groups.get("detail", ""), max(rest, 40))
+        return _short(known.message.format(detail=detail, **details))
+    line = next((line for line in text.splitlines() if known.pattern.search(line)), match[0])
     return _short(_simple(line))
 
 
@@ -151,7 +151,7 @@ def _root(text: str) -> list[str]:
 
 def _details(text: str) -> dict[str, str]:
     bucket = re.search(r"s3a://([\w.-]+)", text)
-    said = re.search(r"S3Exception: ([^\n]*?)\.? *\(Service: S3", text)
+    answer = re.search(r"S3Exception: ([^\n]*?)\.? *\(Service: S3", text)
     gap = re.search(r"records in offset \[(\d+), (\d+)\) for topic partition (\S+)", text)
     table = re.search(r"source table can be found at path (\S+?)\.(?:\s|$)", text)
     topic = re.search(r"[Tt]opic '?([\w.-]+)'? not present", text)
@@ -159,7 +159,7 @@ def _details(text: str) -> dict[str, str]:
         "bucket": f" {bucket[1]!r}" if bucket else "",
         "to": f" to the bucket {bucket[1]!r}" if bucket else "",
         "gap": f" ({gap[3]}: {gap[1]} to {gap[2]})" if gap else "",
-        "said": f": {said[1]}" if said else "",
+        "answer": f": {answer[1]}" if answer else "",
         "topic": f" {topic[1]!r}" if topic else "",
         "table": f" {table[1]}" if table else "",
         "root": "".join(_root(text)),

@@ -1,4 +1,4 @@
-"""By what words of Spark, Kafka, stores and databases a failure is known; pure."""
+"""The texts by which known failures of Spark, Kafka, stores and databases are recognized; pure."""
 
 import re
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from mainstem.dataframes.views.expectations import EXPECTATION_FAILED
 
 
 @dataclass(frozen=True)
-class Sign:
-    """How a failure is known.
+class FailurePattern:
+    """A known failure: the text that recognizes it, and what Mainstem reports.
 
     Attributes:
-        pattern: what stands in the text.
+        pattern: matches the text of the failure.
         reason: CamelCase.
-        message: with {found} and {advice} for the pattern's own groups, {bucket} for the first bucket that is named, {said} for what S3
-            answered, {root} for the last cause; without one it is the line where the pattern stands.
+        message: a template. {detail} and {advice} are the pattern's own groups, {bucket} is the first bucket in the text, {answer} is
+            the answer of S3, {root} is the last cause. An empty template takes the line that the pattern matches.
         permanent: a restart would fail in the same way.
     """
 
@@ -27,233 +27,233 @@ class Sign:
     permanent: bool = False
 
 
-def _sign(pattern: str, reason: str, message: str = "", *, permanent: bool = False) -> Sign:
-    return Sign(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
+def _pattern(pattern: str, reason: str, message: str = "", *, permanent: bool = False) -> FailurePattern:
+    return FailurePattern(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
-SIGNS: Final = (
-    _sign(
+FAILURE_PATTERNS: Final = (
+    _pattern(
         # Where Spark shows the plan, the two parts of the message stand apart.
-        re.escape(MALFORMED_RECORD) + r"(?!,)(?P<found>[^\n]*?)(?P<advice>; [^;\n]*)?(?=\n|\Z)",
+        re.escape(MALFORMED_RECORD) + r"(?!,)(?P<detail>[^\n]*?)(?P<advice>; [^;\n]*)?(?=\n|\Z)",
         "MalformedRecord",
-        "{found}{advice}",
+        "{detail}{advice}",
         permanent=True,
     ),
-    _sign(
-        re.escape(EXPECTATION_FAILED) + r"(?!,)(?P<found>[^\n]*)",
+    _pattern(
+        re.escape(EXPECTATION_FAILED) + r"(?!,)(?P<detail>[^\n]*)",
         "ExpectationFailed",
-        "{found}; mend the data, or set onViolation to warn, drop or quarantine",
+        "{detail}; mend the data, or set onViolation to warn, drop or quarantine",
         permanent=True,
     ),
-    _sign(
-        r"mainstem:FilesExpired:(?P<found>[^\n]*)",
+    _pattern(
+        r"mainstem:FilesExpired:(?P<detail>[^\n]*)",
         "FilesExpired",
-        "files were gone before their batch read them:{found}; set failOnDataLoss: false to go on without them",
+        "files were gone before their batch read them:{detail}; set failOnDataLoss: false to go on without them",
         permanent=True,
     ),
-    _sign(
-        r"Relative path in absolute URI: \.?(?P<found>[^\n]*?:[^\n]*?)(\.crc)?\s*(\n|$)",
+    _pattern(
+        r"Relative path in absolute URI: \.?(?P<detail>[^\n]*?:[^\n]*?)(\.crc)?\s*(\n|$)",
         "FileNameNotSupported",
-        "on a local file system Hadoop opens no file whose name holds a colon: {found}; rename it",
+        "on a local file system Hadoop opens no file whose name holds a colon: {detail}; rename it",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         # Of the Java class Fence, with the owner record.
-        r'MAINSTEM_CHECKPOINT_OWNER [^\n]*"description": "(?P<found>[^"]*)"',
+        r'MAINSTEM_CHECKPOINT_OWNER [^\n]*"description": "(?P<detail>[^"]*)"',
         "CheckpointInUse",
-        "a newer driver has taken the checkpoint: {found}",
+        "a newer driver has taken the checkpoint: {detail}",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"CONCURRENT_STREAM_LOG_UPDATE|Race while writing batch|Multiple streaming queries are concurrently using|query with same id is already active",
         "CheckpointInUse",
         "another run is using this checkpoint",
     ),
-    _sign(
+    _pattern(
         r"UnknownTopicOrPartition|topic '?[\w.-]+'? not present in metadata",
         "TopicNotFound",
         "the topic{topic} does not exist",
     ),
-    _sign(
-        r"RecordTooLargeException: The message is (?P<found>\d+ bytes[^\n]*? larger than \d+), which is the value of the max\.request\.size",
+    _pattern(
+        r"RecordTooLargeException: The message is (?P<detail>\d+ bytes[^\n]*? larger than \d+), which is the value of the max\.request\.size",
         "RecordTooLarge",
-        "a record does not fit into a request: {found}; raise max.request.size in properties of the connection, and the topic's "
+        "a record does not fit into a request: {detail}; raise max.request.size in properties of the connection, and the topic's "
         "max.message.bytes with it",
         permanent=True,
     ),
-    _sign(
-        r"RecordTooLargeException: The message is (?P<found>\d+ bytes[^\n]*?) the total memory buffer",
+    _pattern(
+        r"RecordTooLargeException: The message is (?P<detail>\d+ bytes[^\n]*?) the total memory buffer",
         "RecordTooLarge",
-        "a record does not fit into the producer's buffer: {found} it; raise buffer.memory in properties of the connection",
+        "a record does not fit into the producer's buffer: {detail} it; raise buffer.memory in properties of the connection",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"RecordTooLargeException",
         "RecordTooLarge",
         "the broker refuses a record, or a batch of records, as too large; raise the topic's max.message.bytes, which the broker "
         "limits by message.max.bytes",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"OffsetOutOfRange|Some data may have been lost|KAFKA_DATA_LOSS",
         "KafkaDataLost",
         "records that the checkpoint points to have expired{gap}; set failOnDataLoss: false to go on behind the gap",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"Timed? ?out.{0,80}(node assignment|metadata)|TimeoutException.{0,200}(listOffsets|describeTopics|fetch)|No resolvable bootstrap urls|"
         r"TimeoutException: (Expiring \d+ record|Timeout of \d+ ?ms expired before)",
         "BrokerUnreachable",
         "the Kafka broker does not answer",
     ),
-    _sign(
+    _pattern(
         r"Failed to (create new KafkaAdminClient|construct kafka)|kafka\.common\.config\.ConfigException",
         "KafkaConfigInvalid",
         "Kafka's client refuses its properties: {root}",
         permanent=True,
     ),
-    _sign(
-        r"No offset matched from request of topic-partition (?P<found>\S+)",
+    _pattern(
+        r"No offset matched from request of topic-partition (?P<detail>\S+)",
         "NoRecordOfTime",
-        "{found} has no record of the time to start at, or later; "
+        "{detail} has no record of the time to start at, or later; "
         "set startingOffsetsByTimestampStrategy: latest to take what comes",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"SslAuthenticationException|SSLHandshakeException",
         "KafkaTlsFailed",
         "Kafka and its client do not trust each other: {root}",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"TopicAuthorization|SaslAuthentication|GroupAuthorization",
         "KafkaNotAuthorized",
         "Kafka refuses the credentials",
         permanent=True,
     ),
-    _sign(
-        r"[Dd]ata source (?P<found>[\w.$-]+) does not support streamed writing",
+    _pattern(
+        r"[Dd]ata source (?P<detail>[\w.$-]+) does not support streamed writing",
         "ConnectorWritesNoStreams",
-        "the connector {found} does not write streams; set mode: batch",
+        "the connector {detail} does not write streams; set mode: batch",
         permanent=True,
     ),
-    _sign(
-        r"DATA_SOURCE_NOT_FOUND\][^\n]*data source: (?P<found>[^\s.]+(?:\.[^\s.]+)*)",
+    _pattern(
+        r"DATA_SOURCE_NOT_FOUND\][^\n]*data source: (?P<detail>[^\s.]+(?:\.[^\s.]+)*)",
         "ConnectorNotFound",
-        "no connector called {found} is on the class path; name its jar in spec.packages",
+        "no connector called {detail} is on the class path; name its jar in spec.packages",
         permanent=True,
     ),
-    _sign(
-        r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)\].{0,600}? version (?P<found>\d+)\b",
+    _pattern(
+        r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)\].{0,600}? version (?P<detail>\d+)\b",
         "SourceChanged",
-        "version {found} of the Delta table{table} changes or removes rows that were read; set skipChangeCommits to pass over such "
+        "version {detail} of the Delta table{table} changes or removes rows that were read; set skipChangeCommits to pass over such "
         "commits, ignoreChanges to read the files that they write anew, or read its changes with readChangeFeed and a fresh checkpoint",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         "SourceReplaced",
         "another Delta table is where the stream's was; start a new generation of the checkpoint to read it from its beginning",
         permanent=True,
     ),
-    _sign(
-        r"StreamingQueryException: [^\n]*Wrong basePath (?P<found>\S+)",
+    _pattern(
+        r"StreamingQueryException: [^\n]*Wrong basePath (?P<detail>\S+)",
         "SourcePathChanged",
-        "the files of the last batch do not lie in {found}, where the source reads now; put the path back, "
+        "the files of the last batch do not lie in {detail}, where the source reads now; put the path back, "
         "or start a new generation of the checkpoint",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"StreamingQueryException: [^\n]*No usable value for (log)?offset|DELTA_INVALID_SOURCE_(VERSION|OFFSET_FORMAT)",
         "SourceKindChanged",
         "the checkpoint has the offsets of another kind of source; give the new source a name of its own, "
         "or start a new generation of the checkpoint",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"UnknownStoreException|NoSuchBucket|bucket does not exist",
         "BucketNotFound",
         "the bucket{bucket} does not exist",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"NoAuthWithAWSException|Unable to load credentials",
         "StoreCredentialsMissing",
         "no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or secretRef in the connection",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"Service: S3, Status Code: (401|403)|InvalidAccessKeyId|SignatureDoesNotMatch|provided access key",
         "StoreAccessDenied",
-        "the object store refuses access{to}{said}",
+        "the object store refuses access{to}{answer}",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"Unable to execute HTTP request|ConnectTimeoutException|AWSClientIOException|ApiCallTimeoutException|Connection refused.{0,200}s3a|"
         r"Service: S3, Status Code: 5\d\d|AWSStatus500Exception|AWSServiceThrottledException",
         "StoreUnreachable",
-        "the object store does not answer{said}",
+        "the object store does not answer{answer}",
     ),
-    _sign(
+    _pattern(
         r"PSQLException: (FATAL: (password authentication failed|no pg_hba\.conf entry|role )|The server requested)",
         "DatabaseNotAuthorized",
         "the database refuses the credentials: {root}",
         permanent=True,
     ),
-    _sign(
-        r"PSQLException: ERROR: (?P<found>relation [^\n]* does not exist)",
+    _pattern(
+        r"PSQLException: ERROR: (?P<detail>relation [^\n]* does not exist)",
         "TableNotFound",
-        "{found}",
+        "{detail}",
     ),
-    _sign(
-        r"(PSQL|BatchUpdate)Exception: (?:[^\n]*aborted: )?ERROR: (?P<found>[^\n]*)",
+    _pattern(
+        r"(PSQL|BatchUpdate)Exception: (?:[^\n]*aborted: )?ERROR: (?P<detail>[^\n]*)",
         "DatabaseRefused",
-        "the database refuses: {found}",
+        "the database refuses: {detail}",
     ),
-    _sign(
+    _pattern(
         r"PSQLException: (Connection to \S+ refused|The connection attempt failed|An I/O error occurred|"
         r"This connection has been closed|FATAL: (the database system is|terminating connection))",
         "DatabaseUnreachable",
         "the database does not answer: {root}",
     ),
-    _sign(
-        r"(ParentNotDirectoryException|FileAlreadyExistsException): (?P<found>[^\n]*)|Mkdirs failed to create (?P<folder>\S+)",
+    _pattern(
+        r"(ParentNotDirectoryException|FileAlreadyExistsException): (?P<detail>[^\n]*)|Mkdirs failed to create (?P<folder>\S+)",
         "PathNotWritable",
         "",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"Permission denied|Read-only file system|AccessControlException|AccessDeniedException",
         "PermissionDenied",
         "",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"Offset(Map|Seq) cannot be cast to class \S+Offset(Seq|Map)|watermarkTracker\(\)\" is null",
         "TriggerChanged",
         "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
         permanent=True,
     ),
-    _sign(
+    _pattern(
         r"batch \d+ doesn't exist",
         "AsyncProgressLeft",
         "asyncProgressTracking left gaps in the checkpoint; set its checkpointInterval to 0 seconds until two batches have run, then leave it out",
         permanent=True,
     ),
-    _sign(rf"{STAGED_ROWS_LOST}: (?P<found>[^\n]*)", "StagedRowsLost", "{found}"),
-    _sign(r"No space left on device", "DiskFull", "no space is left on the device"),
-    _sign(
+    _pattern(rf"{STAGED_ROWS_LOST}: (?P<detail>[^\n]*)", "StagedRowsLost", "{detail}"),
+    _pattern(r"No space left on device", "DiskFull", "no space is left on the device"),
+    _pattern(
         r"Python worker failed to connect back",
         "PythonWorkerLost",
         "a Python worker did not start in time, or ended while it started: the machine is too busy, or its Python is damaged",
     ),
-    _sign(
+    _pattern(
         r"Python worker exited unexpectedly",
         "PythonWorkerLost",
         "a Python worker ended in the middle of its work: code of the document's, or a library that it calls, ended the process "
         "or crashed, or the kernel killed it for want of memory",
     ),
-    _sign(
+    _pattern(
         r"OutOfMemoryError",
         "OutOfMemory",
         "Java's heap is full; raise `--heap`, or on a cluster resources.limits.memory of driver or executors",

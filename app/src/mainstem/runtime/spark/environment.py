@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Place:
+class Environment:
     """What the surroundings decide about a run.
 
     Attributes:
@@ -40,6 +40,6 @@ class Place:
         return f"{self.namespace}/{pipeline}" if self.namespace else pipeline
 
 
-def this_machine(*, cores: int | None = None, heap: str = "2g", code: Path | None = None) -> Place:
+def this_machine(*, cores: int | None = None, heap: str = "2g", code: Path | None = None) -> Environment:
     """The machine that the command runs on, with all its cores unless a number is given."""
-    return Place(cores=cores or os.cpu_count() or 1, heap=heap, code=code)
+    return Environment(cores=cores or os.cpu_count() or 1, heap=heap, code=code)

@@ -20,14 +20,14 @@ from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.spark import host, packages, secrets
 from mainstem.runtime.spark.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
-from mainstem.runtime.spark.environment import Place
+from mainstem.runtime.spark.environment import Environment
 from mainstem.runtime.spark.jvm import launch
 from mainstem.runtime.spark.scratch import LEAST, folder
 
 
 @contextmanager
 def opened(
-    pipeline: StreamingPipeline, place: Place, *, output: Callable[[str], None], verbose: bool
+    pipeline: StreamingPipeline, place: Environment, *, output: Callable[[str], None], verbose: bool
 ) -> Iterator[SparkSession]:
     """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
 
@@ -76,7 +76,7 @@ def shut_down(gateway: Any) -> None:
     gateway.shutdown()
 
 
-def _session(gateway: Any, conf: dict[str, str], place: Place) -> SparkSession:
+def _session(gateway: Any, conf: dict[str, str], place: Environment) -> SparkSession:
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     try:
         return SparkSession(SparkContext(gateway=gateway, conf=settings))
@@ -86,7 +86,7 @@ def _session(gateway: Any, conf: dict[str, str], place: Place) -> SparkSession:
         raise not_started(classify(error), place) from error
 
 
-def not_started(failure: Failure, place: Place) -> NotReady:
+def not_started(failure: Failure, place: Environment) -> NotReady:
     """The error of Spark's start; where the heap is too small, by what sets it at this place."""
     if failure.reason == "INVALID_DRIVER_MEMORY":
         message = (
@@ -108,7 +108,7 @@ def _check_own_jar(gateway: Any) -> None:
         ) from None
 
 
-def _machine(pipeline: StreamingPipeline, scratch: Path, place: Place) -> Machine:
+def _machine(pipeline: StreamingPipeline, scratch: Path, place: Environment) -> Machine:
     pools = scratch / "pools.xml"
     pools.write_text(pools_xml(pipeline), encoding="utf-8")
     credentials = place.profiles or scratch
