@@ -39,7 +39,7 @@ def main(file: Path) -> None:
     options = runner.on_this_machine(
         document, cores=2, heap="1g", idle=None, report=None, strict=False, verbose=False
     )
-    runner.run(document, replace(options, place=replace(options.place, owned=OWNED)))
+    runner.run(document, replace(options, environment=replace(options.environment, owned=OWNED)))
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ from documents import VALID
 from mainstem.language.document import read_text
 from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_IN_PODS, OWNED_PREFIXES
 from mainstem.runtime.driver.pod import Pod
-from mainstem.runtime.driver.pod_conf import place
+from mainstem.runtime.driver.pod_conf import pod_environment
 
 
 @pytest.mark.parametrize("name", ["small-driver", "executors-templates", "executors-by-demand"])
 def test_document_cannot_set_what_a_pod_sets(name: str) -> None:
     [document] = read_text(VALID[name])
     pod = Pod(namespace="n", name="p", uid="u", ip="10.0.0.1", attempt=1, image="i")
-    set_here = place(document.pipeline, pod).owned
+    set_here = pod_environment(document.pipeline, pod).owned
     refused = {key for key in set_here if key in OWNED_CONF or key.startswith(tuple(OWNED_PREFIXES))}
     assert set_here.keys() - refused == OWNED_IN_PODS.keys()

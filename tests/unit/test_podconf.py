@@ -9,7 +9,7 @@ from mainstem import names
 from mainstem.errors import NotReady
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.driver.pod import Pod
-from mainstem.runtime.driver.pod_conf import place
+from mainstem.runtime.driver.pod_conf import pod_environment
 from mainstem.runtime.spark.conf import LOG4J, Machine, spark_conf
 
 
@@ -43,7 +43,7 @@ def pipeline(**spec: Any) -> StreamingPipeline:
 def conf(pod: Pod = POD, **spec: Any) -> dict[str, str]:
     """All properties of a run in a pod, as the session has them."""
     document = pipeline(**spec)
-    found = place(document, pod)
+    found = pod_environment(document, pod)
     files = Path("/f")
     machine = Machine(found.cores, found.heap, (), LOG4J, files, None, files, found.defaults, found.owned)
     return spark_conf(document, machine)
@@ -85,7 +85,7 @@ def test_the_spark_ui_is_there_in_both_cases_and_changes_nothing() -> None:
         found = conf(**spec)
         assert (found["spark.ui.enabled"], found["spark.ui.port"]) == ("true", "4040")
         assert found["spark.ui.killEnabled"] == "false"
-        assert place(pipeline(**spec), POD).address is None  # every address of the pod
+        assert pod_environment(pipeline(**spec), POD).address is None  # every address of the pod
 
 
 def test_executors_are_pods_of_the_driver_s() -> None:
@@ -218,7 +218,7 @@ def test_what_looks_like_a_credential_is_blotted_out_in_the_ui(key: str) -> None
 
 
 def test_executors_and_driver_have_the_profiles_at_one_place() -> None:
-    assert place(pipeline(), POD).profiles == Path(names.S3_PROFILES).parent
+    assert pod_environment(pipeline(), POD).profiles == Path(names.S3_PROFILES).parent
 
 
 def test_memory_that_spark_adds_beside_the_heap_counts_within_the_limit() -> None:

@@ -41,7 +41,7 @@ class Options:
     """How to run.
 
     Attributes:
-        place: where.
+        environment: where.
         reporter: takes progress; closed at the end.
         idle: drain once no query has had data for so many seconds; None runs for ever.
         verbose: Spark's INFO lines and stack traces.
@@ -51,7 +51,7 @@ class Options:
         words: what is said of a problem; None where the reader has the document's file.
     """
 
-    place: Environment
+    environment: Environment
     reporter: Reporter
     idle: float | None = None
     verbose: bool = False
@@ -73,12 +73,12 @@ def on_this_machine(
 ) -> Options:
     """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
     name = document.pipeline.name
-    place = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
+    environment = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
     reporter = for_stream(sys.stdout, name)
     if report is None:
-        return Options(place, reporter, idle, verbose, strict=strict)
+        return Options(environment, reporter, idle, verbose, strict=strict)
     ended = partial(_write_report, report, name)
-    return Options(place, reporter, idle, verbose, ended=ended, strict=strict)
+    return Options(environment, reporter, idle, verbose, ended=ended, strict=strict)
 
 
 def run(document: Document, options: Options, stop: Stop | None = None) -> None:
@@ -97,23 +97,23 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
     stop.listen()
     reporter = options.reporter
     try:
-        if options.place.code is not None:
-            user_modules.look_in(options.place.code)
+        if options.environment.code is not None:
+            user_modules.look_in(options.environment.code)
         unready = readiness.before_session(Graph(pipeline))
         if unready and (options.strict or len(unready) == len(running(Graph(pipeline)))):
             raise not_ready(unready)
         pipeline = readiness.without(pipeline, unready)
         silent = checks.reachable(Graph(pipeline))
         with session.opened(
-            pipeline, options.place, output=reporter.output, verbose=options.verbose
+            pipeline, options.environment, output=reporter.output, verbose=options.verbose
         ) as spark:
             stop.listen()
             options.opened(spark)
             if not stop.asked:
-                place = options.place
-                owner = place.owner(pipeline.name)
+                environment = options.environment
+                owner = environment.owner(pipeline.name)
                 supervisor = Supervisor(
-                    spark, pipeline, reporter.changed, stop, place.run, owner, document.problem
+                    spark, pipeline, reporter.changed, stop, environment.run, owner, document.problem
                 )
                 ready = replace(document, pipeline=pipeline)
                 _run(supervisor, spark, ready, options, stop, silent, unready)
@@ -137,7 +137,7 @@ def _run(
         with _interruptible(spark, stop):
             graph = Graph(pipeline)
             checks.present(spark, graph)
-            owner = options.place.owner(pipeline.name)
+            owner = options.environment.owner(pipeline.name)
             unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
             with Maintenance(spark, graph) as maintenance:
                 outcome = _started(supervisor, document, options, stop, unready) or _loop(

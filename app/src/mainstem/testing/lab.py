@@ -32,8 +32,8 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
     options = os.environ.get("JDK_JAVA_OPTIONS", "")
     os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_SHORT_LIVED}".strip()
     cores = min(4, os.cpu_count() or 1)
-    place = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
-    with session.opened(_alone(pipeline), place, output=lambda _line: None, verbose=verbose) as spark:
+    environment = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
+    with session.opened(_alone(pipeline), environment, output=lambda _line: None, verbose=verbose) as spark:
         yield spark
 
 

@@ -1,6 +1,6 @@
 """`mainstem driver`: the run of a pipeline in its pod, and all that tells of it.
 
-The same run as `mainstem run`; what differs is the place (`pod_conf`) and who listens: the kubelet and Prometheus by HTTP,
+The same run as `mainstem run`; what differs is the environment (`pod_conf`) and who listens: the kubelet and Prometheus by HTTP,
 the resource's status, the log as JSON, and the operator by the container's termination message.
 """
 
@@ -72,7 +72,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
     document = read(file)
     for warning in document.warnings:
         logs.get("mainstem").warning(warning.named())
-    from mainstem.runtime.driver.pod_conf import place
+    from mainstem.runtime.driver.pod_conf import pod_environment
     from mainstem.runtime.driver.pod_reporter import PodReporter
     from mainstem.runtime.runner import Options, run
 
@@ -83,7 +83,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         end.of_queries(outcome, statuses)
 
     options = Options(
-        place=place(document.pipeline, pod),
+        environment=pod_environment(document.pipeline, pod),
         reporter=reporter,
         verbose=verbose,
         opened=reporter.opened,

@@ -26,8 +26,8 @@ _MIB: Final = 2**20
 _CHANGES: Final = "driver.resources.limits.memory or driver.heap"
 
 
-def place(pipeline: StreamingPipeline, pod: Pod) -> Environment:
-    """The driver's pod as a place: alone where there are no executors, else with pods around it."""
+def pod_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
+    """The environment that the driver's pod is: alone where there are no executors, else with executor pods."""
     spec = pipeline.spec
     alone = not spec.executors.wanted
     return Environment(
@@ -39,7 +39,7 @@ def place(pipeline: StreamingPipeline, pod: Pod) -> Environment:
         | {"spark.local.dir": f"{pod.scratch}/spark"}
         | ({} if alone else _around(pipeline, pod)),
         profiles=Path(names.S3_PROFILES).parent,
-        room=_CHANGES,
+        memory=_CHANGES,
         address=None,
         namespace=pod.namespace,
         run=pod.run,

@@ -52,8 +52,8 @@ class Machine:
         pools: the FAIR allocation file.
         profiles: AWS profile file, where the document names S3 secrets.
         scratch: Spark's local directory.
-        defaults: properties of the place, under those of the document.
-        owned: properties of the place, over those of the document.
+        defaults: properties of the environment; those of the document override them.
+        owned: properties of the environment; they override those of the document.
         credentials: folder of the files of credentials.
     """
 
@@ -70,7 +70,7 @@ class Machine:
 
 
 def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
-    """Every Spark property of a run: a local one's, the place's own, the document's, and what only the place decides."""
+    """Every Spark property of a run: a local run's, the environment's defaults, the document's, and what only the environment decides."""
     spec = pipeline.spec
     conf = {
         "spark.app.name": pipeline.name,

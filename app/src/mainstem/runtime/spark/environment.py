@@ -1,4 +1,4 @@
-"""Where a pipeline runs: this machine, or the pods of a cluster. One kind of value, so that the rest asks nobody."""
+"""Where a pipeline runs: on this machine, or in the pods of a cluster. The rest of the runtime reads one kind of value."""
 
 import os
 from collections.abc import Mapping
@@ -8,15 +8,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Environment:
-    """What the surroundings decide about a run.
+    """What this machine, or the driver's pod, decides about a run.
 
     Attributes:
         cores: threads for tasks, of all executors together.
-        heap: Java heap of the driver, in the JVM's words (`2g`).
-        defaults: Spark properties of the place, under those of the document.
-        owned: Spark properties of the place, over those of the document.
+        heap: Java heap of the driver, in the JVM's notation (`2g`).
+        defaults: Spark properties of the environment; those of the document override them.
+        owned: Spark properties of the environment; they override those of the document.
         profiles: folder of the files of credentials; None takes the scratch folder.
-        room: what to change where the heap is too small.
+        memory: the option or field to raise where the heap is too small.
         address: where Spark's UI listens; None is every address.
         namespace: of the pipeline, on a cluster.
         run: the name of the run of the pipeline that this start continues; empty where each start is a run of its own.
@@ -29,14 +29,14 @@ class Environment:
     defaults: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, str] = field(default_factory=dict)
     profiles: Path | None = None
-    room: str = "--heap"
+    memory: str = "--heap"
     address: str | None = "127.0.0.1"
     code: Path | None = None
     namespace: str | None = None
     run: str = ""
 
     def owner(self, pipeline: str) -> str:
-        """Under what name a pipeline of this place claims what it alone may write."""
+        """The name under which a pipeline of this environment owns tables and checkpoints that it alone may write."""
         return f"{self.namespace}/{pipeline}" if self.namespace else pipeline
 
 

@@ -27,7 +27,7 @@ from mainstem.runtime.spark.scratch import LEAST, folder
 
 @contextmanager
 def opened(
-    pipeline: StreamingPipeline, place: Environment, *, output: Callable[[str], None], verbose: bool
+    pipeline: StreamingPipeline, environment: Environment, *, output: Callable[[str], None], verbose: bool
 ) -> Iterator[SparkSession]:
     """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
 
@@ -43,12 +43,12 @@ def opened(
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL + 1)
     host.check()
     with folder(LEAST) as scratch:
-        conf = spark_conf(pipeline, _machine(pipeline, scratch, place))
-        jars = packages.class_path(pipeline.spec.packages, place.code)
-        jvm = launch(conf, output, scratch, address=place.address, verbose=verbose, packages=jars)
+        conf = spark_conf(pipeline, _machine(pipeline, scratch, environment))
+        jars = packages.class_path(pipeline.spec.packages, environment.code)
+        jvm = launch(conf, output, scratch, address=environment.address, verbose=verbose, packages=jars)
         try:
             _check_own_jar(jvm.gateway)
-            session = _session(jvm.gateway, conf, place)
+            session = _session(jvm.gateway, conf, environment)
             try:
                 yield session
             finally:
@@ -58,7 +58,7 @@ def opened(
             raise NotReady(
                 f"Spark's JVM has ended: {jvm.last_words()}",
                 reason="JvmLost",
-                remedy=f"often the heap is too small: {place.room}",
+                remedy=f"often the heap is too small: {environment.memory}",
             ) from error
         finally:
             shut_down(jvm.gateway)
@@ -76,23 +76,21 @@ def shut_down(gateway: Any) -> None:
     gateway.shutdown()
 
 
-def _session(gateway: Any, conf: dict[str, str], place: Environment) -> SparkSession:
+def _session(gateway: Any, conf: dict[str, str], environment: Environment) -> SparkSession:
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     try:
         return SparkSession(SparkContext(gateway=gateway, conf=settings))
     except Py4JNetworkError:
         raise
     except (PySparkException, Py4JError) as error:
-        raise not_started(classify(error), place) from error
+        raise not_started(classify(error), environment) from error
 
 
-def not_started(failure: Failure, place: Environment) -> NotReady:
-    """The error of Spark's start; where the heap is too small, by what sets it at this place."""
+def not_started(failure: Failure, environment: Environment) -> NotReady:
+    """The error of Spark's start; where the heap is too small, by the option or field that sets it."""
     if failure.reason == "INVALID_DRIVER_MEMORY":
-        message = (
-            f"Spark did not start: a Java heap of {place.heap} is too small, it wants at least {WANTED_HEAP}"
-        )
-        return NotReady(message, reason="JvmNotStarted", remedy=f"raise {place.room}")
+        message = f"Spark did not start: a Java heap of {environment.heap} is too small, it wants at least {WANTED_HEAP}"
+        return NotReady(message, reason="JvmNotStarted", remedy=f"raise {environment.memory}")
     return NotReady(f"Spark did not start: {failure.message}", reason="JvmNotStarted")
 
 
@@ -108,21 +106,21 @@ def _check_own_jar(gateway: Any) -> None:
         ) from None
 
 
-def _machine(pipeline: StreamingPipeline, scratch: Path, place: Environment) -> Machine:
+def _machine(pipeline: StreamingPipeline, scratch: Path, environment: Environment) -> Machine:
     pools = scratch / "pools.xml"
     pools.write_text(pools_xml(pipeline), encoding="utf-8")
-    credentials = place.profiles or scratch
+    credentials = environment.profiles or scratch
     return Machine(
-        cores=place.cores,
-        heap=place.heap,
+        cores=environment.cores,
+        heap=environment.heap,
         jars=_jars(),
         log4j=LOG4J,
         pools=pools,
         profiles=secrets.write(pipeline, credentials),
         credentials=credentials,
         scratch=scratch,
-        defaults=place.defaults,
-        owned=place.owned,
+        defaults=environment.defaults,
+        owned=environment.owned,
     )
 
 
