@@ -25,7 +25,7 @@ from kubernetes.config import incluster_config
 from mainstem import logs, names
 from mainstem.errors import NotReady
 from mainstem.runtime.driver import status_writer
-from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_api import Cluster
 from mainstem.runtime.driver.status_report import Executors, part
 from mainstem.runtime.driver.status_writer import StatusWriter
@@ -204,8 +204,8 @@ class Writes:
 def test_changes_are_gathered_and_the_last_state_is_always_written(
     stored, cluster: Cluster, log: Log, quick: None
 ) -> None:
-    writes, watch = Writes(cluster), Watch([BUSY])
-    writer = StatusWriter(lambda: writes, watch, 3)
+    writes, driver = Writes(cluster), DriverState([BUSY])
+    writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
     begun = time.monotonic()
     batch = 7
@@ -213,14 +213,14 @@ def test_changes_are_gathered_and_the_last_state_is_always_written(
     def changed_and_written() -> bool:
         nonlocal batch
         batch += 1
-        watch.turned([replace(BUSY, batch=batch)])
+        driver.update([replace(BUSY, batch=batch)])
         return len(writes.times) >= 4
 
     within(60, "the change written", changed_and_written)
     gaps = [later - earlier for earlier, later in zip(writes.times, writes.times[1:], strict=False)]
     assert writes.times[0] - begun < 2, "the first is written at once"
     assert min(gaps) >= 1.5
-    watch.turned([replace(BUSY, state=State.DRAINED, batch=batch + 1)])
+    driver.update([replace(BUSY, state=State.DRAINED, batch=batch + 1)])
     writer.close()
     assert stored()["status"]["queries"][0]["batch"] == batch + 1
     assert stored()["status"]["queries"][0]["state"] == "Drained"
@@ -228,15 +228,15 @@ def test_changes_are_gathered_and_the_last_state_is_always_written(
 
 
 def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: Cluster, quick: None) -> None:
-    writes, watch = Writes(cluster), Watch([BUSY])
-    writer = StatusWriter(lambda: writes, watch, 3)
+    writes, driver = Writes(cluster), DriverState([BUSY])
+    writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
     # The time of a write is noted before it is sent: only what the server holds says that it arrived.
     within(30, "a status", lambda: "reported" in stored()["status"])
     first = stored()["status"]["reported"]
 
     def told_again() -> bool:
-        watch.turned(
+        driver.update(
             [replace(BUSY, last_progress_time=f"2026-01-01T00:00:{int(time.monotonic()) % 60:02}.000Z")]
         )
         time.sleep(0.2)
@@ -255,8 +255,8 @@ def test_wrong_rights_are_told_once_and_end_nothing(
     control_plane: ControlPlane, pipelines, stored, log: Log, quick: None
 ) -> None:
     client = control_plane.api_client(control_plane.write_kubeconfig("nobody"))
-    watch, writes = Watch([BUSY]), Writes(Cluster(pipelines.namespace, NAME, client))
-    writer = StatusWriter(lambda: writes, watch, 3)
+    driver, writes = DriverState([BUSY]), Writes(Cluster(pipelines.namespace, NAME, client))
+    writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
     within(60, "three writes", lambda: len(writes.times) >= 3)
     [line] = log.lines()
@@ -337,8 +337,8 @@ def test_an_api_server_that_goes_and_comes_back(
         # The authorizer reads roles from a cache: a refusal at first would be told as well.
         early = part([replace(BUSY, batch=6)], None, attempt=3, time=NOW)
         within(30, "a first status", lambda: _written(connect(NAME), early))
-        watch, held = Watch([BUSY]), list[Writes]()
-        writer = StatusWriter(lambda: held.append(Writes(connect(NAME))) or held[0], watch, 3)
+        driver, held = DriverState([BUSY]), list[Writes]()
+        writer = StatusWriter(lambda: held.append(Writes(connect(NAME))) or held[0], driver, 3)
         writer.start()
 
         def batch() -> Any:
@@ -348,15 +348,15 @@ def test_an_api_server_that_goes_and_comes_back(
         within(30, "batch 7", lambda: batch() == 7)
         plane.stop()
         before = len(held[0].times)
-        watch.turned([replace(BUSY, batch=8)])
+        driver.update([replace(BUSY, batch=8)])
         within(60, "two more writes", lambda: len(held[0].times) >= before + 2)
-        watch.turned([replace(BUSY, batch=9)])  # took its moment: nobody waits for the server
+        driver.update([replace(BUSY, batch=9)])  # took its moment: nobody waits for the server
         told = [line for line in log.lines() if line["reason"] == "ApiServerUnreachable"]
         assert len(told) == len(log.lines()) == 1
         plane.start()
         within(60, "batch 9", lambda: batch() == 9)
         within(30, "the end of it told", lambda: log.lines()[-1]["event"] == "the status is written again")
-        watch.turned([replace(BUSY, batch=10, state=State.DRAINED)])
+        driver.update([replace(BUSY, batch=10, state=State.DRAINED)])
         writer.close()
         assert batch() == 10
         plane.stop()
@@ -367,7 +367,7 @@ def test_the_last_write_gives_up_in_time(monkeypatch: pytest.MonkeyPatch, log: L
     """A server that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         configuration = Configuration(host=f"http://127.0.0.1:{silent.getsockname()[1]}", retries=False)
-        writer = StatusWriter(lambda: Cluster("team", NAME, ApiClient(configuration)), Watch([BUSY]), 3)
+        writer = StatusWriter(lambda: Cluster("team", NAME, ApiClient(configuration)), DriverState([BUSY]), 3)
         writer.start()
         time.sleep(0.2)
         begun = time.monotonic()

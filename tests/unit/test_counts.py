@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mainstem.language.model.status import Status
 from mainstem.runtime.driver import status_report
-from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.metrics import Metrics
 from mainstem.runtime.progress.query_status import (
     ExpectationStatus,
@@ -77,7 +77,7 @@ def test_prometheus_counts_them() -> None:
     )
     samples = {
         (sample.name, *sorted(sample.labels.values())): sample.value
-        for family in Metrics("p", 1, Watch([status])).collect()
+        for family in Metrics("p", 1, DriverState([status])).collect()
         for sample in family.samples
     }
     assert samples["mainstem_expectation_passed_rows_total", "copy", "has_id", "p", "v"] == 3

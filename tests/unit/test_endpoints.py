@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from mainstem.runtime.driver import driver_state as watching
-from mainstem.runtime.driver.driver_state import Stage, Watch
+from mainstem.runtime.driver.driver_state import DriverStage, DriverState
 from mainstem.runtime.driver.endpoints import Answers, Endpoints
 from mainstem.runtime.driver.status_report import Executors
 from mainstem.runtime.progress.query_status import QueryStatus, State
@@ -20,13 +20,13 @@ from unit.builders import BUSY, OFFSETS
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch([QueryStatus("copy")])
+def driver() -> DriverState:
+    return DriverState([QueryStatus("copy")])
 
 
 @pytest.fixture
-def url(watch: Watch) -> Iterator[str]:
-    endpoints = Endpoints(Answers("flights", "team", 3, watch), 0, "127.0.0.1")
+def url(driver: DriverState) -> Iterator[str]:
+    endpoints = Endpoints(Answers("flights", "team", 3, driver), 0, "127.0.0.1")
     endpoints.start()
     yield f"http://127.0.0.1:{endpoints.port}"
     endpoints.close()
@@ -51,58 +51,58 @@ def test_a_driver_that_starts_is_healthy_and_not_ready(url: str) -> None:
     assert told(f"{url}/readyz") == {"ready": False, "stage": "Starting", "notActive": {"copy": "Starting"}}
 
 
-def test_ready_is_when_all_queries_are_active(url: str, watch: Watch) -> None:
-    watch.turned([BUSY, QueryStatus("other")])
+def test_ready_is_when_all_queries_are_active(url: str, driver: DriverState) -> None:
+    driver.update([BUSY, QueryStatus("other")])
     assert told(f"{url}/readyz")["notActive"] == {"other": "Starting"}
-    watch.turned([BUSY, replace(BUSY, name="other", idle=True)])
+    driver.update([BUSY, replace(BUSY, name="other", idle=True)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.OK
-    watch.turned([BUSY, replace(BUSY, name="other", state=State.FAILED)])
+    driver.update([BUSY, replace(BUSY, name="other", state=State.FAILED)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def test_a_driver_that_ends_is_healthy_and_not_ready(url: str, watch: Watch) -> None:
-    watch.jvm_alive = lambda: False
-    watch.turned([BUSY])
-    watch.ending()
+def test_a_driver_that_ends_is_healthy_and_not_ready(url: str, driver: DriverState) -> None:
+    driver.jvm_alive = lambda: False
+    driver.update([BUSY])
+    driver.ending()
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def test_without_its_jvm_a_driver_is_not_healthy(url: str, watch: Watch) -> None:
-    watch.turned([BUSY])
-    watch.jvm_alive = lambda: False
+def test_without_its_jvm_a_driver_is_not_healthy(url: str, driver: DriverState) -> None:
+    driver.update([BUSY])
+    driver.jvm_alive = lambda: False
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
     assert told(f"{url}/healthz")["message"] == "Spark's JVM has ended"
 
 
 def test_a_loop_that_does_not_turn_is_not_healthy(
-    url: str, watch: Watch, monkeypatch: pytest.MonkeyPatch
+    url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(watching.PATIENCE, Stage.RUNNING, 0.2)
-    watch.turned([BUSY])
+    monkeypatch.setitem(watching.PATIENCE, DriverStage.RUNNING, 0.2)
+    driver.update([BUSY])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
     time.sleep(0.3)
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
     assert "no sign of life for 0 s while running" in told(f"{url}/healthz")["message"]
-    watch.turned([BUSY])
+    driver.update([BUSY])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
 
 
 @pytest.mark.parametrize("kind", [State.STARTING, State.RESTARTING])
 def test_a_query_that_is_started_again_may_hold_the_loop_up(
-    url: str, watch: Watch, monkeypatch: pytest.MonkeyPatch, kind: State
+    url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch, kind: State
 ) -> None:
     """It asks a store for its checkpoint, and one that swallows packets takes minutes to say no."""
-    monkeypatch.setitem(watching.PATIENCE, Stage.RUNNING, 0.0)
-    watch.turned([BUSY, replace(BUSY, name="other", state=kind)])
+    monkeypatch.setitem(watching.PATIENCE, DriverStage.RUNNING, 0.0)
+    driver.update([BUSY, replace(BUSY, name="other", state=kind)])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
-    monkeypatch.setitem(watching.PATIENCE, Stage.STARTING, 0.0)
+    monkeypatch.setitem(watching.PATIENCE, DriverStage.STARTING, 0.0)
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def test_the_status_is_the_report_with_its_offsets(url: str, watch: Watch) -> None:
-    watch.turned([replace(BUSY, idle=True, message="secretKey=abc")])
-    watch.executors = Executors(1, 2)
+def test_the_status_is_the_report_with_its_offsets(url: str, driver: DriverState) -> None:
+    driver.update([replace(BUSY, idle=True, message="secretKey=abc")])
+    driver.executors = Executors(1, 2)
     found = told(f"{url}/status")
     assert (found["pipeline"], found["namespace"], found["attempt"]) == ("flights", "team", 3)
     assert found["summary"]["executors"] == "1/2"
@@ -135,9 +135,9 @@ def samples(url: str) -> dict[tuple[str, ...], float]:
     return found
 
 
-def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
-    watch.turned([replace(BUSY, watermark="1971-01-01T00:00:00.000Z")])
-    watch.executors = Executors(1, 2)
+def test_metrics_have_names_that_stay(url: str, driver: DriverState) -> None:
+    driver.update([replace(BUSY, watermark="1971-01-01T00:00:00.000Z")])
+    driver.executors = Executors(1, 2)
     found = samples(url)
     expected = {
         ("mainstem_ready",): 1,
@@ -168,8 +168,8 @@ def test_metrics_have_names_that_stay(url: str, watch: Watch) -> None:
     assert sum(value for key, value in found.items() if key[0] == "mainstem_query_state") == 1
 
 
-def test_a_watermark_that_no_clock_can_show_costs_no_other_metric(url: str, watch: Watch) -> None:
-    watch.turned([replace(BUSY, watermark="+54321-01-01T00:00:00.000Z")])
+def test_a_watermark_that_no_clock_can_show_costs_no_other_metric(url: str, driver: DriverState) -> None:
+    driver.update([replace(BUSY, watermark="+54321-01-01T00:00:00.000Z")])
     found = samples(url)
     assert found["mainstem_query_batch", "copy"] == 7
     assert ("mainstem_query_watermark_lag_seconds", "copy") not in found
@@ -182,10 +182,10 @@ def test_what_is_not_known_has_no_sample(url: str) -> None:
     )
 
 
-def test_every_metric_is_described_in_its_module(url: str, watch: Watch) -> None:
+def test_every_metric_is_described_in_its_module(url: str, driver: DriverState) -> None:
     from mainstem.runtime.driver import metrics
 
-    watch.turned([BUSY])
-    watch.executors = Executors(1, 2)
+    driver.update([BUSY])
+    driver.executors = Executors(1, 2)
     missing = [key[0] for key in samples(url) if f"`{key[0]}" not in (metrics.__doc__ or "")]
     assert missing == []

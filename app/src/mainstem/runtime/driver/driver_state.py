@@ -1,4 +1,4 @@
-"""What is known of a driver at this moment, for all that tell of it: HTTP, metrics, the resource's status."""
+"""The current state of the driver, which the HTTP endpoints, the metrics and the resource's status read."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,69 +9,69 @@ from mainstem.runtime.driver.status_report import Executors, ready
 from mainstem.runtime.progress.query_status import QueryStatus, State
 
 
-class Stage(StrEnum):
-    """How far a driver is."""
+class DriverStage(StrEnum):
+    """The stage of the driver's life: it starts, runs, or ends."""
 
     STARTING = "Starting"
     RUNNING = "Running"
     ENDING = "Ending"
 
 
-PATIENCE: Final = {Stage.STARTING: 900.0, Stage.RUNNING: 60.0, Stage.ENDING: 900.0}
-"""Seconds without a sign of life after which a driver is taken for stuck. A batch may take as long as it likes: the loop
-that gives the signs waits for none. To start is to wait for stores, brokers and executors, for a single query too: it is
-the loop that starts it again.
+PATIENCE: Final = {DriverStage.STARTING: 900.0, DriverStage.RUNNING: 60.0, DriverStage.ENDING: 900.0}
+"""Seconds without a tick of the supervisor after which a driver counts as stuck. A batch may take as long as it likes: the
+supervisor's loop waits for no batch. A start waits for stores, brokers and executors. So does the restart of a single
+query, which the same loop does.
 """
 _COMING: Final = (State.STARTING, State.RESTARTING)
 
 
-class Watch:
-    """The latest of everything. One thread sets an attribute, others read it; none is ever changed in place.
+class DriverState:
+    """The latest state of the driver. One thread sets an attribute, others read it; no value is changed in place.
 
     Attributes:
         statuses: the queries in the order of the document.
         executors: None where there are none.
-        stage: how far the driver is.
-        jvm_alive: asks whether Spark's JVM is there; None before it is started.
+        stage: the stage of the driver's life.
+        jvm_alive: returns whether Spark's JVM runs; None before it is started.
     """
 
     def __init__(self, statuses: Sequence[QueryStatus]) -> None:
         self.statuses: Sequence[QueryStatus] = tuple(statuses)
         self.executors: Executors | None = None
-        self.stage = Stage.STARTING
+        self.stage = DriverStage.STARTING
         self.jvm_alive: Callable[[], bool] | None = None
-        self._sign = time.monotonic()
+        self._alive_at = time.monotonic()
 
     def alive(self) -> None:
-        """A sign of life."""
-        self._sign = time.monotonic()
+        """Record that the driver is alive now."""
+        self._alive_at = time.monotonic()
 
-    def turned(self, statuses: Sequence[QueryStatus]) -> None:
-        """The supervisor has made a turn."""
+    def update(self, statuses: Sequence[QueryStatus]) -> None:
+        """Take the statuses after a tick of the supervisor."""
         self.statuses = tuple(statuses)
-        if self.stage is Stage.STARTING:
-            self.stage = Stage.RUNNING
+        if self.stage is DriverStage.STARTING:
+            self.stage = DriverStage.RUNNING
         self.alive()
 
     def ending(self) -> None:
-        """No turn comes any more."""
-        self.stage = Stage.ENDING
+        """Record that the driver ends: no more ticks come."""
+        self.stage = DriverStage.ENDING
         self.alive()
 
     def trouble(self) -> str | None:
-        """Why the driver is beyond help and should be started anew; None where it is well."""
-        if self.stage is not Stage.ENDING and self.jvm_alive is not None and not self.jvm_alive():
+        """Why the driver has to be restarted; None where it is healthy."""
+        if self.stage is not DriverStage.ENDING and self.jvm_alive is not None and not self.jvm_alive():
             return "Spark's JVM has ended"
-        silent = time.monotonic() - self._sign
+        silent = time.monotonic() - self._alive_at
         if silent > self._patience():
             return f"no sign of life for {silent:.0f} s while {self.stage.lower()}"
         return None
 
     def _patience(self) -> float:
-        if self.stage is Stage.RUNNING and any(status.state in _COMING for status in self.statuses):
-            return PATIENCE[Stage.STARTING]
+        if self.stage is DriverStage.RUNNING and any(status.state in _COMING for status in self.statuses):
+            return PATIENCE[DriverStage.STARTING]
         return PATIENCE[self.stage]
 
     def ready(self) -> bool:
         """Whether every query is active."""
-        return self.stage is Stage.RUNNING and ready(self.statuses)
+        return self.stage is DriverStage.RUNNING and ready(self.statuses)

@@ -18,7 +18,7 @@ from prometheus_client.exposition import choose_encoder
 
 from mainstem import logs
 from mainstem.runtime.driver import status_report
-from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.metrics import Metrics
 from mainstem.runtime.progress.query_status import QueryStatus, as_json
 
@@ -43,14 +43,14 @@ class Answers:
         pipeline: its name.
         namespace: its namespace.
         attempt: which start of it this is.
-        watch: what is known.
+        driver: the state of the driver.
     """
 
-    def __init__(self, pipeline: str, namespace: str, attempt: int, watch: Watch) -> None:
+    def __init__(self, pipeline: str, namespace: str, attempt: int, driver: DriverState) -> None:
         self._about = {"pipeline": pipeline, "namespace": namespace, "attempt": attempt}
-        self._watch = watch
+        self._driver = driver
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(Metrics(pipeline, attempt, watch))
+        self._registry.register(Metrics(pipeline, attempt, driver))
         self._paths: dict[str, Callable[[str], Answer]] = {
             "/healthz": self._healthz,
             "/readyz": self._readyz,
@@ -66,27 +66,27 @@ class Answers:
         return self._paths[path](accept)
 
     def _healthz(self, _accept: str) -> Answer:
-        trouble = self._watch.trouble()
+        trouble = self._driver.trouble()
         code = HTTPStatus.SERVICE_UNAVAILABLE if trouble else HTTPStatus.OK
-        return _json(code, {"healthy": not trouble, "stage": self._watch.stage, "message": trouble or "ok"})
+        return _json(code, {"healthy": not trouble, "stage": self._driver.stage, "message": trouble or "ok"})
 
     def _readyz(self, _accept: str) -> Answer:
-        ready = self._watch.ready()
+        ready = self._driver.ready()
         waiting = {
-            s.name: status_report.state(s) for s in self._watch.statuses if not status_report.active(s)
+            s.name: status_report.state(s) for s in self._driver.statuses if not status_report.active(s)
         }
         code = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
-        return _json(code, {"ready": ready, "stage": self._watch.stage, "notActive": waiting})
+        return _json(code, {"ready": ready, "stage": self._driver.stage, "notActive": waiting})
 
     def _status(self, _accept: str) -> Answer:
-        watch = self._watch
-        executors = watch.executors
+        driver = self._driver
+        executors = driver.executors
         found: dict[str, Any] = {
             **self._about,
-            "stage": watch.stage,
-            "ready": watch.ready(),
-            "summary": status_report.summary(watch.statuses, executors),
-            "queries": [_whole(status) for status in watch.statuses],
+            "stage": driver.stage,
+            "ready": driver.ready(),
+            "summary": status_report.summary(driver.statuses, executors),
+            "queries": [_whole(status) for status in driver.statuses],
         }
         return _json(HTTPStatus.OK, found)
 

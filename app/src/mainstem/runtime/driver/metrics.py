@@ -38,7 +38,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from mainstem.language.model.status import QueryProgress
-from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_report import state
 from mainstem.runtime.progress.query_status import QueryStatus, moment
 
@@ -51,13 +51,13 @@ Sample = tuple[tuple[str, ...], float | None]
 class Metrics(Collector):
     """The metrics of one driver, made anew from what is known whenever they are asked for."""
 
-    def __init__(self, pipeline: str, attempt: int, watch: Watch) -> None:
-        self._pipeline, self._attempt, self._watch = pipeline, attempt, watch
+    def __init__(self, pipeline: str, attempt: int, driver: DriverState) -> None:
+        self._pipeline, self._attempt, self._driver = pipeline, attempt, driver
 
     def collect(self) -> Iterator[Family]:
         """All families."""
         yield from self._of_pipeline()
-        statuses = tuple(self._watch.statuses)
+        statuses = tuple(self._driver.statuses)
         yield self._states(statuses)
         for name, text, counts, value in _QUERIES:
             samples: Iterable[Sample] = (((status.name,), value(status)) for status in statuses)
@@ -70,8 +70,8 @@ class Metrics(Collector):
             yield self._family(name, text, ("query", "view", "expectation"), samples, counts=True)
 
     def _of_pipeline(self) -> Iterator[Family]:
-        executors = self._watch.executors
-        yield self._gauge("ready", "1 where every query is active.", float(self._watch.ready()))
+        executors = self._driver.executors
+        yield self._gauge("ready", "1 where every query is active.", float(self._driver.ready()))
         yield self._gauge("attempt", "Which start of the pipeline this is.", self._attempt)
         if executors:
             yield self._gauge("executors_running", "Executors that run.", executors.running)

@@ -12,7 +12,7 @@ from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.console.reporter import for_stream
-from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.endpoints import Answers, Endpoints
 from mainstem.runtime.driver.executor_losses import MemoryLoss, lost_executors, newest_memory_loss
 from mainstem.runtime.driver.pod import Pod
@@ -48,12 +48,12 @@ class PodReporter:
         self._context: Any = None
         self._ask_for_losses = 0.0
         self._newest_loss: MemoryLoss | None = None
-        self.watch = Watch(_first(pipeline))
+        self.driver = DriverState(_first(pipeline))
         self._lines = for_stream(stream, pipeline.name)
-        answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.watch)
+        answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.driver)
         self.endpoints = Endpoints(answers, port, "::" if ":" in pod.ip else "0.0.0.0")  # noqa: S104
         self._writer = StatusWriter(
-            connect or (lambda: _connect(pod.namespace, pipeline.name)), self.watch, pod.attempt, self._count
+            connect or (lambda: _connect(pod.namespace, pipeline.name)), self.driver, pod.attempt, self._count
         )
         self.endpoints.start()
         self._writer.start()
@@ -61,13 +61,13 @@ class PodReporter:
     def opened(self, session: Any) -> None:
         """Spark has started."""
         process = session.sparkContext._gateway.proc  # noqa: SLF001
-        self.watch.jvm_alive = lambda: process.poll() is None
-        self.watch.alive()
+        self.driver.jvm_alive = lambda: process.poll() is None
+        self.driver.alive()
         self._context = session.sparkContext._jsc.sc()  # noqa: SLF001
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
         """The statuses after a turn of the supervisor."""
-        self.watch.turned(statuses)
+        self.driver.update(statuses)
         self._lines.changed(statuses)
 
     def output(self, line: str) -> None:
@@ -77,12 +77,12 @@ class PodReporter:
     def ended(self, statuses: Sequence[QueryStatus]) -> None:
         """The queries have ended; Spark is about to."""
         self._context = None
-        self.watch.turned(statuses)
-        self.watch.ending()
+        self.driver.update(statuses)
+        self.driver.ending()
 
     def close(self) -> None:
         """Write the last status, and stop answering."""
-        self.watch.ending()
+        self.driver.ending()
         self._lines.close()
         self._writer.close()
         self.endpoints.close()

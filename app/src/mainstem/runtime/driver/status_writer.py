@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from mainstem import logs
 from mainstem.errors import MainstemError
 from mainstem.runtime.driver import status_report
-from mainstem.runtime.driver.driver_state import Watch
+from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_report import Executors
 
 
@@ -77,7 +77,7 @@ class StatusWriter:
 
     Args:
         connect: makes the client; called in the thread, for its import is slow.
-        watch: what there is to write.
+        driver: the state of the driver, from which the status is made.
         attempt: which start of the pipeline this is.
         count: the executors that run and are wanted, None where there are none or nobody can tell yet.
     """
@@ -85,11 +85,11 @@ class StatusWriter:
     def __init__(
         self,
         connect: Callable[[], Cluster],
-        watch: Watch,
+        driver: DriverState,
         attempt: int,
         count: Callable[[], Executors | None] = lambda: None,
     ) -> None:
-        self._connect, self._watch, self._attempt = connect, watch, attempt
+        self._connect, self._driver, self._attempt = connect, driver, attempt
         self._cluster: Cluster | None = None
         self._missing = Missing(count)
         self._pace = Pace()
@@ -126,9 +126,9 @@ class StatusWriter:
 
     def _look_for_executors(self) -> None:
         found = self._missing.look(time.monotonic(), self._asked)
-        self._watch.executors = found
+        self._driver.executors = found
         if found and not found.running and found.wanted:
-            self._watch.alive()  # a start that waits for its first executor; another driver would wait as well
+            self._driver.alive()  # a start that waits for its first executor; another driver would wait as well
 
     def _asked(self) -> str | None:
         """The scheduler's words; None too where the API server does not answer, which `write` tells of."""
@@ -144,8 +144,8 @@ class StatusWriter:
 
     def _write(self, *, last: bool) -> None:
         time_ = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        watch = self._watch
-        body = status_report.part(watch.statuses, watch.executors, attempt=self._attempt, time=time_)
+        driver = self._driver
+        body = status_report.part(driver.statuses, driver.executors, attempt=self._attempt, time=time_)
         meaning = status_report.meaning(body)
         now = time.monotonic()
         if not last and not self._pace.due(now, changed=meaning != self._written):
