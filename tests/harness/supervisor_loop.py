@@ -13,7 +13,7 @@ from mainstem.language.document import read_text
 from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from mainstem.runtime.stop import Stop
-from mainstem.runtime.supervision.supervisor import TURN, Supervisor
+from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from pyspark.sql import SparkSession
 
 
@@ -92,14 +92,14 @@ class Turning:
         while not what():
             assert time.monotonic() < end, self.supervisor.statuses
             began = time.monotonic()
-            if not self.supervisor.turn():
+            if not self.supervisor.tick():
                 assert what(), self.supervisor.statuses
                 return
             self.longest = max(self.longest, time.monotonic() - began)
-            time.sleep(TURN / 4)
+            time.sleep(TICK / 4)
 
     def to_the_end(self) -> None:
-        self.until(lambda: not self.supervisor.turn())
+        self.until(lambda: not self.supervisor.tick())
 
     def __getitem__(self, query: str) -> QueryStatus:
         return next(status for status in self.supervisor.statuses if status.name == query)

@@ -78,7 +78,7 @@ class Pipelines:
         self, supervisor: Supervisor, until: Callable[[list[QueryStatus]], bool], within: float
     ) -> None:
         deadline = time.monotonic() + within
-        while supervisor.turn() and not until(supervisor.statuses):
+        while supervisor.tick() and not until(supervisor.statuses):
             assert time.monotonic() < deadline, supervisor.statuses
             time.sleep(0.05)
 

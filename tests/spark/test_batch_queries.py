@@ -14,7 +14,7 @@ from mainstem.language.document import read_text
 from mainstem.runtime.checkpoint.batch_journal import Runs
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from mainstem.runtime.stop import Stop
-from mainstem.runtime.supervision.supervisor import TURN, Supervisor
+from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
@@ -64,9 +64,9 @@ class Bench:
         supervisor = self.supervisor(*queries, views=views, run=run)
         supervisor.start()
         until = time.monotonic() + 120
-        while supervisor.turn():
+        while supervisor.tick():
             assert time.monotonic() < until, supervisor.statuses
-            time.sleep(TURN / 4)
+            time.sleep(TICK / 4)
         supervisor.close()
         return supervisor.statuses
 
@@ -257,9 +257,9 @@ def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Ben
     supervisor._changed = lambda statuses: told.extend((s.state, s.reason, s.message) for s in statuses)
     supervisor.start()
     until = time.monotonic() + 120
-    while supervisor.turn():
+    while supervisor.tick():
         assert time.monotonic() < until, supervisor.statuses
-        time.sleep(TURN / 4)
+        time.sleep(TICK / 4)
     [status] = supervisor.statuses
     assert (status.state, status.batch, status.restarts) == (State.COMPLETED, 0, 1)
     [(_, message)] = {(reason, message) for state, reason, message in told if state is State.RESTARTING}
@@ -288,7 +288,7 @@ def test_a_drain_waits_and_then_cuts(bench: Bench) -> None:
     query = bench.query("slow", "delta")
     supervisor = bench.supervisor(query, views=views)
     supervisor.start()
-    supervisor._stop.hurry = supervisor._stop.asked = True
+    supervisor._stop.force = supervisor._stop.requested = True
     assert not supervisor.drain()
     [status] = supervisor.statuses
     assert (status.state, status.batch) == (State.INTERRUPTED, None)

@@ -35,8 +35,8 @@ class Running:
     def failure(self) -> Failure | None:
         return None
 
-    def drain(self, deadline: float, hurry: Callable[[], bool]) -> Outcome:
-        while not (clean := self.at_end.is_set()) and time.monotonic() < deadline and not hurry():
+    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
+        while not (clean := self.at_end.is_set()) and time.monotonic() < deadline and not force():
             time.sleep(0.005)
         self.active = False
         return Outcome(clean, 7, None, 0.0)
@@ -80,12 +80,12 @@ def test_a_drain_does_not_wait_for_what_is_built() -> None:
     assert refreshing.built is None
 
 
-@pytest.mark.parametrize(("seconds", "hurry"), [(0.05, False), (60.0, True)])
-def test_only_the_end_of_the_run_cuts_a_batch(seconds: float, hurry: bool) -> None:
+@pytest.mark.parametrize(("seconds", "force"), [(0.05, False), (60.0, True)])
+def test_only_the_end_of_the_run_cuts_a_batch(seconds: float, force: bool) -> None:
     query = Running()
     refreshing = Refreshing("q", query, lambda: BUILT)
     within(10, "it is built", lambda: refreshing.built)
-    outcome = refreshing.drain(time.monotonic() + seconds, lambda: hurry)
+    outcome = refreshing.drain(time.monotonic() + seconds, lambda: force)
     assert (outcome.clean, outcome.committed, refreshing.active) == (False, 7, False)
 
 
@@ -131,13 +131,13 @@ def test_it_begins_when_it_is_time_and_again_after_it_was_given_up() -> None:
         found.spec.queries[0], nothing, {}, Restarts(found.spec.restart), QueryStatus("q"), handle=query
     )
     refresher.started(run, 100.0)
-    refresher.turn(run, 699.0)
+    refresher.tick(run, 699.0)
     assert run.handle is query
-    refresher.turn(run, 700.0)
+    refresher.tick(run, 700.0)
     refreshing = run.handle
     assert isinstance(refreshing, Refreshing)
     within(10, "it is given up", lambda: refreshing.given_up)
-    refresher.turn(run, 701.0)
+    refresher.tick(run, 701.0)
     assert (run.handle, run.refresh) == (query, 1301.0)
     told = ("SideInputsStale", "side inputs are not read anew: no file for q (PathNotFound)")
     assert (run.status.reason, run.status.message) == told

@@ -26,7 +26,7 @@ from mainstem.runtime.query.refusals import not_ready
 from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import Environment, this_machine
 from mainstem.runtime.stop import Stop
-from mainstem.runtime.supervision.supervisor import TURN, Supervisor
+from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 
 
 Ended = Callable[[str, list[QueryStatus]], None]
@@ -109,7 +109,7 @@ def run(document: Document, options: Options, stop: Stop | None = None) -> None:
         ) as spark:
             stop.listen()
             options.opened(spark)
-            if not stop.asked:
+            if not stop.requested:
                 environment = options.environment
                 owner = environment.owner(pipeline.name)
                 supervisor = Supervisor(
@@ -152,7 +152,7 @@ def _run(
         supervisor.close()
         options.ended(outcome, supervisor.statuses)
     refusal = supervisor.analysis.final(supervisor.failures)
-    if refusal and not stop.asked:
+    if refusal and not stop.requested:
         # Nothing that could run is left. Of a run that is told to go the rest shall run again.
         raise refusal
     if supervisor.failures:
@@ -160,7 +160,7 @@ def _run(
     if outcome == "failed" and supervisor.waiting:
         raise _missed(supervisor.waiting[0])
     if outcome == "interrupted":
-        raise _interrupted(by_signal=stop.hurry)
+        raise _interrupted(by_signal=stop.force)
 
 
 def _interrupted(*, by_signal: bool) -> DrainInterrupted:
@@ -201,7 +201,7 @@ def _started(
     try:
         supervisor.start(strict=options.strict, unready=unready)
     except MainstemError:
-        if not stop.asked:
+        if not stop.requested:
             raise
         return "drained"
     words = options.words or (lambda problem: problem.render(document.file))
@@ -220,7 +220,7 @@ def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
 
     def watch() -> None:
         while not done.wait(1.0):
-            if stop.asked:
+            if stop.requested:
                 with suppress(Py4JError, ConnectionError):
                     context.cancelJobGroup(_BUILDING)
 
@@ -234,16 +234,16 @@ def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
 
 
 def _loop(supervisor: Supervisor, maintenance: Maintenance, options: Options, stop: Stop) -> str:
-    while supervisor.turn():
+    while supervisor.tick():
         idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
-        if stop.asked or idle:
+        if stop.requested or idle:
             logs.get("mainstem").info("draining", because="idle" if idle else "signal")
             maintenance.stop()  # a merge may be waiting for it
             clean = supervisor.drain()
-            failed = supervisor.failures or (supervisor.waiting and not stop.asked)
+            failed = supervisor.failures or (supervisor.waiting and not stop.requested)
             return "failed" if failed else "drained" if clean else "interrupted"
-        time.sleep(TURN)
-    return "failed" if supervisor.failures else "drained" if stop.asked else "completed"
+        time.sleep(TICK)
+    return "failed" if supervisor.failures else "drained" if stop.requested else "completed"
 
 
 def _write_report(file: Path, pipeline: str, outcome: str, statuses: list[QueryStatus]) -> None:

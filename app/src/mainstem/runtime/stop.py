@@ -1,38 +1,39 @@
-"""The signals that ask a run to end. Imports nothing slow, so that they are heard from a process's first moment."""
+"""The signals that request a run to end. Imports nothing slow, so that a process handles them from its first moment."""
 
 import signal
 from types import FrameType
 from typing import Protocol
 
 
-class StopAsked(Protocol):
-    """Whether the run shall end.
+class StopRequested(Protocol):
+    """Whether the run has to end.
 
     Attributes:
-        asked: at the next batch boundary.
-        hurry: at once.
+        requested: the run has to end at the next batch boundary.
+        force: the run has to end at once.
     """
 
-    asked: bool
-    hurry: bool
+    requested: bool
+    force: bool
 
 
 class Stop:
-    """SIGTERM, Ctrl-C and a closed terminal: the first asks for a drain, a second SIGTERM or Ctrl-C for a cut.
+    """SIGTERM, Ctrl-C and a closed terminal: the first requests a drain, a second SIGTERM or Ctrl-C
+    interrupts running batches.
 
-    A closed terminal never cuts: nobody is there to be impatient, and its SIGHUP comes twice, from the shell and from the
-    kernel.
+    A closed terminal never interrupts a batch: nobody is there to be impatient, and its SIGHUP comes twice, from the shell
+    and from the kernel.
 
     Attributes:
-        asked: the run shall end, at the next batch boundary.
-        hurry: and at once.
+        requested: the run has to end at the next batch boundary.
+        force: the run has to end at once.
 
     Plain booleans: an Event's lock may be held by the very thread that the signal interrupts.
     """
 
     def __init__(self) -> None:
-        self.asked = False
-        self.hurry = False
+        self.requested = False
+        self.force = False
 
     def listen(self) -> None:
         """Take the signals; again after Spark's context is made, for pyspark takes SIGINT for itself."""
@@ -41,6 +42,6 @@ class Stop:
                 signal.signal(name, self._signalled)
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
-        if self.asked and number != signal.SIGHUP:
-            self.hurry = True
-        self.asked = True
+        if self.requested and number != signal.SIGHUP:
+            self.force = True
+        self.requested = True

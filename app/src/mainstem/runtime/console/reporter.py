@@ -16,7 +16,7 @@ class Reporter(Protocol):
     """Takes every change of the statuses; decides itself how often to show them."""
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """The statuses after a turn of the supervisor; often the same as before."""
+        """The statuses after a tick of the supervisor; often the same as before."""
 
     def output(self, line: str) -> None:
         """A line of a console sink."""

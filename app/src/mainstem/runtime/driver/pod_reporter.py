@@ -66,7 +66,7 @@ class PodReporter:
         self._context = session.sparkContext._jsc.sc()  # noqa: SLF001
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """The statuses after a turn of the supervisor."""
+        """The statuses after a tick of the supervisor."""
         self.driver.update(statuses)
         self._lines.changed(statuses)
 

@@ -111,10 +111,10 @@ class StatusWriter:
 
     def _run(self) -> None:
         while not self._end.wait(POLL):
-            self._turn(last=False)
-        self._turn(last=True)
+            self._tick(last=False)
+        self._tick(last=True)
 
-    def _turn(self, *, last: bool) -> None:
+    def _tick(self, *, last: bool) -> None:
         try:
             if not last:
                 self._look_for_executors()

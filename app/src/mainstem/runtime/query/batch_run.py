@@ -67,10 +67,10 @@ class BatchRun:
         """Why it failed, once it is over."""
         return self._failure
 
-    def drain(self, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
         """Wait for the end of the run, or cut it at the deadline; cut, it is tried again at the next start."""
         begun = time.monotonic()
-        while self.active and time.monotonic() < deadline and not hurry():
+        while self.active and time.monotonic() < deadline and not force():
             self._thread.join(0.2)
         cut = self.active
         patience = time.monotonic() + _CUT_SECONDS

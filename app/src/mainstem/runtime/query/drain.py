@@ -49,14 +49,14 @@ class Outcome:
 
 
 def drain(
-    query: StreamingQuery, deadline: float, hurry: Callable[[], bool], *, resident: bool = False
+    query: StreamingQuery, deadline: float, force: Callable[[], bool], *, resident: bool = False
 ) -> Outcome:
     """Stop one query at the end of its running batch, or cut it at the deadline.
 
     Args:
         query: a running query; one that has ended well already is a clean outcome, one that failed is not.
         deadline: `time.monotonic()` at which the batch is cut.
-        hurry: true when to cut at once.
+        force: true when to interrupt at once.
         resident: its tasks never end by themselves, and a batch is planned only as it is committed: the boundary is the
             next commit.
     """
@@ -70,11 +70,11 @@ def drain(
         return _planned(stream) == committed and not (resident and committed == first)
 
     boundary = False
-    while query.isActive and not boundary and time.monotonic() < deadline and not hurry():
+    while query.isActive and not boundary and time.monotonic() < deadline and not force():
         if _try(lock, 0.2):
             try:
                 if not at_end():
-                    _await_batch_end(query, lock, deadline, hurry)
+                    _await_batch_end(query, lock, deadline, force)
                 boundary = at_end()
                 if boundary:
                     _await_report(query, lock, _committed(stream))
@@ -94,8 +94,8 @@ def _try(lock: Any, seconds: float) -> bool:
     return bool(lock.tryLock(int(seconds * 1000), jvm.java.util.concurrent.TimeUnit.MILLISECONDS))
 
 
-def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, hurry: Callable[[], bool]) -> None:
-    while query.isActive and not lock.hasQueuedThreads() and time.monotonic() < deadline and not hurry():
+def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, force: Callable[[], bool]) -> None:
+    while query.isActive and not lock.hasQueuedThreads() and time.monotonic() < deadline and not force():
         time.sleep(POLL)
 
 

@@ -14,20 +14,20 @@ from mainstem.runtime.query.supervised_query import Run
 
 
 def drained(
-    runs: Sequence[Run], deadline: float, hurry: Callable[[], bool], turn: Callable[[], None]
+    runs: Sequence[Run], deadline: float, force: Callable[[], bool], tick: Callable[[], None]
 ) -> dict[str, Outcome]:
     """How each query that ran was stopped, by its name.
 
     Args:
         runs: the queries; those that do not run are left alone.
         deadline: `time.monotonic()` at which batches are cut.
-        hurry: true when to cut at once.
-        turn: called every second meanwhile.
+        force: true when to interrupt at once.
+        tick: called every second meanwhile.
     """
     outcomes: dict[str, Outcome] = {}
 
     def stop(name: str, handle: Handle) -> None:
-        outcomes[name] = stopped(name, handle, deadline, hurry)
+        outcomes[name] = stopped(name, handle, deadline, force)
 
     threads = [
         threading.Thread(
@@ -43,14 +43,14 @@ def drained(
     for thread in threads:
         while thread.is_alive():
             thread.join(1.0)
-            turn()
+            tick()
     return outcomes
 
 
-def stopped(name: str, handle: Handle, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+def stopped(name: str, handle: Handle, deadline: float, force: Callable[[], bool]) -> Outcome:
     """How one query was stopped; as cut, where it could not be."""
     try:
-        return handle.drain(deadline, hurry)
+        return handle.drain(deadline, force)
     except (PySparkException, Py4JError, ConnectionError) as error:
         logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
         return Outcome(clean=False, committed=None, pending=None, seconds=0.0)

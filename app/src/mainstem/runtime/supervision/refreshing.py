@@ -58,7 +58,7 @@ class Refreshing:
         self.fault: Failure | None = None
         self._name, self._build = name, build
         self._deadline = math.inf
-        self._hurry: Callable[[], bool] = lambda: False
+        self._force: Callable[[], bool] = lambda: False
         self._lock = threading.Lock()
         self._called_off = False
         self._outcome: Outcome | None = None
@@ -94,14 +94,14 @@ class Refreshing:
         """Why it failed, once it is over; None where it did not."""
         return self.handle.failure()
 
-    def drain(self, deadline: float, hurry: Callable[[], bool]) -> Outcome:
+    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
         """Stop it for good; what is being built is not waited for."""
         with self._lock:
             self._called_off = self.built is None
-            self._deadline, self._hurry = deadline, hurry
+            self._deadline, self._force = deadline, force
         if not self._called_off:
             self._thread.join()
-        return self._outcome or self.handle.drain(deadline, hurry)
+        return self._outcome or self.handle.drain(deadline, force)
 
     def _run(self) -> None:
         try:
@@ -115,11 +115,11 @@ class Refreshing:
             if self._called_off:
                 return
             self.built = built
-        self._outcome = stopped(self._name, self.handle, math.inf, self._hurried)
+        self._outcome = stopped(self._name, self.handle, math.inf, self._forced)
 
-    def _hurried(self) -> bool:
+    def _forced(self) -> bool:
         """Nothing cuts a batch but the end of the run."""
-        return self._hurry() or time.monotonic() >= self._deadline
+        return self._force() or time.monotonic() >= self._deadline
 
 
 class Refresher:
@@ -141,7 +141,7 @@ class Refresher:
         if run.status.reason == STALE:
             run.status = replace(run.status, reason=None, message=None)
 
-    def turn(self, run: Run, now: float) -> None:
+    def tick(self, run: Run, now: float) -> None:
         """Begin where it is time, and leave off where nothing could be built."""
         if isinstance(run.handle, Refreshing):
             if run.handle.given_up:

@@ -73,7 +73,7 @@ class Renewals:
             with suppress(PySparkException, Py4JError, ConnectionError):
                 forget(session, checkpoint)
 
-    def turn(self, run: Run) -> Failure | None:
+    def tick(self, run: Run) -> Failure | None:
         """See to a running stream; the failure by which it has to end where it may lose nothing."""
         for occurrence, known in run.topic_ids.items():
             source = run.occurrences.get(occurrence, "")
@@ -95,7 +95,7 @@ class Renewals:
         return None
 
     def _keep(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
-        """Write the ids to the checkpoint; where its store does not answer the next turn tries again."""
+        """Write the ids to the checkpoint; where its store does not answer the next tick tries again."""
         try:
             stored = TopicIds(run.session, build.checkpoint(self._graph, run.query))
             # Beside the old one a new id is known to have been read from once another batch was planned. A query that

@@ -32,7 +32,7 @@ from mainstem.runtime.query.drain import Outcome
 from mainstem.runtime.query.execution import Handle
 from mainstem.runtime.query.starting import Built, Starter
 from mainstem.runtime.query.supervised_query import Run, new_runs
-from mainstem.runtime.stop import StopAsked
+from mainstem.runtime.stop import StopRequested
 from mainstem.runtime.supervision.attempts import log_drain, log_failure
 from mainstem.runtime.supervision.current import Current
 from mainstem.runtime.supervision.draining import drained, stopped
@@ -46,7 +46,7 @@ from mainstem.runtime.supervision.topics import Topics
 from mainstem.runtime.supervision.waiting_queries import Waits
 
 
-TURN: Final = 0.2
+TICK: Final = 0.2
 LOOK_SECONDS: Final = 2.0
 NOTHING: Final[Mapping[str, NotReady]] = {}
 
@@ -72,7 +72,7 @@ class Supervisor:
         session: SparkSession,
         pipeline: StreamingPipeline,
         changed: Callable[[list[QueryStatus]], None],
-        stop: StopAsked,
+        stop: StopRequested,
         run: str = "",
         owner: str | None = None,
         locate: Locate = without_text,
@@ -145,7 +145,7 @@ class Supervisor:
         refusals.check(self.analysis.problems, some=bool(built or self.waiting), strict=strict)
         self._refused()
         for run, one in built:
-            if self._stop.asked:
+            if self._stop.requested:
                 return
             with self.analysis.guarded(run):
                 first(run.query, partial(self._begin, run, one))
@@ -163,7 +163,7 @@ class Supervisor:
         else:
             self._started(run, self._starter.started(run, built))
 
-    def turn(self) -> bool:
+    def tick(self) -> bool:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""
         self._events.take(self._runs)
         now = time.monotonic()
@@ -171,7 +171,7 @@ class Supervisor:
         self._looked = now if look else self._looked
         self._waits.take(self._runs, now)
         for run in self._runs:
-            self._refresher.turn(run, now)
+            self._refresher.tick(run, now)
             if run.handle is not None and not run.handle.active:
                 self._ended(run, now)
             elif self._is_due(run, now):
@@ -200,7 +200,7 @@ class Supervisor:
         self._waits.close()
         deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
         outcomes = drained(
-            self._runs, deadline, lambda: self._stop.hurry, lambda: self._changed(self.statuses)
+            self._runs, deadline, lambda: self._stop.force, lambda: self._changed(self.statuses)
         )
         for run in self._runs:
             self._events.settle(self._runs, run)
@@ -229,7 +229,7 @@ class Supervisor:
         handle = run.handle
         failure = handle.failure() if handle is not None else None
         if failure is None and isinstance(handle, Refreshing) and handle.built is not None:
-            if not self._stop.asked:  # else it is stopped already, which the drain finds
+            if not self._stop.requested:  # else it is stopped already, which the drain finds
                 run.handle = None
                 self._restart(run, handle.built)
             return
@@ -243,10 +243,10 @@ class Supervisor:
     def _is_due(self, run: Run, now: float) -> bool:
         """Whether to start a query now; not while a server does not answer that it uses."""
         due = run.due is not None and now >= run.due
-        return due and not self._stop.asked and self._current.outage(run) is None
+        return due and not self._stop.requested and self._current.outage(run) is None
 
     def _failed(self, run: Run, failure: Failure, now: float) -> None:
-        if not self._stop.asked and self._waits.again(run, self._runs, failure):
+        if not self._stop.requested and self._waits.again(run, self._runs, failure):
             return
         failure = self._current.explained(run, failure)
         wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
@@ -275,7 +275,7 @@ class Supervisor:
     def _look(self, run: Run, now: float) -> None:
         """What a running query is about, and whether its topics are still the ones that it has read."""
         run.look()
-        if refused := self._renewals.turn(run):
+        if refused := self._renewals.tick(run):
             if run.handle is not None:
                 stopped(run.query.name, run.handle, now, lambda: True)
             run.handle = None
