@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from mainstem.language.document import read_text
-from mainstem.runtime.checkpoint.batch_journal import Runs
+from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
@@ -108,17 +108,17 @@ def test_a_driver_killed_around_the_close_of_its_run_does_not_run_twice(
 ) -> None:
     """Killed once so many of the two queries' runs are closed, and started again under the run's name."""
     first, second = bench.query("counted", "delta"), bench.query("visits", "parquet", "second")
-    close: Callable[[Runs], None] = Runs.close
+    close: Callable[[BatchJournal], None] = BatchJournal.close
     with monkeypatch.context() as kill:
         left = [closed]
 
-        def killed(runs: Runs) -> None:
+        def killed(runs: BatchJournal) -> None:
             if not left[0]:
                 raise Py4JError("killed")
             left[0] -= 1
             close(runs)
 
-        kill.setattr(Runs, "close", killed)
+        kill.setattr(BatchJournal, "close", killed)
         with nullcontext() if closed == 2 else pytest.raises(Py4JError, match="killed"):
             bench.run(first, second, run="generation-1-uid")
     bench.put("zip,n\nc,9\n")
@@ -162,15 +162,15 @@ class Torn:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, attempts: int) -> None:
         self.left = attempts
-        finish: Callable[[Runs, int], None] = Runs.finish
+        finish: Callable[[BatchJournal, int], None] = BatchJournal.finish
 
-        def torn(runs: Runs, run: int) -> None:
+        def torn(runs: BatchJournal, run: int) -> None:
             if self.left:
                 self.left -= 1
                 raise Py4JError("killed")
             finish(runs, run)
 
-        monkeypatch.setattr(Runs, "finish", torn)
+        monkeypatch.setattr(BatchJournal, "finish", torn)
 
 
 @pytest.mark.S36

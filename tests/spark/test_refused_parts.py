@@ -14,7 +14,7 @@ from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
-from mainstem.runtime.query.supervised_query import new_runs
+from mainstem.runtime.query.supervised_query import supervised_queries
 from pyspark.sql import SparkSession
 
 
@@ -65,7 +65,7 @@ def refused(spark: SparkSession, folder: Path, views: str, *read: str) -> list[s
     [found] = read_text(document(folder, views, *read))
     graph = Graph(found.pipeline)
     analysis = Analysis(graph, found.problem)
-    analysis.queries(Starter(graph, Ownership("refused")), new_runs(spark.newSession(), graph))
+    analysis.queries(Starter(graph, Ownership("refused")), supervised_queries(spark.newSession(), graph))
     analysis.others(spark)
     return [f"{p.line}:{p.column}: {p.path} [{p.reason}]" for p in analysis.problems]
 

@@ -16,7 +16,7 @@ from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.progress.spark_progress import updated
 from mainstem.runtime.query.drain import Outcome
 from mainstem.runtime.query.restarts import Restarts
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.refreshing import Refresher, Refreshing, every
 
 
@@ -122,26 +122,31 @@ def test_how_often(tables: dict[str, str | None], query: dict[str, Any], seconds
 
 
 def test_it_begins_when_it_is_time_and_again_after_it_was_given_up() -> None:
-    def build(run: Run) -> Any:
-        raise NotReady(f"no file for {run.query.name}", reason="PathNotFound")
+    def build(supervised: SupervisedQuery) -> Any:
+        raise NotReady(f"no file for {supervised.query.name}", reason="PathNotFound")
 
     found = graph({"t": "10 minutes"}, {})
     refresher, query, nothing = Refresher(found, build), Running(), cast(Any, None)
-    run = Run(
-        found.spec.queries[0], nothing, {}, Restarts(found.spec.restart), QueryStatus("q"), handle=query
+    supervised = SupervisedQuery(
+        found.spec.queries[0], nothing, {}, Restarts(found.spec.restart), QueryStatus("q"), execution=query
     )
-    refresher.started(run, 100.0)
-    refresher.tick(run, 699.0)
-    assert run.handle is query
-    refresher.tick(run, 700.0)
-    refreshing = run.handle
+    refresher.started(supervised, 100.0)
+    refresher.tick(supervised, 699.0)
+    assert supervised.execution is query
+    refresher.tick(supervised, 700.0)
+    refreshing = supervised.execution
     assert isinstance(refreshing, Refreshing)
     within(10, "it is given up", lambda: refreshing.given_up)
-    refresher.tick(run, 701.0)
-    assert (run.handle, run.refresh) == (query, 1301.0)
+    refresher.tick(supervised, 701.0)
+    assert (supervised.execution, supervised.refresh) == (query, 1301.0)
     told = ("SideInputsStale", "side inputs are not read anew: no file for q (PathNotFound)")
-    assert (run.status.reason, run.status.message) == told
-    run.status = updated(run.status, {"batchId": 8, "numInputRows": 1, "durationMs": {"addBatch": 5}}, [])
-    assert (run.status.batch, run.status.reason) == (8, "SideInputsStale")  # which a batch does not mend
-    refresher.started(run, 1301.0)
-    assert (run.status.reason, run.status.message) == (None, None)
+    assert (supervised.status.reason, supervised.status.message) == told
+    supervised.status = updated(
+        supervised.status, {"batchId": 8, "numInputRows": 1, "durationMs": {"addBatch": 5}}, []
+    )
+    assert (supervised.status.batch, supervised.status.reason) == (
+        8,
+        "SideInputsStale",
+    )  # which a batch does not mend
+    refresher.started(supervised, 1301.0)
+    assert (supervised.status.reason, supervised.status.message) == (None, None)

@@ -1,4 +1,4 @@
-"""The runs of a batch query, remembered below its checkpoint: `runs/<id>/planned/N`, `done/N`, `closed/N` and
+"""The journal of a batch query's runs, below its checkpoint: `runs/<id>/planned/N`, `done/N`, `closed/N` and
 `ended/<name>`.
 
 A run is done once its sink has all of it. One that was planned and is not done is tried again under its number, by
@@ -21,8 +21,8 @@ _CLOSED: Final = "closed"
 _ENDED: Final = "ended"
 
 
-class Runs:
-    """The runs of one checkpoint.
+class BatchJournal:
+    """The journal of the runs of one batch query: which were planned, done and closed.
 
     Args:
         session: any session.

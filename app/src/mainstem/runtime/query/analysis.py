@@ -24,7 +24,7 @@ from mainstem.runtime.query.refusals import Refusals
 if TYPE_CHECKING:
     from mainstem.runtime.progress.query_status import QueryStatus
     from mainstem.runtime.query.starting import Built, Starter
-    from mainstem.runtime.query.supervised_query import Run
+    from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
 class Analysis:
@@ -81,13 +81,13 @@ class Analysis:
         self._views[path] = None
 
     def document(
-        self, starter: "Starter", runs: "Sequence[Run]", *, some: bool, strict: bool
-    ) -> "list[tuple[Run, Built]]":
+        self, starter: "Starter", queries: "Sequence[SupervisedQuery]", *, some: bool, strict: bool
+    ) -> "list[tuple[SupervisedQuery, Built]]":
         """Build queries, and the views that none of them reads; gives the queries that Spark takes and that are ready.
 
         Args:
             starter: builds.
-            runs: the queries that shall start.
+            queries: the queries that shall start.
             some: whether others than these may run.
             strict: whether any refusal is one of the whole document.
 
@@ -95,24 +95,31 @@ class Analysis:
             SpecInvalid: nothing could run, or with `strict` not all; with all problems.
             NotReady: the same, and Spark refuses nothing.
         """
-        built = self.queries(starter, runs)
-        for run in runs[:1]:
-            self.others(run.session)
+        built = self.queries(starter, queries)
+        for supervised in queries[:1]:
+            self.others(supervised.session)
         self.refusals.check(self.problems, some=bool(built) or some, strict=strict)
         return built
 
-    def queries(self, starter: "Starter", runs: "Sequence[Run]") -> "list[tuple[Run, Built]]":
+    def queries(
+        self, starter: "Starter", queries: "Sequence[SupervisedQuery]"
+    ) -> "list[tuple[SupervisedQuery, Built]]":
         """Build queries, each in its own session, and give those that Spark takes and that are ready."""
         built = []
-        for run in runs:
-            with self.guarded(run):
-                built.append((run, starter.first(run.query, partial(starter.checked, run, self.part))))
+        for supervised in queries:
+            with self.guarded(supervised):
+                built.append(
+                    (
+                        supervised,
+                        starter.first(supervised.query, partial(starter.checked, supervised, self.part)),
+                    )
+                )
         return built
 
     @contextmanager
-    def guarded(self, run: "Run") -> Iterator[None]:
+    def guarded(self, supervised: "SupervisedQuery") -> Iterator[None]:
         """While a query is made ready to start: what is in its way refuses it, and is noted with its line."""
-        with self.refusals.of(run):
+        with self.refusals.of(supervised):
             try:
                 yield
             except SpecInvalid as refused:

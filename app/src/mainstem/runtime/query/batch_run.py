@@ -17,7 +17,7 @@ from mainstem import logs
 from mainstem.dataframes.batch_query import Batch
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
-from mainstem.runtime.checkpoint.batch_journal import Runs
+from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.failures.classification import LONGEST, Failure, classify, in_sink
 from mainstem.runtime.query.drain import Outcome
 
@@ -32,7 +32,7 @@ class BatchRun:
     Args:
         session: the query's.
         batch: what to run.
-        runs: the runs of its checkpoint.
+        journal: the runs of its checkpoint.
         told: takes the progress of the run once it is done, as JSON in the words of Spark's streams.
 
     Attributes:
@@ -40,10 +40,12 @@ class BatchRun:
         run_id: of this attempt.
     """
 
-    def __init__(self, session: SparkSession, batch: Batch, runs: Runs, told: Callable[[str], None]) -> None:
-        self.id, self.run_id = runs.id, str(uuid.uuid4())
+    def __init__(
+        self, session: SparkSession, batch: Batch, journal: BatchJournal, told: Callable[[str], None]
+    ) -> None:
+        self.id, self.run_id = journal.id, str(uuid.uuid4())
         self.last_progress: str | None = None
-        self._session, self._batch, self._runs, self._told = session, batch, runs, told
+        self._session, self._batch, self._journal, self._told = session, batch, journal, told
         self._failure: Failure | None = None
         self._thread = threading.Thread(target=self._run, name=f"batch-{batch.query.name}", daemon=True)
         self._thread.start()
@@ -79,7 +81,7 @@ class BatchRun:
             self._thread.join(0.5)
         if cut:
             self._failure = None
-        clean, done = not cut and self._failure is None, self._runs.done
+        clean, done = not cut and self._failure is None, self._journal.done
         pending = None if clean else 0 if done is None else done + 1
         return Outcome(clean, done, pending, time.monotonic() - begun)
 
@@ -95,13 +97,13 @@ class BatchRun:
     def _write(self) -> None:
         began = time.monotonic()
         self._own_thread()
-        run = self._runs.plan()
+        run = self._journal.plan()
         if run is None:
-            self._tell(self._runs.done, 0, 0, {})
+            self._tell(self._journal.done, 0, 0, {})
             return
         execution: Any = self._batch.frame._jdf.queryExecution()  # noqa: SLF001
         self._batch.write(self._rows(execution), run)
-        self._runs.finish(run)
+        self._journal.finish(run)
         rows = sum(_rows_read(self._session, execution.executedPlan()))
         counts = _as_java(self._session, execution.observedMetrics())
         counted = {name: json.loads(row.json()) for name, row in counts.items()}

@@ -1,4 +1,4 @@
-"""What the supervisor has in hand of a query that was started, be it a stream or a batch."""
+"""A started query as the supervisor sees it, whether Spark streams it or runs it once."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -9,12 +9,12 @@ from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.query.drain import Outcome, drain
 
 
-class Handle(Protocol):
+class Execution(Protocol):
     """A started query.
 
     Attributes:
-        id: of its checkpoint.
-        run_id: of this start.
+        id: the id of its checkpoint.
+        run_id: the id of this start.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Handle(Protocol):
 
 
 class Stream:
-    """A streaming query of Spark's.
+    """A started streaming query of Spark.
 
     Args:
         query: Spark's.

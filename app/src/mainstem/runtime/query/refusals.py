@@ -11,7 +11,7 @@ from mainstem.runtime.failures.classification import Failure, classify
 
 if TYPE_CHECKING:
     from mainstem.runtime.progress.query_status import QueryStatus
-    from mainstem.runtime.query.supervised_query import Run
+    from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
 class Refusals:
@@ -19,24 +19,28 @@ class Refusals:
 
     def __init__(self) -> None:
         self._errors: dict[str, SpecInvalid | NotReady] = {}
-        self._new: list[Run] = []
+        self._new: list[SupervisedQuery] = []
 
     @contextmanager
-    def of(self, run: "Run") -> "Iterator[None]":
+    def of(self, supervised: "SupervisedQuery") -> "Iterator[None]":
         """While something is done for a query: it is refused where that is `SpecInvalid` or `NotReady`."""
         try:
             yield
         except (SpecInvalid, NotReady) as error:
-            self.add(run, error)
+            self.add(supervised, error)
 
-    def add(self, run: "Run", error: SpecInvalid | NotReady) -> None:
+    def add(self, supervised: "SupervisedQuery", error: SpecInvalid | NotReady) -> None:
         """Refuse a query."""
-        self._errors[run.query.name] = error
-        self._new.append(run)
+        self._errors[supervised.query.name] = error
+        self._new.append(supervised)
 
-    def others(self, runs: "Sequence[Run]") -> "list[Run]":
+    def others(self, queries: "Sequence[SupervisedQuery]") -> "list[SupervisedQuery]":
         """The queries that are neither refused nor suspended."""
-        return [run for run in runs if not run.query.suspend and run.query.name not in self._errors]
+        return [
+            supervised
+            for supervised in queries
+            if not supervised.query.suspend and supervised.query.name not in self._errors
+        ]
 
     def check(self, problems: Sequence[Problem], *, some: bool, strict: bool) -> None:
         """End the run where nothing is left of it, or with `strict` where anything is refused.
@@ -57,13 +61,13 @@ class Refusals:
         if missing := self._not_ready():
             raise not_ready(missing)
 
-    def take(self) -> "list[tuple[Run, Failure]]":
+    def take(self) -> "list[tuple[SupervisedQuery, Failure]]":
         """The queries that were refused since the last call, each with its failure; one that may pass is no refusal then."""
-        taken = [(run, _failure(self._errors[run.query.name])) for run in self._new]
+        taken = [(supervised, _failure(self._errors[supervised.query.name])) for supervised in self._new]
         self._new = []
-        for run, failure in taken:
+        for supervised, failure in taken:
             if not failure.permanent:
-                del self._errors[run.query.name]
+                del self._errors[supervised.query.name]
         return taken
 
     def final(self, failures: "Sequence[QueryStatus]", problems: Sequence[Problem]) -> MainstemError | None:

@@ -16,7 +16,7 @@ from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.loading.problems import Locate, without_text
 from mainstem.language.model.queries import Query
 from mainstem.runtime.checkpoint import checkpoint_compatibility, orphan_files
-from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED, Runs
+from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED, BatchJournal
 from mainstem.runtime.checkpoint.orphan_files import Suspects
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.failures.classification import classify
@@ -24,8 +24,8 @@ from mainstem.runtime.preflight import core_check
 from mainstem.runtime.progress.listener import Progress
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.batch_run import BatchRun
-from mainstem.runtime.query.execution import Handle, Stream
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.execution import Execution, Stream
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
 Built: TypeAlias = DataStreamWriter | Batch
@@ -60,59 +60,67 @@ class Starter:
         self._run = run
         self._suspect = suspect
 
-    def built(self, run: Run, guard: Guard | None = None) -> Built:
+    def built(self, supervised: SupervisedQuery, guard: Guard | None = None) -> Built:
         """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan.
 
         `guard` is around the making of each view; without one a view that Spark refuses is named all the same.
         """
         guard = guard or Analysis(self._graph, self._locate).part
-        made = build.build(run.session, self._graph, run.query, guard)
+        made = build.build(supervised.session, self._graph, supervised.query, guard)
         frame = made.frame if isinstance(made, Batch) else made._df  # noqa: SLF001
-        run.columns = {each.name: each.dataType.simpleString() for each in frame.schema}
+        supervised.columns = {each.name: each.dataType.simpleString() for each in frame.schema}
         if not isinstance(made, Batch):
-            run.occurrences = {name: run.occurrences.get(name, name) for name in build.occurrences(made)}
+            supervised.occurrences = {
+                name: supervised.occurrences.get(name, name) for name in build.occurrences(made)
+            }
         return made
 
-    def checked(self, run: Run, guard: Guard) -> Built:
+    def checked(self, supervised: SupervisedQuery, guard: Guard) -> Built:
         """The same, and Spark has said that it would start it."""
-        made = self.built(run, guard)
+        made = self.built(supervised, guard)
         if not isinstance(made, Batch):
-            build.check_stream(made._df, run.query)  # noqa: SLF001
+            build.check_stream(made._df, supervised.query)  # noqa: SLF001
         return made
 
-    def prepare(self, run: Run, built: Built) -> None:
+    def prepare(self, supervised: SupervisedQuery, built: Built) -> None:
         """Take the checkpoint, make it fit, look into the folders, and see that there are cores for tasks that never end.
 
         Raises:
             NotReady: another driver uses the checkpoint, a sink's folder is another's, the state is kept otherwise, or
                 cores are missing.
         """
-        if run.resident:
-            core_check.enough(run.session, self._graph)
-        checkpoint, logs_of_batches = build.checkpoint(self._graph, run.query), ("offsets", "commits")
+        if supervised.resident:
+            core_check.enough(supervised.session, self._graph)
+        checkpoint, logs_of_batches = build.checkpoint(self._graph, supervised.query), ("offsets", "commits")
         # Before anything is listed: what a driver writes that still owns the checkpoint is not left behind.
-        self._ownership.take(run.session, checkpoint)
+        self._ownership.take(supervised.session, checkpoint)
         if isinstance(built, Batch):
-            run.runs = Runs(run.session, checkpoint, self._run)
-            checkpoint, logs_of_batches = run.runs.path, (PLANNED, DONE)
+            supervised.journal = BatchJournal(supervised.session, checkpoint, self._run)
+            checkpoint, logs_of_batches = supervised.journal.path, (PLANNED, DONE)
         else:
-            orphan_files.clear_stillborn(run.session, checkpoint)
-            checkpoint_compatibility.refuse_change(run.session, checkpoint, run.query.state)
-        for sink in run.query.to:
+            orphan_files.clear_stillborn(supervised.session, checkpoint)
+            checkpoint_compatibility.refuse_change(supervised.session, checkpoint, supervised.query.state)
+        for sink in supervised.query.to:
             if sink.files is None:
                 continue
             folder = sink.files.path
-            suspects = orphan_files.suspects(run.session, folder, checkpoint, sink.choice(), logs_of_batches)
-            self._suspect(run.query.name, folder, suspects)
+            suspects = orphan_files.suspects(
+                supervised.session, folder, checkpoint, sink.choice(), logs_of_batches
+            )
+            self._suspect(supervised.query.name, folder, suspects)
 
-    def started(self, run: Run, built: Built) -> Handle:
+    def started(self, supervised: SupervisedQuery, built: Built) -> Execution:
         """The query, running."""
         if not isinstance(built, Batch):
-            return Stream(build.start(run.session, built, run.query), resident=run.resident)
-        if run.runs is None:
-            raise ValueError(f"{run.query.name} was not prepared")
-        run.occurrences = dict(occurrence_names(self._graph, run.query.from_, bounded=True))
-        return BatchRun(run.session, built, run.runs, lambda text: self._told(Progress(text)))
+            return Stream(
+                build.start(supervised.session, built, supervised.query), resident=supervised.resident
+            )
+        if supervised.journal is None:
+            raise ValueError(f"{supervised.query.name} was not prepared")
+        supervised.occurrences = dict(occurrence_names(self._graph, supervised.query.from_, bounded=True))
+        return BatchRun(
+            supervised.session, built, supervised.journal, lambda text: self._told(Progress(text))
+        )
 
     def first(self, query: Query, act: Callable[[], Any]) -> Any:
         """What a step of the first start gives; what goes wrong there ends the run, in the document's terms.

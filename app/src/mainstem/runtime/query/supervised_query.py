@@ -1,4 +1,4 @@
-"""One query under supervision: the only mutable state of a run."""
+"""The state of one query that the supervisor runs: the only mutable state of a run."""
 
 import time
 from collections.abc import Mapping
@@ -11,27 +11,27 @@ from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
-from mainstem.runtime.checkpoint.batch_journal import Runs
+from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.preflight.inputs import Absent
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from mainstem.runtime.progress.rates import Meter
 from mainstem.runtime.progress.spark_progress import told, waiting
-from mainstem.runtime.query.execution import Handle
+from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.restarts import Restarts
 
 
 @dataclass
-class Run:
-    """One query under supervision.
+class SupervisedQuery:
+    """The state of one query that the supervisor runs.
 
     Attributes:
         query: the query.
-        session: its own.
+        session: the Spark session of the query.
         occurrences: names of the streams in its plan, in the plan's order, each with the source's.
-        restarts: what is left of its budget.
-        status: what is known of it.
-        handle: what it is held by, while it runs.
-        runs: of a query that runs once, what was done before.
+        restarts: its restart budget.
+        status: its latest status.
+        execution: the started stream or batch; None while the query does not run.
+        journal: of a query that runs once, the record of its runs.
         due: when it is to be started (monotonic seconds); None where it is not.
         refresh: when its side inputs are to be read anew (monotonic seconds); None where they never are.
         absent: what it waits for before it can start.
@@ -52,8 +52,8 @@ class Run:
     occurrences: dict[str, str]
     restarts: Restarts
     status: QueryStatus
-    handle: Handle | None = None
-    runs: Runs | None = None
+    execution: Execution | None = None
+    journal: BatchJournal | None = None
     due: float | None = None
     refresh: float | None = None
     absent: Absent | None = None
@@ -70,8 +70,8 @@ class Run:
 
     @property
     def over(self) -> bool:
-        """True where it neither runs nor ever will."""
-        return self.handle is None and self.due is None and self.absent is None
+        """True where it does not run and will not run again."""
+        return self.execution is None and self.due is None and self.absent is None
 
     @property
     def resident(self) -> bool:
@@ -80,11 +80,11 @@ class Run:
 
     def look(self) -> None:
         """Whether a running query waits for data."""
-        if self.handle is None:
+        if self.execution is None:
             return
         if self.resident:
-            self.status = told(self.status, self.handle.message)
-        elif (waits := self.handle.waiting) is not None:
+            self.status = told(self.status, self.execution.message)
+        elif (waits := self.execution.waiting) is not None:
             self.resting = waits
             self.status = waiting(self.status) if waits else replace(self.status, idle=False)
 
@@ -115,14 +115,14 @@ class Run:
         )
 
 
-def new_runs(session: SparkSession, graph: Graph) -> list[Run]:
-    """The queries of a pipeline, each with a session of its own, before the first one starts."""
+def supervised_queries(session: SparkSession, graph: Graph) -> list[SupervisedQuery]:
+    """The queries of a pipeline before the first one starts, each with a session of its own."""
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [_new_run(session, graph, query, since) for query in graph.spec.queries]
+    return [_supervised_query(session, graph, query, since) for query in graph.spec.queries]
 
 
-def _new_run(session: SparkSession, graph: Graph, query: Query, since: str) -> Run:
-    return Run(
+def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: str) -> SupervisedQuery:
+    return SupervisedQuery(
         query=query,
         session=session.newSession(),
         occurrences={name: _source(graph, read) for name, read in occurrence_names(graph, query.from_)},

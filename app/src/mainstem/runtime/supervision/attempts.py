@@ -4,10 +4,10 @@ from typing import Any
 
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.query.drain import Outcome
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
-def log_failure(log: Any, run: Run, failure: Failure, wait: float | None) -> None:
+def log_failure(log: Any, supervised: SupervisedQuery, failure: Failure, wait: float | None) -> None:
     """One line: why, which restart in a row comes next, of how many, and when; an error where none comes.
 
     A traceback of Python's stands behind it once, until it is another one: a query that fails in the same way again and
@@ -15,27 +15,31 @@ def log_failure(log: Any, run: Run, failure: Failure, wait: float | None) -> Non
 
     Args:
         log: of the supervisor.
-        run: the query, its restart counted already.
+        supervised: the query, its restart counted already.
         failure: why it failed.
         wait: seconds until it is started again; None for never.
     """
-    fields: dict[str, Any] = {"query": run.query.name, "reason": failure.reason, "error": failure.message}
-    if failure.traceback and failure.traceback != run.logged_traceback:
-        fields["exception"] = run.logged_traceback = failure.traceback
+    fields: dict[str, Any] = {
+        "query": supervised.query.name,
+        "reason": failure.reason,
+        "error": failure.message,
+    }
+    if failure.traceback and failure.traceback != supervised.logged_traceback:
+        fields["exception"] = supervised.logged_traceback = failure.traceback
     if wait is None:
-        log.error("query failed", **fields, restarts=run.restarts.in_a_row)
+        log.error("query failed", **fields, restarts=supervised.restarts.in_a_row)
         return
-    attempt: dict[str, Any] = {"seconds": wait, "attempt": run.restarts.in_a_row}
+    attempt: dict[str, Any] = {"seconds": wait, "attempt": supervised.restarts.in_a_row}
     if not failure.outage:  # which is tried again without end
-        attempt["attempts"] = run.restarts.settings.max_retries
+        attempt["attempts"] = supervised.restarts.settings.max_retries
     log.warning("query restarts", **fields, **attempt)
 
 
-def log_drain(log: Any, run: Run, outcome: Outcome) -> None:
+def log_drain(log: Any, supervised: SupervisedQuery, outcome: Outcome) -> None:
     """One line: how the drain of a query ended, by its batches."""
     log.info(
         "query drained" if outcome.clean else "query cut",
-        query=run.query.name,
+        query=supervised.query.name,
         committed=outcome.committed,
         pending=outcome.pending,
         seconds=round(outcome.seconds, 2),

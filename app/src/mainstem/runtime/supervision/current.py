@@ -11,7 +11,7 @@ from mainstem.runtime.failures import full_disks
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from mainstem.runtime.progress.spark_progress import lagging
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision import castcolumns, malformed_records
 from mainstem.runtime.supervision.outages import Outage, Outages
 from mainstem.runtime.supervision.topics import Answer, Topics
@@ -36,35 +36,35 @@ class Current:
     def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
         self._outages, self._topics, self._graph = outages, topics, graph
 
-    def status(self, run: Run) -> QueryStatus:
+    def status(self, supervised: SupervisedQuery) -> QueryStatus:
         """How a query stands now."""
         answers = {
             name: answer
-            for name, source in run.occurrences.items()
+            for name, source in supervised.occurrences.items()
             if (answer := self._topics.answer(source)) is not None
         }
-        silent = {name for name, source in run.occurrences.items() if self._topics.outage(source)}
-        status = current(run.status, self.outage(run), answers, silent)
+        silent = {name for name, source in supervised.occurrences.items() if self._topics.outage(source)}
+        status = current(supervised.status, self.outage(supervised), answers, silent)
         if status.state is State.RUNNING:
-            rate = run.meter.rate(time.monotonic(), idle=status.idle)
+            rate = supervised.meter.rate(time.monotonic(), idle=status.idle)
             status = replace(status, rows_per_second=rate)
-        if run.notice and status.reason is None and status.state in _WELL:
-            status = replace(status, reason=run.notice[0], message=run.notice[1])
+        if supervised.notice and status.reason is None and status.state in _WELL:
+            status = replace(status, reason=supervised.notice[0], message=supervised.notice[1])
         return status
 
-    def outage(self, run: Run) -> Outage | None:
+    def outage(self, supervised: SupervisedQuery) -> Outage | None:
         """The outage of a server that a query uses; None where all answer."""
-        known = self._outages.query(run.query)
-        sources = (self._topics.outage(source) for source in run.occurrences.values())
+        known = self._outages.query(supervised.query)
+        sources = (self._topics.outage(source) for source in supervised.occurrences.values())
         return known or next(filter(None, sources), None)
 
-    def explained(self, run: Run, failure: Failure) -> Failure:
+    def explained(self, supervised: SupervisedQuery, failure: Failure) -> Failure:
         """The failure, or the outage behind it: clients have many words for a server that does not answer."""
         failure = malformed_records.explained(
-            full_disks.explained(failure, self._graph, run.query), run.status
+            full_disks.explained(failure, self._graph, supervised.query), supervised.status
         )
-        failure = castcolumns.explained(failure, run.session, run.query.to, run.columns)
-        outage = self.outage(run)
+        failure = castcolumns.explained(failure, supervised.session, supervised.query.to, supervised.columns)
+        outage = self.outage(supervised)
         if outage is None or failure.permanent or failure.outage:
             return failure
         return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")

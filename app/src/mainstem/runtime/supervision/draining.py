@@ -9,34 +9,34 @@ from pyspark.errors import PySparkException
 from mainstem import logs
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.query.drain import Outcome
-from mainstem.runtime.query.execution import Handle
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.execution import Execution
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
 def drained(
-    runs: Sequence[Run], deadline: float, force: Callable[[], bool], tick: Callable[[], None]
+    queries: Sequence[SupervisedQuery], deadline: float, force: Callable[[], bool], tick: Callable[[], None]
 ) -> dict[str, Outcome]:
     """How each query that ran was stopped, by its name.
 
     Args:
-        runs: the queries; those that do not run are left alone.
+        queries: the queries; those that do not run are left alone.
         deadline: `time.monotonic()` at which batches are cut.
         force: true when to interrupt at once.
         tick: called every second meanwhile.
     """
     outcomes: dict[str, Outcome] = {}
 
-    def stop(name: str, handle: Handle) -> None:
-        outcomes[name] = stopped(name, handle, deadline, force)
+    def stop(name: str, execution: Execution) -> None:
+        outcomes[name] = stopped(name, execution, deadline, force)
 
     threads = [
         threading.Thread(
             target=stop,
-            args=(run.query.name, run.handle),
-            name=f"drain-{run.query.name}",
+            args=(supervised.query.name, supervised.execution),
+            name=f"drain-{supervised.query.name}",
         )
-        for run in runs
-        if run.handle is not None
+        for supervised in queries
+        if supervised.execution is not None
     ]
     for thread in threads:
         thread.start()
@@ -47,10 +47,10 @@ def drained(
     return outcomes
 
 
-def stopped(name: str, handle: Handle, deadline: float, force: Callable[[], bool]) -> Outcome:
+def stopped(name: str, execution: Execution, deadline: float, force: Callable[[], bool]) -> Outcome:
     """How one query was stopped; as cut, where it could not be."""
     try:
-        return handle.drain(deadline, force)
+        return execution.drain(deadline, force)
     except (PySparkException, Py4JError, ConnectionError) as error:
         logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
         return Outcome(clean=False, committed=None, pending=None, seconds=0.0)

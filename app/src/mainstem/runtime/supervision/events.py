@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mainstem.runtime.progress.listener import Listener, Progress
 from mainstem.runtime.progress.spark_progress import Offsets, updated, waiting, went_back
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.expired_files import ExpiredFiles
 from mainstem.runtime.supervision.topics import Topics
 
@@ -37,7 +37,7 @@ class Events:
         """One more event, from any thread."""
         self._queue.put(progress)
 
-    def take(self, runs: Sequence[Run]) -> None:
+    def take(self, queries: Sequence[SupervisedQuery]) -> None:
         """Bring the statuses up to date; waits for nothing."""
         while True:
             try:
@@ -45,30 +45,34 @@ class Events:
             except queue.Empty:
                 return
             progress = json.loads(event.text)
-            run = next((run for run in runs if run.query.name == progress["name"]), None)
-            if run is None:  # a stream that the user's own code has started
+            supervised = next(
+                (supervised for supervised in queries if supervised.query.name == progress["name"]), None
+            )
+            if supervised is None:  # a stream that the user's own code has started
                 continue
-            earliest = self._earliest(run, progress["timestamp"])
-            run.resets |= went_back(progress, list(run.occurrences))
-            status = updated(run.status, progress, list(run.occurrences), earliest)
-            run.status = self._files.count(status, run.occurrences)
+            earliest = self._earliest(supervised, progress["timestamp"])
+            supervised.resets |= went_back(progress, list(supervised.occurrences))
+            status = updated(supervised.status, progress, list(supervised.occurrences), earliest)
+            supervised.status = self._files.count(status, supervised.occurrences)
             if rows := progress.get("numInputRows"):
-                run.busy, run.resting = time.monotonic(), False
-                run.meter.add(run.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000)
-            elif run.resident:  # a batch without rows; Spark's status says that it runs
-                run.resting, run.status = True, waiting(run.status)
+                supervised.busy, supervised.resting = time.monotonic(), False
+                supervised.meter.add(
+                    supervised.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000
+                )
+            elif supervised.resident:  # a batch without rows; Spark's status says that it runs
+                supervised.resting, supervised.status = True, waiting(supervised.status)
 
-    def _earliest(self, run: Run, began: str) -> dict[str, Offsets]:
+    def _earliest(self, supervised: SupervisedQuery, began: str) -> dict[str, Offsets]:
         """What the topics of each occurrence still had when a batch began."""
         when = datetime.fromisoformat(began)
-        found = {name: self._topics.before(source, when) for name, source in run.occurrences.items()}
+        found = {name: self._topics.before(source, when) for name, source in supervised.occurrences.items()}
         return {name: offsets for name, offsets in found.items() if offsets is not None}
 
-    def settle(self, runs: Sequence[Run], run: Run) -> None:
+    def settle(self, queries: Sequence[SupervisedQuery], supervised: SupervisedQuery) -> None:
         """Wait for the last progress event of a query that has ended; Spark delivers it from another thread."""
-        awaited = run.handle.last_progress if run.handle is not None else None
+        awaited = supervised.execution.last_progress if supervised.execution is not None else None
         until = time.monotonic() + SETTLE_SECONDS
-        self.take(runs)
-        while awaited and run.status.last_progress_time != awaited and time.monotonic() < until:
+        self.take(queries)
+        while awaited and supervised.status.last_progress_time != awaited and time.monotonic() < until:
             time.sleep(_PAUSE)
-            self.take(runs)
+            self.take(queries)

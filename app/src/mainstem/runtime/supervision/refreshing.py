@@ -22,9 +22,9 @@ from mainstem.language.model.queries import Query
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.query_status import STALE
 from mainstem.runtime.query.drain import Outcome
-from mainstem.runtime.query.execution import Handle
+from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.starting import Built
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.draining import stopped
 
 
@@ -43,17 +43,17 @@ class Refreshing:
 
     Args:
         name: of the query.
-        handle: the running query.
+        execution: the running query.
         build: makes it anew; may take its time.
 
     Attributes:
-        handle: the running query.
+        execution: the running query.
         built: what takes its place, once it is built.
         fault: why nothing could be built.
     """
 
-    def __init__(self, name: str, handle: Handle, build: Callable[[], Built]) -> None:
-        self.handle, self.id, self.run_id = handle, handle.id, handle.run_id
+    def __init__(self, name: str, execution: Execution, build: Callable[[], Built]) -> None:
+        self.execution, self.id, self.run_id = execution, execution.id, execution.run_id
         self.built: Built | None = None
         self.fault: Failure | None = None
         self._name, self._build = name, build
@@ -68,31 +68,31 @@ class Refreshing:
     @property
     def active(self) -> bool:
         """Whether it runs, or is being stopped."""
-        return self._thread.is_alive() or self.handle.active
+        return self._thread.is_alive() or self.execution.active
 
     @property
     def given_up(self) -> bool:
         """Whether it runs on, for nothing could be built."""
-        return not self._thread.is_alive() and self.handle.active
+        return not self._thread.is_alive() and self.execution.active
 
     @property
     def waiting(self) -> bool | None:
         """Whether it waits for data; None where that cannot be told just now."""
-        return self.handle.waiting
+        return self.execution.waiting
 
     @property
     def message(self) -> str:
         """What it is about, in Spark's words."""
-        return self.handle.message
+        return self.execution.message
 
     @property
     def last_progress(self) -> str | None:
         """Time of the last progress that is told, or will be in a moment."""
-        return self.handle.last_progress
+        return self.execution.last_progress
 
     def failure(self) -> Failure | None:
         """Why it failed, once it is over; None where it did not."""
-        return self.handle.failure()
+        return self.execution.failure()
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
         """Stop it for good; what is being built is not waited for."""
@@ -101,7 +101,7 @@ class Refreshing:
             self._deadline, self._force = deadline, force
         if not self._called_off:
             self._thread.join()
-        return self._outcome or self.handle.drain(deadline, force)
+        return self._outcome or self.execution.drain(deadline, force)
 
     def _run(self) -> None:
         try:
@@ -115,7 +115,7 @@ class Refreshing:
             if self._called_off:
                 return
             self.built = built
-        self._outcome = stopped(self._name, self.handle, math.inf, self._forced)
+        self._outcome = stopped(self._name, self.execution, math.inf, self._forced)
 
     def _forced(self) -> bool:
         """Nothing cuts a batch but the end of the run."""
@@ -130,25 +130,29 @@ class Refresher:
         build: makes a query anew.
     """
 
-    def __init__(self, graph: Graph, build: Callable[[Run], Built]) -> None:
+    def __init__(self, graph: Graph, build: Callable[[SupervisedQuery], Built]) -> None:
         self._every = {query.name: every(graph, query) for query in graph.spec.queries}
         self._build = build
 
-    def started(self, run: Run, now: float) -> None:
+    def started(self, supervised: SupervisedQuery, now: float) -> None:
         """The query has read its side inputs just now (monotonic seconds)."""
-        interval = self._every[run.query.name] if run.runs is None else None
-        run.refresh = None if interval is None else now + interval
-        if run.status.reason == STALE:
-            run.status = replace(run.status, reason=None, message=None)
+        interval = self._every[supervised.query.name] if supervised.journal is None else None
+        supervised.refresh = None if interval is None else now + interval
+        if supervised.status.reason == STALE:
+            supervised.status = replace(supervised.status, reason=None, message=None)
 
-    def tick(self, run: Run, now: float) -> None:
+    def tick(self, supervised: SupervisedQuery, now: float) -> None:
         """Begin where it is time, and leave off where nothing could be built."""
-        if isinstance(run.handle, Refreshing):
-            if run.handle.given_up:
-                fault, run.handle = run.handle.fault, run.handle.handle
-                self.started(run, now)
+        if isinstance(supervised.execution, Refreshing):
+            if supervised.execution.given_up:
+                fault, supervised.execution = supervised.execution.fault, supervised.execution.execution
+                self.started(supervised, now)
                 if fault:
                     message = f"side inputs are not read anew: {fault.message} ({fault.reason})"
-                    run.status = replace(run.status, reason=STALE, message=message)
-        elif run.handle is not None and run.refresh is not None and now >= run.refresh:
-            run.handle = Refreshing(run.query.name, run.handle, lambda: self._build(run))
+                    supervised.status = replace(supervised.status, reason=STALE, message=message)
+        elif (
+            supervised.execution is not None and supervised.refresh is not None and now >= supervised.refresh
+        ):
+            supervised.execution = Refreshing(
+                supervised.query.name, supervised.execution, lambda: self._build(supervised)
+            )

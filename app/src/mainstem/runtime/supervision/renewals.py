@@ -15,7 +15,7 @@ from mainstem.runtime.clients.kafka_admin import TopicOffsets
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.query_status import SourceStatus
 from mainstem.runtime.progress.spark_progress import offset
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, TopicIds, forget, made_anew, watch
 from mainstem.runtime.supervision.topics import Topics
 
@@ -33,7 +33,7 @@ class Renewals:
         self._watched: dict[str, SparkSession] = {}
         self._log = logs.get("mainstem")
 
-    def begin(self, run: Run) -> Failure | None:
+    def begin(self, supervised: SupervisedQuery) -> Failure | None:
         """Make a stream's checkpoint go on from the beginning of topics that were made anew, before the stream starts.
 
         Returns:
@@ -42,29 +42,29 @@ class Renewals:
         Raises:
             Py4JError: brokers or the checkpoint's store do not answer.
         """
-        run.notice, run.awaited_resets = None, set()
+        supervised.notice, supervised.awaited_resets = None, set()
         current = {
             occurrence: offsets
-            for occurrence, source in run.occurrences.items()
+            for occurrence, source in supervised.occurrences.items()
             if (offsets := self._topics.now(source)) is not None
         }
         if not current:
             return None
         ids = {occurrence: offsets.ids for occurrence, offsets in current.items()}
-        stored = TopicIds(run.session, build.checkpoint(self._graph, run.query))
+        stored = TopicIds(supervised.session, build.checkpoint(self._graph, supervised.query))
         known = stored.known()
         if anew := made_anew(known, ids):
             try:
                 plan = stored.plan(anew, {name: offsets.earliest for name, offsets in current.items()})
             except ValueError as error:
                 return self._refusal([topic for _, topic in anew], str(error))
-            if refusal := self._refused(run, [read.occurrence for read in plan.read], plan.read):
+            if refusal := self._refused(supervised, [read.occurrence for read in plan.read], plan.read):
                 return refusal
             stored.write(plan)
-            self._renewed(run, plan.read, known)
+            self._renewed(supervised, plan.read, known)
         stored.keep(ids)
-        run.topic_ids = ids
-        self._watch(run, ids)
+        supervised.topic_ids = ids
+        self._watch(supervised, ids)
         return None
 
     def close(self) -> None:
@@ -73,12 +73,12 @@ class Renewals:
             with suppress(PySparkException, Py4JError, ConnectionError):
                 forget(session, checkpoint)
 
-    def tick(self, run: Run) -> Failure | None:
+    def tick(self, supervised: SupervisedQuery) -> Failure | None:
         """See to a running stream; the failure by which it has to end where it may lose nothing."""
-        for occurrence, known in run.topic_ids.items():
-            source = run.occurrences.get(occurrence, "")
+        for occurrence, known in supervised.topic_ids.items():
+            source = supervised.occurrences.get(occurrence, "")
             answer = self._topics.answer(source)
-            if answer is None or run.handle is None:
+            if answer is None or supervised.execution is None:
                 continue
             ids = {topic: id_ for topic, id_ in answer.offsets.ids.items() if id_ != NO_ID}
             # A broker that gave no id and gives one now has been upgraded: the topic is the same.
@@ -86,44 +86,50 @@ class Renewals:
             if anew and self._topics.strict(source):
                 return self._refusal(anew, "")
             for topic in anew:
-                lost = self._passed_over(run, occurrence, topic, answer.offsets)
-                self._count(run, occurrence, topic, lost, "it is read from where the old one was")
+                lost = self._passed_over(supervised, occurrence, topic, answer.offsets)
+                self._count(supervised, occurrence, topic, lost, "it is read from where the old one was")
             if ids.keys() - known.keys() or anew:
-                self._keep(run, {**run.topic_ids, occurrence: {**known, **ids}})
-        run.resets -= (done := run.resets & run.awaited_resets)
-        run.awaited_resets -= done
+                self._keep(supervised, {**supervised.topic_ids, occurrence: {**known, **ids}})
+        supervised.resets -= (done := supervised.resets & supervised.awaited_resets)
+        supervised.awaited_resets -= done
         return None
 
-    def _keep(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
+    def _keep(self, supervised: SupervisedQuery, ids: Mapping[str, Mapping[str, str]]) -> None:
         """Write the ids to the checkpoint; where its store does not answer the next tick tries again."""
         try:
-            stored = TopicIds(run.session, build.checkpoint(self._graph, run.query))
+            stored = TopicIds(supervised.session, build.checkpoint(self._graph, supervised.query))
             # Beside the old one a new id is known to have been read from once another batch was planned. A query that
             # cannot go back to the beginning goes on where it is, read from or not.
-            (stored.keep if run.resident else stored.add)(ids)
-            self._watch(run, ids)
+            (stored.keep if supervised.resident else stored.add)(ids)
+            self._watch(supervised, ids)
         except (PySparkException, Py4JError) as error:
             message = classify(error).message
-            self._log.warning("ids of topics not kept, tried again", query=run.query.name, error=message)
+            self._log.warning(
+                "ids of topics not kept, tried again", query=supervised.query.name, error=message
+            )
         else:
-            run.topic_ids = ids
+            supervised.topic_ids = ids
 
-    def _watch(self, run: Run, ids: Mapping[str, Mapping[str, str]]) -> None:
+    def _watch(self, supervised: SupervisedQuery, ids: Mapping[str, Mapping[str, str]]) -> None:
         """Have new ids kept before a batch may read their topics, where the query may go on with those."""
         lenient = {
-            name: known for name, known in ids.items() if not self._topics.strict(run.occurrences[name])
+            name: known
+            for name, known in ids.items()
+            if not self._topics.strict(supervised.occurrences[name])
         }
-        if lenient and not run.resident:
-            clients = {name: self._topics.client(run.occurrences[name]) for name in lenient}
-            checkpoint = build.checkpoint(self._graph, run.query)
-            watch(run.session, checkpoint, clients, lenient)
-            self._watched[checkpoint] = run.session
+        if lenient and not supervised.resident:
+            clients = {name: self._topics.client(supervised.occurrences[name]) for name in lenient}
+            checkpoint = build.checkpoint(self._graph, supervised.query)
+            watch(supervised.session, checkpoint, clients, lenient)
+            self._watched[checkpoint] = supervised.session
 
-    def _refused(self, run: Run, occurrences: list[str], read: list[Read]) -> Failure | None:
+    def _refused(
+        self, supervised: SupervisedQuery, occurrences: list[str], read: list[Read]
+    ) -> Failure | None:
         topics = [each.topic for each in read]
-        if any(self._topics.strict(run.occurrences[name]) for name in occurrences):
+        if any(self._topics.strict(supervised.occurrences[name]) for name in occurrences):
             return self._refusal(topics, "")
-        if read and run.resident:
+        if read and supervised.resident:
             return self._refusal(topics, "a continuous or real-time query cannot go back to its beginning")
         return None
 
@@ -138,9 +144,11 @@ class Renewals:
         message = f"the topic {names} was deleted and made anew: {because}; {remedy}"
         return Failure("TopicRecreated", message, permanent=True)
 
-    def _renewed(self, run: Run, read: list[Read], known: set[tuple[str, str, str]]) -> None:
+    def _renewed(
+        self, supervised: SupervisedQuery, read: list[Read], known: set[tuple[str, str, str]]
+    ) -> None:
         for each in read:
-            source = run.occurrences[each.occurrence]
+            source = supervised.occurrences[each.occurrence]
             ends = [
                 self._topics.end(source, each.topic, id_)
                 for occurrence, topic, id_ in known
@@ -151,32 +159,38 @@ class Renewals:
                 for end in ends
             ]
             self._count(
-                run, each.occurrence, each.topic, max(unread, default=0), "it is read from its beginning"
+                supervised,
+                each.occurrence,
+                each.topic,
+                max(unread, default=0),
+                "it is read from its beginning",
             )
-            run.awaited_resets.add((each.occurrence, each.topic))
+            supervised.awaited_resets.add((each.occurrence, each.topic))
 
-    def _passed_over(self, run: Run, occurrence: str, topic: str, offsets: TopicOffsets) -> int:
+    def _passed_over(
+        self, supervised: SupervisedQuery, occurrence: str, topic: str, offsets: TopicOffsets
+    ) -> int:
         """Records of the new topic that Spark passes over, and has not reported."""
         key = (occurrence, topic)
-        if key in run.resets:  # it went back to the new topic's end, and this was counted
-            run.resets.discard(key)
+        if key in supervised.resets:  # it went back to the new topic's end, and this was counted
+            supervised.resets.discard(key)
             return 0
-        read = next((each.end_offset for each in run.status.sources if each.name == occurrence), None)
+        read = next((each.end_offset for each in supervised.status.sources if each.name == occurrence), None)
         position: Mapping[str, int] = (read or {}).get(topic) or {}
         latest = {partition: offset(offsets.latest, topic, partition, 0) for partition in position}
         if any(int(at) > latest[partition] for partition, at in position.items()):
-            run.awaited_resets.add(key)
+            supervised.awaited_resets.add(key)
         return sum(
             max(0, int(at) - offset(offsets.earliest, topic, partition, 0))
             for partition, at in position.items()
             if int(at) <= latest[partition]
         )
 
-    def _count(self, run: Run, occurrence: str, topic: str, lost: int, then: str) -> None:
+    def _count(self, supervised: SupervisedQuery, occurrence: str, topic: str, lost: int, then: str) -> None:
         message = f"the topic {topic!r} was deleted and made anew, at least {lost} records are lost; {then}"
-        run.notice = ("TopicRecreated", message)
-        self._log.warning("a topic was made anew", query=run.query.name, topic=topic, expired=lost)
-        sources = {source.name: source for source in run.status.sources}
+        supervised.notice = ("TopicRecreated", message)
+        self._log.warning("a topic was made anew", query=supervised.query.name, topic=topic, expired=lost)
+        sources = {source.name: source for source in supervised.status.sources}
         source = sources.get(occurrence, SourceStatus(occurrence))
         sources[occurrence] = replace(source, expired=source.expired + lost)
-        run.status = replace(run.status, sources=tuple(sources.values()))
+        supervised.status = replace(supervised.status, sources=tuple(sources.values()))

@@ -29,9 +29,9 @@ from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from mainstem.runtime.progress.query_status import QueryStatus, State
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.drain import Outcome
-from mainstem.runtime.query.execution import Handle
+from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.starting import Built, Starter
-from mainstem.runtime.query.supervised_query import Run, new_runs
+from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
 from mainstem.runtime.stop import StopRequested
 from mainstem.runtime.supervision.attempts import log_drain, log_failure
 from mainstem.runtime.supervision.current import Current
@@ -97,24 +97,24 @@ class Supervisor:
         self._waits = Waits(session, self._graph)
         self._log = logs.get("mainstem")
         self._looked = 0.0
-        self._runs = new_runs(session, self._graph)
-        for new in self._runs:
+        self._queries = supervised_queries(session, self._graph)
+        for new in self._queries:
             self._events.listener.attach(new.session)
 
     @property
     def statuses(self) -> list[QueryStatus]:
         """The queries in the order of the document, as they are now."""
-        return [self._current.status(run) for run in self._runs]
+        return [self._current.status(supervised) for supervised in self._queries]
 
     @property
     def failures(self) -> list[QueryStatus]:
         """Queries that are failed for good."""
-        return [run.status for run in self._runs if run.status.state is State.FAILED]
+        return [supervised.status for supervised in self._queries if supervised.status.state is State.FAILED]
 
     @property
     def waiting(self) -> list[QueryStatus]:
         """Queries that wait for a source."""
-        return [run.status for run in self._runs if run.absent is not None]
+        return [supervised.status for supervised in self._queries if supervised.absent is not None]
 
     def start(self, *, strict: bool = False, unready: Mapping[str, NotReady] = NOTHING) -> None:
         """Build all queries that are not suspended and whose sources are there, make their folders fit, then start those
@@ -129,58 +129,60 @@ class Supervisor:
             NotReady: no query can start for what is around it, or with `strict` one cannot.
         """
         refusals = self.analysis.refusals
-        for run in (run for run in self._runs if run.query.name in unready):
-            refusals.add(run, unready[run.query.name])
-        self._waits.begin(refusals.others(self._runs), refusals)
+        for supervised in (supervised for supervised in self._queries if supervised.query.name in unready):
+            refusals.add(supervised, unready[supervised.query.name])
+        self._waits.begin(refusals.others(self._queries), refusals)
         self._outages.start()
         self._topics.start()
         self._orphans.start()
         first = self._starter.first
-        runs = [run for run in refusals.others(self._runs) if run.absent is None]
-        built = self.analysis.document(self._starter, runs, some=bool(self.waiting), strict=strict)
-        for run, one in built:
-            with self.analysis.guarded(run):
-                first(run.query, partial(self._starter.prepare, run, one))
-        built = [(run, one) for run, one in built if run in refusals.others(self._runs)]
+        queries = [supervised for supervised in refusals.others(self._queries) if supervised.absent is None]
+        built = self.analysis.document(self._starter, queries, some=bool(self.waiting), strict=strict)
+        for supervised, one in built:
+            with self.analysis.guarded(supervised):
+                first(supervised.query, partial(self._starter.prepare, supervised, one))
+        built = [
+            (supervised, one) for supervised, one in built if supervised in refusals.others(self._queries)
+        ]
         refusals.check(self.analysis.problems, some=bool(built or self.waiting), strict=strict)
         self._refused()
-        for run, one in built:
+        for supervised, one in built:
             if self._stop.requested:
                 return
-            with self.analysis.guarded(run):
-                first(run.query, partial(self._begin, run, one))
+            with self.analysis.guarded(supervised):
+                first(supervised.query, partial(self._begin, supervised, one))
             refusals.check(self.analysis.problems, some=True, strict=strict)
             self._refused()
 
     def _refused(self) -> None:
-        for run, failure in self.analysis.refusals.take():
-            self._failed(run, failure, time.monotonic())
+        for supervised, failure in self.analysis.refusals.take():
+            self._failed(supervised, failure, time.monotonic())
 
-    def _begin(self, run: Run, built: Built) -> None:
+    def _begin(self, supervised: SupervisedQuery, built: Built) -> None:
         """Start a query for the first time, unless a topic that it reads was made anew."""
-        if refused := self._made_anew(run, built):
-            self._failed(run, refused, time.monotonic())
+        if refused := self._made_anew(supervised, built):
+            self._failed(supervised, refused, time.monotonic())
         else:
-            self._started(run, self._starter.started(run, built))
+            self._started(supervised, self._starter.started(supervised, built))
 
     def tick(self) -> bool:
         """Take events, see to ended and waiting queries; False once nothing is left to run."""
-        self._events.take(self._runs)
+        self._events.take(self._queries)
         now = time.monotonic()
         look = now - self._looked >= LOOK_SECONDS
         self._looked = now if look else self._looked
-        self._waits.take(self._runs, now)
-        for run in self._runs:
-            self._refresher.tick(run, now)
-            if run.handle is not None and not run.handle.active:
-                self._ended(run, now)
-            elif self._is_due(run, now):
+        self._waits.take(self._queries, now)
+        for supervised in self._queries:
+            self._refresher.tick(supervised, now)
+            if supervised.execution is not None and not supervised.execution.active:
+                self._ended(supervised, now)
+            elif self._is_due(supervised, now):
                 self._changed(self.statuses)  # a start may take its time, and there may be many
-                self._restart(run)
-            elif look or run.status.state in (State.STARTING, State.RESTARTING):
-                self._look(run, now)
+                self._restart(supervised)
+            elif look or supervised.status.state in (State.STARTING, State.RESTARTING):
+                self._look(supervised, now)
         self._changed(self.statuses)
-        over = all(run.over for run in self._runs)
+        over = all(supervised.over for supervised in self._queries)
         if over and not self.failures:
             self._close()
         return not over
@@ -188,24 +190,24 @@ class Supervisor:
     def idle_seconds(self) -> float:
         """Time since any query last had data, or waited for a restart; a query that waits for its source has none."""
         now = time.monotonic()
-        for run in self._runs:
-            run.look()
-            busy = not run.resting or self._current.outage(run)
-            if run.due is not None or (run.handle is not None and busy):
-                run.busy = now
-        return now - max(run.busy for run in self._runs)
+        for supervised in self._queries:
+            supervised.look()
+            busy = not supervised.resting or self._current.outage(supervised)
+            if supervised.due is not None or (supervised.execution is not None and busy):
+                supervised.busy = now
+        return now - max(supervised.busy for supervised in self._queries)
 
     def drain(self) -> bool:
         """Stop every query at its batch's end, all at once, within `drain.timeout`; True where none was cut."""
         self._waits.close()
         deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
         outcomes = drained(
-            self._runs, deadline, lambda: self._stop.force, lambda: self._changed(self.statuses)
+            self._queries, deadline, lambda: self._stop.force, lambda: self._changed(self.statuses)
         )
-        for run in self._runs:
-            self._events.settle(self._runs, run)
-            run.due = None
-            self._drained(run, outcomes.get(run.query.name))
+        for supervised in self._queries:
+            self._events.settle(self._queries, supervised)
+            supervised.due = None
+            self._drained(supervised, outcomes.get(supervised.query.name))
         self._changed(self.statuses)
         return all(outcome.clean for outcome in outcomes.values())
 
@@ -220,88 +222,94 @@ class Supervisor:
 
     def _close(self) -> None:
         """All has come to its end: what is started from now on of the queries that run once is another run."""
-        for run in self._runs:
-            if run.runs is not None:
-                run.runs.close()
+        for supervised in self._queries:
+            if supervised.journal is not None:
+                supervised.journal.close()
 
-    def _ended(self, run: Run, now: float) -> None:
-        self._events.settle(self._runs, run)
-        handle = run.handle
-        failure = handle.failure() if handle is not None else None
-        if failure is None and isinstance(handle, Refreshing) and handle.built is not None:
+    def _ended(self, supervised: SupervisedQuery, now: float) -> None:
+        self._events.settle(self._queries, supervised)
+        execution = supervised.execution
+        failure = execution.failure() if execution is not None else None
+        if failure is None and isinstance(execution, Refreshing) and execution.built is not None:
             if not self._stop.requested:  # else it is stopped already, which the drain finds
-                run.handle = None
-                self._restart(run, handle.built)
+                supervised.execution = None
+                self._restart(supervised, execution.built)
             return
-        run.handle = None
+        supervised.execution = None
         if failure is None:
-            run.status = replace(run.status, state=State.COMPLETED, reason=None, message=None)
-            self._log.info("query completed", query=run.query.name, batch=run.status.batch)
+            supervised.status = replace(supervised.status, state=State.COMPLETED, reason=None, message=None)
+            self._log.info("query completed", query=supervised.query.name, batch=supervised.status.batch)
             return
-        self._failed(run, failure, now)
+        self._failed(supervised, failure, now)
 
-    def _is_due(self, run: Run, now: float) -> bool:
+    def _is_due(self, supervised: SupervisedQuery, now: float) -> bool:
         """Whether to start a query now; not while a server does not answer that it uses."""
-        due = run.due is not None and now >= run.due
-        return due and not self._stop.requested and self._current.outage(run) is None
+        due = supervised.due is not None and now >= supervised.due
+        return due and not self._stop.requested and self._current.outage(supervised) is None
 
-    def _failed(self, run: Run, failure: Failure, now: float) -> None:
-        if not self._stop.requested and self._waits.again(run, self._runs, failure):
+    def _failed(self, supervised: SupervisedQuery, failure: Failure, now: float) -> None:
+        if not self._stop.requested and self._waits.again(supervised, self._queries, failure):
             return
-        failure = self._current.explained(run, failure)
-        wait = None if failure.permanent else run.restarts.next(now, outage=failure.outage)
-        run.fail(failure.reason, failure.message, None if wait is None else now + wait)
-        log_failure(self._log, run, failure, wait)
+        failure = self._current.explained(supervised, failure)
+        wait = None if failure.permanent else supervised.restarts.next(now, outage=failure.outage)
+        supervised.fail(failure.reason, failure.message, None if wait is None else now + wait)
+        log_failure(self._log, supervised, failure, wait)
 
-    def _restart(self, run: Run, refreshed: Built | None = None) -> None:
+    def _restart(self, supervised: SupervisedQuery, refreshed: Built | None = None) -> None:
         """Start a query again, or what was built to take its place."""
-        run.due = None
+        supervised.due = None
         try:
-            built = refreshed or self._starter.built(run)
-            self._starter.prepare(run, built)
-            if refused := self._made_anew(run, built):
-                self._failed(run, refused, time.monotonic())
+            built = refreshed or self._starter.built(supervised)
+            self._starter.prepare(supervised, built)
+            if refused := self._made_anew(supervised, built):
+                self._failed(supervised, refused, time.monotonic())
                 return
-            handle = self._starter.started(run, built)
+            execution = self._starter.started(supervised, built)
         except (SpecInvalid, NotReady, PySparkException, Py4JError) as error:
-            self._failed(run, classify(error), time.monotonic())
+            self._failed(supervised, classify(error), time.monotonic())
         else:
-            self._started(run, handle, refreshed=refreshed is not None)
+            self._started(supervised, execution, refreshed=refreshed is not None)
 
-    def _made_anew(self, run: Run, built: Built) -> Failure | None:
+    def _made_anew(self, supervised: SupervisedQuery, built: Built) -> Failure | None:
         """Why a query must not start, for a topic that it reads was made anew."""
-        return None if isinstance(built, Batch) else self._renewals.begin(run)
+        return None if isinstance(built, Batch) else self._renewals.begin(supervised)
 
-    def _look(self, run: Run, now: float) -> None:
+    def _look(self, supervised: SupervisedQuery, now: float) -> None:
         """What a running query is about, and whether its topics are still the ones that it has read."""
-        run.look()
-        if refused := self._renewals.tick(run):
-            if run.handle is not None:
-                stopped(run.query.name, run.handle, now, lambda: True)
-            run.handle = None
-            self._failed(run, refused, now)
+        supervised.look()
+        if refused := self._renewals.tick(supervised):
+            if supervised.execution is not None:
+                stopped(supervised.query.name, supervised.execution, now, lambda: True)
+            supervised.execution = None
+            self._failed(supervised, refused, now)
 
-    def _started(self, run: Run, handle: Handle, *, refreshed: bool = False) -> None:
+    def _started(self, supervised: SupervisedQuery, execution: Execution, *, refreshed: bool = False) -> None:
         now = time.monotonic()
-        run.handle = handle
+        supervised.execution = execution
         if not refreshed:  # which makes nobody busy
-            run.busy, run.resting = now, False
-        run.restarts.started(now)
-        self._refresher.started(run, now)
+            supervised.busy, supervised.resting = now, False
+        supervised.restarts.started(now)
+        self._refresher.started(supervised, now)
         # An idle query may say nothing for long: what is known already is told at once.
-        begun = run.status.started_at if refreshed else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        run.status = replace(run.status, id=handle.id, run_id=handle.run_id, started_at=begun)
+        begun = (
+            supervised.status.started_at if refreshed else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        )
+        supervised.status = replace(
+            supervised.status, id=execution.id, run_id=execution.run_id, started_at=begun
+        )
         event = "side inputs read anew" if refreshed else "query started"
-        self._log.info(event, query=run.query.name, id=handle.id)
+        self._log.info(event, query=supervised.query.name, id=execution.id)
 
-    def _drained(self, run: Run, outcome: Outcome | None) -> None:
+    def _drained(self, supervised: SupervisedQuery, outcome: Outcome | None) -> None:
         if outcome is None:
             return
-        failure = run.handle.failure() if run.handle is not None else None
-        run.handle = None
-        run.status = replace(run.status, batch=outcome.committed)
+        failure = supervised.execution.failure() if supervised.execution is not None else None
+        supervised.execution = None
+        supervised.status = replace(supervised.status, batch=outcome.committed)
         if failure is not None:
-            self._failed(run, replace(failure, permanent=True), time.monotonic())
+            self._failed(supervised, replace(failure, permanent=True), time.monotonic())
             return
-        run.status = replace(run.status, state=State.DRAINED if outcome.clean else State.INTERRUPTED)
-        log_drain(self._log, run, outcome)
+        supervised.status = replace(
+            supervised.status, state=State.DRAINED if outcome.clean else State.INTERRUPTED
+        )
+        log_drain(self._log, supervised, outcome)

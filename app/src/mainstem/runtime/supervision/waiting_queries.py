@@ -13,7 +13,7 @@ from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.preflight.inputs import Absent, Inputs, makers, waits
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.query.refusals import Refusals
-from mainstem.runtime.query.supervised_query import Run
+from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.input_poller import Scout
 
 
@@ -31,75 +31,79 @@ class Waits:
         self._scout = Scout(self._inputs)
         self._log = logs.get("mainstem")
 
-    def begin(self, runs: Sequence[Run], refusals: Refusals) -> None:
+    def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
         """Look for all that queries read, and from then on, in a thread, for what is not there.
 
         A query is refused where a source is not there and it does not wait; or where nobody can be asked for another
         reason than an outage.
         """
         known: dict[str, Absent | None] = {}
-        for run in runs:
-            with refusals.of(run):
-                absent = self._absent(run, known)
-                if absent is not None and not absent.outage and not waits(self._graph, run.query):
+        for supervised in queries:
+            with refusals.of(supervised):
+                absent = self._absent(supervised, known)
+                if absent is not None and not absent.outage and not waits(self._graph, supervised.query):
                     raise NotReady(absent.message, reason=absent.reason)
                 if absent is not None:
-                    self._wait(run, absent, time.monotonic())
-        self._scout.look_for(run.query for run in runs if run.absent)
+                    self._wait(supervised, absent, time.monotonic())
+        self._scout.look_for(supervised.query for supervised in queries if supervised.absent)
 
-    def again(self, run: Run, runs: Sequence[Run], failure: Failure) -> bool:
+    def again(
+        self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery], failure: Failure
+    ) -> bool:
         """Whether a query that has failed waits from now on, for a topic that it reads has gone."""
-        if failure.reason != "TopicNotFound" or not waits(self._graph, run.query):
+        if failure.reason != "TopicNotFound" or not waits(self._graph, supervised.query):
             return False
         try:
-            absent = self._absent(run, {})
+            absent = self._absent(supervised, {})
         except NotReady:
             return False
         if absent is None:  # it is a topic that the query writes, or it is back already
             return False
-        self._wait(run, absent, time.monotonic())
-        self._scout.look_for(run.query for run in runs if run.absent)
+        self._wait(supervised, absent, time.monotonic())
+        self._scout.look_for(supervised.query for supervised in queries if supervised.absent)
         return True
 
-    def take(self, runs: Sequence[Run], now: float) -> None:
+    def take(self, queries: Sequence[SupervisedQuery], now: float) -> None:
         """Take what was found: a query whose sources are all there is due."""
         found = self._scout.found()
-        for run in runs:
-            if run.absent is None or run.query.name not in found:
+        for supervised in queries:
+            if supervised.absent is None or supervised.query.name not in found:
                 continue
-            absent = found[run.query.name]
-            if absent is not None and (absent.outage or self._may_come(run, runs)):
-                self._wait(run, absent, now)
+            absent = found[supervised.query.name]
+            if absent is not None and (absent.outage or self._may_come(supervised, queries)):
+                self._wait(supervised, absent, now)
             else:  # where it cannot come any more it is Spark that says so
-                run.absent, run.due = None, now
-                run.status = replace(run.status, state=State.STARTING, reason=None, message=None)
+                supervised.absent, supervised.due = None, now
+                supervised.status = replace(
+                    supervised.status, state=State.STARTING, reason=None, message=None
+                )
         if found:
-            self._scout.look_for(run.query for run in runs if run.absent)
+            self._scout.look_for(supervised.query for supervised in queries if supervised.absent)
 
     def close(self) -> None:
         """Look no more."""
         self._scout.close()
 
-    def _absent(self, run: Run, known: dict[str, Absent | None]) -> Absent | None:
+    def _absent(self, supervised: SupervisedQuery, known: dict[str, Absent | None]) -> Absent | None:
         """What the query waits for; a server that falls silent while it is asked is an outage as well."""
         try:
-            return self._inputs.absent(run.query, known)
+            return self._inputs.absent(supervised.query, known)
         except NotReady as error:
             absent = Absent(error.reason, error.message)
             if not absent.outage:
                 raise
             return absent
 
-    def _may_come(self, run: Run, runs: Sequence[Run]) -> bool:
+    def _may_come(self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery]) -> bool:
         """False for a bounded query once all queries of the document that could make what is absent are over."""
-        hopes = makers(self._graph, run.query)
-        return not self._graph.ends(run.query) or any(
-            not other.over for other in runs if other.query.name in hopes
+        hopes = makers(self._graph, supervised.query)
+        return not self._graph.ends(supervised.query) or any(
+            not other.over for other in queries if other.query.name in hopes
         )
 
-    def _wait(self, run: Run, absent: Absent, now: float) -> None:
-        if run.absent != absent:
+    def _wait(self, supervised: SupervisedQuery, absent: Absent, now: float) -> None:
+        if supervised.absent != absent:
             self._log.warning(
-                "query waits", query=run.query.name, reason=absent.reason, waits_for=absent.message
+                "query waits", query=supervised.query.name, reason=absent.reason, waits_for=absent.message
             )
-        run.wait_for(absent, now)
+        supervised.wait_for(absent, now)
