@@ -1,4 +1,4 @@
-"""Looks out, in a thread of its own, for what queries wait for: brokers and stores take their time to answer."""
+"""Polls, in a thread of its own, for the inputs that queries wait for: brokers and stores take their time to answer."""
 
 import threading
 from collections.abc import Iterable
@@ -14,34 +14,34 @@ from mainstem.runtime.preflight.inputs import Absent, Inputs
 LOOK_SECONDS: Final = 3.0
 
 
-class Scout:
-    """Asks every few seconds, as long as a query waits.
+class InputPoller:
+    """Polls the inputs of waiting queries every few seconds, as long as a query waits.
 
     Args:
-        inputs: who is asked.
+        inputs: looks for the inputs of a query.
     """
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         self._waiting: tuple[Query, ...] = ()
-        self._found: dict[str, Absent | None] = {}
+        self._result: dict[str, Absent | None] = {}
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
     def look_for(self, queries: Iterable[Query]) -> None:
-        """From now on for what these wait for, and no others; the first call with any begins."""
+        """Poll for the inputs of these queries from now on, and of no others; the first call with any starts the thread."""
         self._waiting = tuple(queries)
         if self._waiting and self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="scout", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="input-poller", daemon=True)
             self._thread.start()
 
-    def found(self) -> dict[str, Absent | None]:
-        """What was found since the last call: query -> what is still absent, None where all is there."""
-        found, self._found = self._found, {}
-        return found
+    def take(self) -> dict[str, Absent | None]:
+        """The result since the last call: query -> what is still absent, None where all is there."""
+        result, self._result = self._result, {}
+        return result
 
     def close(self) -> None:
-        """Look no more; a question that is being asked is not waited for."""
+        """Stop polling; does not wait for a poll that is under way."""
         self._end.set()
 
     def _run(self) -> None:
@@ -50,7 +50,7 @@ class Scout:
                 continue
             known: dict[str, Absent | None] = {}
             try:
-                self._found = {query.name: self._absent(query, known) for query in self._waiting}
+                self._result = {query.name: self._absent(query, known) for query in self._waiting}
             except (Py4JNetworkError, ConnectionError):
                 return  # no JVM: the supervisor finds out by itself
 

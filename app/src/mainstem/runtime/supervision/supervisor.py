@@ -43,7 +43,7 @@ from mainstem.runtime.supervision.outages import Outages
 from mainstem.runtime.supervision.refreshing import Refresher, Refreshing
 from mainstem.runtime.supervision.renewals import Renewals
 from mainstem.runtime.supervision.topics import Topics
-from mainstem.runtime.supervision.waiting_queries import Waits
+from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
 TICK: Final = 0.2
@@ -94,7 +94,7 @@ class Supervisor:
         self._starter = Starter(self._graph, ownership, self._events.put, run, suspect, locate)
         self.analysis = Analysis(self._graph, locate)
         self._refresher = Refresher(self._graph, self._starter.built)
-        self._waits = Waits(session, self._graph)
+        self._waiting = WaitingQueries(session, self._graph)
         self._log = logs.get("mainstem")
         self._looked = 0.0
         self._queries = supervised_queries(session, self._graph)
@@ -131,7 +131,7 @@ class Supervisor:
         refusals = self.analysis.refusals
         for supervised in (supervised for supervised in self._queries if supervised.query.name in unready):
             refusals.add(supervised, unready[supervised.query.name])
-        self._waits.begin(refusals.others(self._queries), refusals)
+        self._waiting.begin(refusals.others(self._queries), refusals)
         self._outages.start()
         self._topics.start()
         self._orphans.start()
@@ -171,7 +171,7 @@ class Supervisor:
         now = time.monotonic()
         look = now - self._looked >= LOOK_SECONDS
         self._looked = now if look else self._looked
-        self._waits.take(self._queries, now)
+        self._waiting.take(self._queries, now)
         for supervised in self._queries:
             self._refresher.tick(supervised, now)
             if supervised.execution is not None and not supervised.execution.active:
@@ -199,7 +199,7 @@ class Supervisor:
 
     def drain(self) -> bool:
         """Stop every query at its batch's end, all at once, within `drain.timeout`; True where none was cut."""
-        self._waits.close()
+        self._waiting.close()
         deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
         outcomes = drained(
             self._queries, deadline, lambda: self._stop.force, lambda: self._changed(self.statuses)
@@ -213,7 +213,7 @@ class Supervisor:
 
     def close(self) -> None:
         """Look and ask no more, remove what is left over, and let listeners hear the end."""
-        self._waits.close()
+        self._waiting.close()
         self._outages.close()
         self._topics.close()
         self._renewals.close()
@@ -248,7 +248,7 @@ class Supervisor:
         return due and not self._stop.requested and self._current.outage(supervised) is None
 
     def _failed(self, supervised: SupervisedQuery, failure: Failure, now: float) -> None:
-        if not self._stop.requested and self._waits.again(supervised, self._queries, failure):
+        if not self._stop.requested and self._waiting.again(supervised, self._queries, failure):
             return
         failure = self._current.explained(supervised, failure)
         wait = None if failure.permanent else supervised.restarts.next(now, outage=failure.outage)

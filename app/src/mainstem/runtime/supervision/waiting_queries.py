@@ -14,11 +14,11 @@ from mainstem.runtime.preflight.inputs import Absent, Inputs, makers, waits
 from mainstem.runtime.progress.query_status import State
 from mainstem.runtime.query.refusals import Refusals
 from mainstem.runtime.query.supervised_query import SupervisedQuery
-from mainstem.runtime.supervision.input_poller import Scout
+from mainstem.runtime.supervision.input_poller import InputPoller
 
 
-class Waits:
-    """Who waits, and for what.
+class WaitingQueries:
+    """The queries that wait, and what each waits for.
 
     Args:
         session: the application's session.
@@ -28,7 +28,7 @@ class Waits:
     def __init__(self, session: SparkSession, graph: Graph) -> None:
         self._graph = graph
         self._inputs = Inputs(session, graph)
-        self._scout = Scout(self._inputs)
+        self._poller = InputPoller(self._inputs)
         self._log = logs.get("mainstem")
 
     def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
@@ -45,7 +45,7 @@ class Waits:
                     raise NotReady(absent.message, reason=absent.reason)
                 if absent is not None:
                     self._wait(supervised, absent, time.monotonic())
-        self._scout.look_for(supervised.query for supervised in queries if supervised.absent)
+        self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
 
     def again(
         self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery], failure: Failure
@@ -60,16 +60,16 @@ class Waits:
         if absent is None:  # it is a topic that the query writes, or it is back already
             return False
         self._wait(supervised, absent, time.monotonic())
-        self._scout.look_for(supervised.query for supervised in queries if supervised.absent)
+        self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
         return True
 
     def take(self, queries: Sequence[SupervisedQuery], now: float) -> None:
-        """Take what was found: a query whose sources are all there is due."""
-        found = self._scout.found()
+        """Take what the poller has seen: a query whose sources are all there is due."""
+        polled = self._poller.take()
         for supervised in queries:
-            if supervised.absent is None or supervised.query.name not in found:
+            if supervised.absent is None or supervised.query.name not in polled:
                 continue
-            absent = found[supervised.query.name]
+            absent = polled[supervised.query.name]
             if absent is not None and (absent.outage or self._may_come(supervised, queries)):
                 self._wait(supervised, absent, now)
             else:  # where it cannot come any more it is Spark that says so
@@ -77,12 +77,12 @@ class Waits:
                 supervised.status = replace(
                     supervised.status, state=State.STARTING, reason=None, message=None
                 )
-        if found:
-            self._scout.look_for(supervised.query for supervised in queries if supervised.absent)
+        if polled:
+            self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
 
     def close(self) -> None:
         """Look no more."""
-        self._scout.close()
+        self._poller.close()
 
     def _absent(self, supervised: SupervisedQuery, known: dict[str, Absent | None]) -> Absent | None:
         """What the query waits for; a server that falls silent while it is asked is an outage as well."""
