@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mainstem.runtime.clients.filesystem import Folder
+from mainstem.runtime.clients.filesystem import Directory
 from pyspark.sql import SparkSession
 
 
@@ -16,14 +16,14 @@ def test_a_listed_file_can_be_deleted(spark: SparkSession, tmp_path: Path, name:
     (tmp_path / "out" / name).mkdir(parents=True)
     for file in ("part-0.parquet", "part-1.parquet"):
         (tmp_path / "out" / name / file).write_bytes(b"")
-    listed = sorted(file.path for file in Folder(spark, str(tmp_path / "out")).files())
+    listed = sorted(file.path for file in Directory(spark, str(tmp_path / "out")).files())
     assert [path.rpartition("/")[2] for path in listed] == ["part-0.parquet", "part-1.parquet"]
-    Folder(spark, listed[0]).delete()
+    Directory(spark, listed[0]).delete()
     assert [file.name for file in (tmp_path / "out" / name).iterdir() if file.suffix == ".parquet"] == ["part-1.parquet"]  # fmt: skip
 
 
 def test_what_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
-    folder = Folder(spark, str(tmp_path / "none"))
+    folder = Directory(spark, str(tmp_path / "none"))
     assert not folder.exists()
     assert not (folder / "*").matches()
     folder.make()

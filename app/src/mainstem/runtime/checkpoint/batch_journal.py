@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.runtime.clients.filesystem import Folder, newest
+from mainstem.runtime.clients.filesystem import Directory, newest
 
 
 PLANNED: Final = "planned"
@@ -35,36 +35,36 @@ class BatchJournal:
     """
 
     def __init__(self, session: SparkSession, checkpoint: str, run: str = "") -> None:
-        folder = Folder(session, f"{checkpoint}/runs")
-        known = sorted(folder.names()) if folder.exists() else []
+        directory = Directory(session, f"{checkpoint}/runs")
+        known = sorted(directory.names()) if directory.exists() else []
         self.id = known[0] if known else str(uuid.uuid4())
-        self._folder = folder / self.id
-        self.path = self._folder.path
-        self._ended = self._folder / _ENDED / run if run else None
+        self._directory = directory / self.id
+        self.path = self._directory.path
+        self._ended = self._directory / _ENDED / run if run else None
 
     @property
     def done(self) -> int | None:
         """The newest run that is done."""
-        return newest(self._folder / DONE)
+        return newest(self._directory / DONE)
 
     def plan(self) -> int | None:
         """The number of the run to be tried; None where it is done and the pipeline has not come to its end since, and
         where the pipeline's run of this name has come to its end.
         """
-        done, closed = self.done, newest(self._folder / _CLOSED)
+        done, closed = self.done, newest(self._directory / _CLOSED)
         if done != closed or (self._ended is not None and self._ended.exists()):
             return None
         run = 0 if done is None else done + 1
-        (self._folder / PLANNED / str(run)).touch()
+        (self._directory / PLANNED / str(run)).touch()
         return run
 
     def finish(self, run: int) -> None:
         """The sink has all of the run."""
-        (self._folder / DONE / str(run)).touch()
+        (self._directory / DONE / str(run)).touch()
 
     def close(self) -> None:
         """The pipeline has come to its end: what is started from now on is another run."""
         if (done := self.done) is not None:
             if self._ended is not None:
                 self._ended.touch()  # before the run is closed: a start in between finds the run either done or ended
-            (self._folder / _CLOSED / str(done)).touch()
+            (self._directory / _CLOSED / str(done)).touch()

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import STATE_STORES, State
-from mainstem.runtime.clients.filesystem import Folder
+from mainstem.runtime.clients.filesystem import Directory
 
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
@@ -26,11 +26,11 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
     Raises:
         NotReady: `StateLayoutChanged`: the checkpoint holds state, kept otherwise.
     """
-    folder = Folder(session, checkpoint)
+    folder = Directory(session, checkpoint)
     about, offsets = folder / "state" / "0" / "_metadata", folder / "offsets"
     if not about.exists() or not offsets.exists():
         return
-    operators = [Folder(session, file.path).text() for file in about.files() if _ABOUT.search(file.path)]
+    operators = [Directory(session, file.path).text() for file in about.files() if _ABOUT.search(file.path)]
     batches = [name for file in offsets.files() if (name := file.path.rpartition("/")[2]).isdigit()]
     entry = (offsets / max(batches, key=int)).text() if batches else ""
     if changed := differences(operators, entry, state):

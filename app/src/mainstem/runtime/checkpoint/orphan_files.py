@@ -18,7 +18,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
-from mainstem.runtime.clients.filesystem import FileInfo, Folder, newest
+from mainstem.runtime.clients.filesystem import Directory, FileInfo, newest
 
 
 LOG: Final = "_spark_metadata"
@@ -71,12 +71,12 @@ def suspects(
         NotReady: `SinkFolderTaken`: the checkpoint is fresh and the folder holds data, or the folder's log is ahead of
             the checkpoint. Spark would take the batches for written already and lose them without a word.
     """
-    target, offsets = Folder(session, folder), Folder(session, checkpoint) / logs[0]
+    target, offsets = Directory(session, folder), Directory(session, checkpoint) / logs[0]
     planned = newest(offsets)
     if not target.exists():
         return Suspects()
     _refuse_foreign(target, folder, planned, kind)
-    committed = newest(Folder(session, checkpoint) / logs[1])
+    committed = newest(Directory(session, checkpoint) / logs[1])
     if planned is None or committed == planned:
         return Suspects()
     if committed is not None and newest(target / LOG) is None:
@@ -94,16 +94,16 @@ def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
     A stateful query of Spark 4.2 refuses a checkpoint whose first plan was begun and not written
     (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY). Without a numbered entry there was no batch, so nothing is lost.
     """
-    offsets = Folder(session, checkpoint) / "offsets"
+    offsets = Directory(session, checkpoint) / "offsets"
     if not offsets.exists() or newest(offsets) is not None:
         return []
     leftovers = [file.path for file in offsets.files() if file.path.endswith(".tmp")]
     for path in leftovers:
-        Folder(session, path).delete()
+        Directory(session, path).delete()
     return leftovers
 
 
-def unlogged_files(session: SparkSession, folder: Folder, since: int, kind: str) -> list[str]:
+def unlogged_files(session: SparkSession, folder: Directory, since: int, kind: str) -> list[str]:
     """The data files of a sink's folder that its log does not name and that are not older than `since`.
 
     There are none where another Spark job has left its mark of success: its files have names of the same kind.
@@ -113,7 +113,7 @@ def unlogged_files(session: SparkSession, folder: Folder, since: int, kind: str)
     return unlogged(folder.files(), _logged(session, folder), since, folder.qualified(), kind)
 
 
-def leftovers(session: SparkSession, folder: Folder, files: Iterable[str]) -> list[str]:
+def leftovers(session: SparkSession, folder: Directory, files: Iterable[str]) -> list[str]:
     """Those of some files that are certainly left over, once their batch is committed: the log as it stands has none."""
     if (folder / _SUCCESS).exists():
         return []
@@ -155,7 +155,7 @@ def _tables(files: Iterable[FileInfo]) -> Iterator[str]:
             yield root
 
 
-def _logged(session: SparkSession, target: Folder) -> list[str]:
+def _logged(session: SparkSession, target: Directory) -> list[str]:
     if not (target / LOG).exists():
         return []
     jvm: Any = session._jvm  # noqa: SLF001
@@ -168,7 +168,7 @@ def _logged(session: SparkSession, target: Folder) -> list[str]:
     return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
 
 
-def _refuse_foreign(target: Folder, folder: str, planned: int | None, kind: str) -> None:
+def _refuse_foreign(target: Directory, folder: str, planned: int | None, kind: str) -> None:
     """Raise where the folder's data is not of this checkpoint: its log is ahead, or there is no batch yet and data."""
     logged = newest(target / LOG)
     if planned is None:

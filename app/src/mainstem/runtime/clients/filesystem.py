@@ -1,4 +1,4 @@
-"""Files wherever Spark's are: local folders and S3, through Hadoop's FileSystem in the JVM."""
+"""Directories and files of local file systems and S3, through Hadoop's FileSystem in the JVM."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class FileInfo:
     modified: int
 
 
-class Folder:
-    """A folder of any file system that Hadoop knows. Errors are py4j's, with the Java cause within."""
+class Directory:
+    """A directory, or a file, of any file system that Hadoop knows. Errors are py4j's, with the Java cause within."""
 
     def __init__(self, session: SparkSession, path: str) -> None:
         jvm: Any = session._jvm  # noqa: SLF001
@@ -26,8 +26,8 @@ class Folder:
         self._system = self._path.getFileSystem(self._conf)
         self.path = path
 
-    def __truediv__(self, name: str) -> "Folder":
-        return Folder(self._session, f"{self.path.rstrip('/')}/{name}")
+    def __truediv__(self, name: str) -> "Directory":
+        return Directory(self._session, f"{self.path.rstrip('/')}/{name}")
 
     def qualified(self) -> str:
         """The full name, spelled as in a listing of what is below."""
@@ -102,17 +102,17 @@ class Folder:
         self._system.create(self._path, True).close()
 
 
-def newest(log: Folder) -> int | None:
+def newest(log: Directory) -> int | None:
     """The newest entry of a folder of numbered files; None where there is none."""
     return max(_numbers(log), default=None)
 
 
-def oldest(log: Folder) -> int | None:
+def oldest(log: Directory) -> int | None:
     """The oldest entry of a folder of numbered files that is still there; None where there is none."""
     return min(_numbers(log), default=None)
 
 
-def _numbers(log: Folder) -> list[int]:
+def _numbers(log: Directory) -> list[int]:
     if not log.exists():
         return []
     names = (file.path.rpartition("/")[2].removesuffix(".compact") for file in log.files())

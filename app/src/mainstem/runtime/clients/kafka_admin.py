@@ -1,4 +1,4 @@
-"""What Kafka's brokers are asked, by Kafka's own client in the JVM."""
+"""Asks Kafka's brokers for topics and offsets, by the admin client of Kafka in the JVM."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -36,8 +36,8 @@ class TopicOffsets:
     latest: Offsets
 
 
-class Brokers:
-    """The brokers of one connection, while somebody asks. Errors are py4j's, with the Java cause within.
+class KafkaAdmin:
+    """The admin client of one Kafka connection. Errors are py4j's, with the Java cause within.
 
     Args:
         session: any session.

@@ -26,7 +26,7 @@ from mainstem.language.requirements import running
 from mainstem.runtime.checkpoint import orphan_files
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED
 from mainstem.runtime.checkpoint.orphan_files import Suspects
-from mainstem.runtime.clients.filesystem import Folder, newest, oldest
+from mainstem.runtime.clients.filesystem import Directory, newest, oldest
 from mainstem.runtime.failures.classification import classify
 
 
@@ -148,7 +148,7 @@ class OrphanCleaner:
                 target.due = True
 
     def _list(self, target: _Target) -> None:
-        folder, batches = Folder(self._session, target.path), self._batches(target)
+        folder, batches = Directory(self._session, target.path), self._batches(target)
         if batches is None or not folder.exists():
             return
         first, logged = oldest(batches[0]), oldest(folder / orphan_files.LOG)
@@ -171,17 +171,17 @@ class OrphanCleaner:
         if committed is None or committed < target.planned:
             return
         orphans = orphan_files.leftovers(
-            self._session, Folder(self._session, target.path), sorted(target.suspects)
+            self._session, Directory(self._session, target.path), sorted(target.suspects)
         )
         for path in orphans:
-            Folder(self._session, path).delete()
+            Directory(self._session, path).delete()
         target.suspects = set()
         if orphans:
             self._log.warning("removed files of unfinished tasks", query=target.query, files=len(orphans))
 
-    def _batches(self, target: _Target) -> tuple[Folder, Folder] | None:
+    def _batches(self, target: _Target) -> tuple[Directory, Directory] | None:
         """The logs of planned and of committed batches; None where there is none yet."""
-        checkpoint = Folder(self._session, target.checkpoint)
+        checkpoint = Directory(self._session, target.checkpoint)
         if (checkpoint / "offsets").exists():
             return checkpoint / "offsets", checkpoint / "commits"
         runs = checkpoint / "runs"

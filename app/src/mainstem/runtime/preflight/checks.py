@@ -18,7 +18,7 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import needed, running, used
 from mainstem.runtime.clients.exclusive_files import S3Object
-from mainstem.runtime.clients.filesystem import Folder
+from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.reachability import unreachable
 from mainstem.runtime.preflight.inputs import asked
 
@@ -53,7 +53,7 @@ def present(session: SparkSession, graph: Graph) -> None:
         NotReady: `BucketNotFound`, `StoreAccessDenied`, `CheckpointStoreNotConditional`, and the like.
     """
     location = graph.spec.checkpoints.location
-    asked("checkpoints.location", location, lambda: _probe(Folder(session, location)))
+    asked("checkpoints.location", location, lambda: _probe(Directory(session, location)))
     if location.startswith("s3a://") and graph.spec.checkpoints.require_conditional_writes:
         asked("checkpoints.location", location, partial(_refuse_unconditional, session, location))
 
@@ -82,7 +82,7 @@ def _unwritable(folder: Path) -> str | None:
     return None if os.access(there, os.W_OK | os.X_OK) else f"no permission to write in {there}"
 
 
-def _probe(location: Folder) -> None:
+def _probe(location: Directory) -> None:
     location.make()
     probe = location / ".mainstem-probe"
     probe.touch()

@@ -15,7 +15,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
-from mainstem.runtime.clients.kafka_admin import Brokers
+from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.preflight.inputs import asked
 
 
@@ -37,7 +37,7 @@ def enough(session: SparkSession, graph: Graph) -> None:
         connection = known[source.kafka.connection]
         what = f"connection {source.kafka.connection!r} ({connection.bootstrap_servers})"
         kafka = source.kafka
-        return int(asked(what, "", lambda: Brokers(session, connection).partitions(kafka)))
+        return int(asked(what, "", lambda: KafkaAdmin(session, connection).partitions(kafka)))
 
     needed = {query.name: held(graph, query, partitions) for query in found}
     others = sum(not query.suspend for query in graph.spec.queries) > len(found)

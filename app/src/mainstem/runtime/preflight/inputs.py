@@ -19,8 +19,8 @@ from mainstem.language.model.static_sources import StaticSource
 from mainstem.language.model.status import OUTAGES
 from mainstem.language.requirements import path_of, running, used
 from mainstem.language.rules.connectors.paths import normal
-from mainstem.runtime.clients.filesystem import Folder
-from mainstem.runtime.clients.kafka_admin import Brokers
+from mainstem.runtime.clients.filesystem import Directory
+from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.clients.reachability import silence
 from mainstem.runtime.failures.classification import classify
 
@@ -112,7 +112,7 @@ class Inputs:
         path = path_of(source)
         if path is None:
             return self._without_table(what, source.static) if source.static else None
-        if not asked(what, path, lambda: Folder(self._session, path).matches()):
+        if not asked(what, path, lambda: Directory(self._session, path).matches()):
             return Absent("PathNotFound", f"{what}: nothing is at {path}")
         table = source.delta or (source.static and source.static.delta)
         if table and not asked(what, path, lambda: self._is_table(path)):
@@ -122,7 +122,7 @@ class Inputs:
     def _without_topics(self, connection: str, topics: set[str]) -> Absent | None:
         kafka = self._connections.kafka[connection]
         what = f"connection {connection!r} ({kafka.bootstrap_servers})"
-        missing = sorted(topics - asked(what, "", Brokers(self._session, kafka).topics)) if topics else []
+        missing = sorted(topics - asked(what, "", KafkaAdmin(self._session, kafka).topics)) if topics else []
         if not missing:
             return None
         return Absent("TopicNotFound", f"{what}: no topic {', '.join(map(repr, missing))}")
@@ -146,7 +146,7 @@ class Inputs:
 
     def _is_table(self, path: str) -> bool:
         """Whether a Delta table has its first version: until then its folder may hold anything."""
-        return (Folder(self._session, path) / "_delta_log/[0-9]*").matches()
+        return (Directory(self._session, path) / "_delta_log/[0-9]*").matches()
 
 
 def asked(what: str, path: str, question: Callable[[], Any]) -> Any:

@@ -14,8 +14,8 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import functions_of, running, used
-from mainstem.runtime.clients.filesystem import Folder
-from mainstem.runtime.clients.kafka_admin import Brokers
+from mainstem.runtime.clients.filesystem import Directory
+from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.preflight import table_ownership, user_modules
 from mainstem.runtime.preflight.checks import local_path, writable
 from mainstem.runtime.preflight.inputs import asked, demanded
@@ -87,11 +87,11 @@ class _Asker:
         """Raise `NotReady` where something is missing of the query."""
         self._make_topics(query)
         for what, path in demanded(self._graph, query):
-            if path not in self._there and not asked(what, path, Folder(self._session, path).matches):
+            if path not in self._there and not asked(what, path, Directory(self._session, path).matches):
                 raise _absent(what, path)
             self._there.add(path)
         for what, path in _outputs(query):
-            asked(what, path, Folder(self._session, path).exists)
+            asked(what, path, Directory(self._session, path).exists)
         table_ownership.take(self._session, query, self._owner)
 
     def _make_topics(self, query: Query) -> None:
@@ -99,11 +99,11 @@ class _Asker:
         for name, kafka in self._connections.kafka.items():
             if name not in names:
                 continue
-            what, brokers = f"connection {name!r} ({kafka.bootstrap_servers})", Brokers(self._session, kafka)
+            what, admin = f"connection {name!r} ({kafka.bootstrap_servers})", KafkaAdmin(self._session, kafka)
             if name not in self._topics:
-                self._topics[name] = set(asked(what, "", brokers.topics))
+                self._topics[name] = set(asked(what, "", admin.topics))
             for topic in sorted(_topics(query, name) - self._topics[name]):
-                asked(what, topic, partial(brokers.make, topic))
+                asked(what, topic, partial(admin.make, topic))
                 self._topics[name].add(topic)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.runtime.clients.filesystem import Folder, newest
+from mainstem.runtime.clients.filesystem import Directory, newest
 from mainstem.runtime.progress.spark_progress import Offsets
 
 
@@ -55,11 +55,11 @@ class TopicIds:
 
     def __init__(self, session: SparkSession, checkpoint: str) -> None:
         self._session, self._checkpoint = session, checkpoint
-        self._folder = Folder(session, f"{checkpoint}/topics")
+        self._folder = Directory(session, f"{checkpoint}/topics")
 
     def known(self) -> set[tuple[str, str, str]]:
         """Occurrence, topic and id of each."""
-        log = Folder(self._session, f"{self._checkpoint}/offsets")
+        log = Directory(self._session, f"{self._checkpoint}/offsets")
         planned = newest(log)
         return read_ids(self._kept(), -1 if planned is None else (log / str(planned)).modified())
 
@@ -94,8 +94,8 @@ class TopicIds:
         Raises:
             ValueError: the offset log is of an older version.
         """
-        log = Folder(self._session, f"{self._checkpoint}/offsets")
-        planned, committed = newest(log), newest(Folder(self._session, f"{self._checkpoint}/commits"))
+        log = Directory(self._session, f"{self._checkpoint}/offsets")
+        planned, committed = newest(log), newest(Directory(self._session, f"{self._checkpoint}/commits"))
         if planned is None:
             return Plan(0, "", [])
         read, entry = rewound((log / str(planned)).text(), topics, beginnings)
@@ -104,7 +104,7 @@ class TopicIds:
     def write(self, plan: "Plan") -> None:
         """Put the planned batch into the offset log, in place of one that was planned and is not committed."""
         if plan.read:
-            (Folder(self._session, f"{self._checkpoint}/offsets") / str(plan.batch)).replace(plan.entry)
+            (Directory(self._session, f"{self._checkpoint}/offsets") / str(plan.batch)).replace(plan.entry)
 
 
 def watch(session: SparkSession, checkpoint: str, clients: Mapping[str, Any], ids: Ids) -> None:

@@ -20,7 +20,7 @@ from mainstem.dataframes.options.kafka import connections
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.language.requirements import running
-from mainstem.runtime.clients.kafka_admin import Brokers, TopicOffsets
+from mainstem.runtime.clients.kafka_admin import KafkaAdmin, TopicOffsets
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.spark_progress import Offsets
 from mainstem.runtime.supervision.outages import Outage, Outages
@@ -77,8 +77,8 @@ class Topics:
     def __init__(self, session: SparkSession, graph: Graph, outages: Outages) -> None:
         kafkas = connections(graph, session)
         read = {source.name for query in running(graph) for source in graph.sources_of(query.from_)}
-        self._sources: list[tuple[str, KafkaSource, Brokers]] = [
-            (source.name, source.kafka, Brokers(session, kafkas[source.kafka.connection], PATIENCE_MS))
+        self._sources: list[tuple[str, KafkaSource, KafkaAdmin]] = [
+            (source.name, source.kafka, KafkaAdmin(session, kafkas[source.kafka.connection], PATIENCE_MS))
             for source in graph.spec.sources
             if source.kafka and source.streaming and source.name in read
         ]
@@ -122,16 +122,16 @@ class Topics:
         Raises:
             Py4JError: the brokers do not say.
         """
-        for name, kafka, brokers in self._sources:
+        for name, kafka, admin in self._sources:
             if name == source:
-                offsets = brokers.offsets(kafka)
+                offsets = admin.offsets(kafka)
                 self._take(name, offsets)
                 return offsets
         return None
 
     def client(self, source: str) -> Any:
         """The properties of a client that asks the brokers of a source, as Java has them; None where it is none of Kafka's."""
-        return next((brokers.properties() for name, _, brokers in self._sources if name == source), None)
+        return next((admin.properties() for name, _, admin in self._sources if name == source), None)
 
     def end(self, source: str, topic: str, id_: str) -> Mapping[str, int]:
         """Partition -> the offset behind the last record that a topic of this id was known to have."""
@@ -158,11 +158,11 @@ class Topics:
             self._end.wait(ASK_SECONDS)
 
     def _ask(self, connection: str) -> None:
-        for name, source, brokers in self._sources:
+        for name, source, admin in self._sources:
             if source.connection != connection or self._outages.connection(connection):
                 continue
             try:
-                offsets = brokers.offsets(source)
+                offsets = admin.offsets(source)
             except Py4JNetworkError:
                 raise
             except (PySparkException, Py4JError) as error:
