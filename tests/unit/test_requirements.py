@@ -8,7 +8,7 @@ import pytest
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.language.requirements import needed, running, stores_used, used, warnings_of
+from mainstem.language.requirements import required_connections, running, stores_used, used, warnings_of
 from mainstem.runtime.preflight import checks
 from mainstem.runtime.preflight.inputs import demanded, makers
 from mainstem.runtime.spark import secrets
@@ -62,8 +62,8 @@ def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> Non
     (tmp_path / "made").mkdir()
     (tmp_path / "names.csv").touch()
     whole, part = graph(tmp_path), graph(tmp_path, far=True)
-    assert needed(whole) == ["both", "gone", "shop"]
-    assert needed(part) == []
+    assert required_connections(whole) == ["both", "gone", "shop"]
+    assert required_connections(part) == []
     assert asked_of(whole) == {
         "copy": ["source 'lines'"],
         "far": ["source 'names'"],
@@ -203,4 +203,4 @@ def test_a_catalog_is_used_where_a_text_names_it(sql: str, table: str | None, na
     }
     head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    assert set(needed(Graph(document.pipeline))) == named
+    assert set(required_connections(Graph(document.pipeline))) == named

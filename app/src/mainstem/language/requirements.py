@@ -12,7 +12,7 @@ from mainstem.language.model.sources import Source
 from mainstem.language.yaml.yamltext import parse_path
 
 
-def needed(graph: Graph) -> list[str]:
+def required_connections(graph: Graph) -> list[str]:
     """Names of the connections that a run uses: those of its queries that are not suspended, in the order of the document.
 
     A connection that nothing uses, or that only suspended queries use, stops no run, whatever it lacks.

@@ -14,7 +14,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.deployment import Resources
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.language.requirements import needed
+from mainstem.language.requirements import required_connections
 
 from mainstem_operator.manifests.objects import labels, metadata, template
 from mainstem_operator.manifests.pod_template import Object, built
@@ -220,7 +220,7 @@ def _secrets(pipeline: StreamingPipeline) -> dict[str, Object]:
     """Secrets that the document names, each once. The kubelet starts no container without its secrets: those of connections
     that the run does not use are optional.
     """
-    used = needed(Graph(pipeline))
+    used = required_connections(Graph(pipeline))
     wanted = {name for each in pipeline.spec.connections if each.name in used for name in each.secrets}
     named = (name for connection in pipeline.spec.connections for name in connection.secrets)
     return {name: {} if name in wanted else {"optional": True} for name in named}

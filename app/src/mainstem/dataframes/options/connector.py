@@ -13,7 +13,7 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import ConnectorOptions, SparkConnection
 from mainstem.language.model.connector import Connector, SparkSource, SparkTable
-from mainstem.language.requirements import needed
+from mainstem.language.requirements import required_connections
 
 
 def stream(
@@ -107,7 +107,7 @@ def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None 
     Raises:
         NotReady: `SecretNotFound`.
     """
-    names = needed(graph) if names is None else names
+    names = required_connections(graph) if names is None else names
     for connection in graph.spec.connections:
         if connection.catalog is None:
             continue

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.requirements import needed, running, used
+from mainstem.language.requirements import required_connections, running, used
 from mainstem.runtime.clients.exclusive_files import S3Object
 from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.reachability import unreachable
@@ -33,7 +33,7 @@ def reachable(graph: Graph) -> frozenset[str]:
         NotReady: `StoreUnreachable`, and `BrokerUnreachable` or `DatabaseUnreachable` where no query can start without;
             `PathNotWritable`.
     """
-    names = needed(graph)
+    names = required_connections(graph)
     connections = {each.name: each for each in graph.spec.connections if each.name in names}
     silent = unreachable(connections.values())
     queries = running(graph)

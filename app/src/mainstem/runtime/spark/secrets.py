@@ -8,7 +8,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import Connection, KafkaSecurity, Sasl, credentials_file
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
-from mainstem.language.requirements import needed, stores_used, used
+from mainstem.language.requirements import required_connections, stores_used, used
 from mainstem.secrets import exists, value
 
 
@@ -33,7 +33,7 @@ def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
 
     One whose secrets are there is kept: code of the user's may read a bucket that no path of the document names.
     """
-    names = needed(Graph(pipeline))
+    names = required_connections(Graph(pipeline))
     spec = pipeline.spec
     kept = tuple(each for each in spec.connections if each.name in names or _is_complete(each))
     return pipeline.model_copy(update={"spec": spec.model_copy(update={"connections": kept})})
