@@ -26,10 +26,10 @@ from mainstem import logs, names
 from mainstem.errors import NotReady
 from mainstem.runtime.driver import status_writer
 from mainstem.runtime.driver.driver_state import DriverState
-from mainstem.runtime.driver.status_api import Cluster
-from mainstem.runtime.driver.status_report import Executors, part
+from mainstem.runtime.driver.status_api import StatusApi
+from mainstem.runtime.driver.status_report import ExecutorCounts, part
 from mainstem.runtime.driver.status_writer import StatusWriter
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.schema import crd
 from unit import builders
 
@@ -58,18 +58,18 @@ def stored(pipelines) -> Callable[[], dict[str, Any]]:
 
 
 @pytest.fixture
-def cluster(pipelines) -> Cluster:
-    return Cluster(pipelines.namespace, NAME, pipelines.client)
+def cluster(pipelines) -> StatusApi:
+    return StatusApi(pipelines.namespace, NAME, pipelines.client)
 
 
-def test_no_field_is_lost_on_the_way(stored, cluster: Cluster) -> None:
-    body = part([BUSY], Executors(1, 2, "0/1 nodes are available"), attempt=3, time=NOW)
+def test_no_field_is_lost_on_the_way(stored, cluster: StatusApi) -> None:
+    body = part([BUSY], ExecutorCounts(1, 2, "0/1 nodes are available"), attempt=3, time=NOW)
     cluster.write(body)
     assert stored()["status"] == NEW | body
 
 
 def test_the_operator_s_part_and_the_driver_s_stand_beside_each_other(
-    pipelines, stored, cluster: Cluster
+    pipelines, stored, cluster: StatusApi
 ) -> None:
     condition = {
         "type": "Ready",
@@ -93,17 +93,17 @@ def test_the_operator_s_part_and_the_driver_s_stand_beside_each_other(
     cluster.write(shorter)
     assert stored()["status"] == NEW | mine | shorter
     # The operator takes over under the driver's name once the driver is dead.
-    dead = part([replace(BUSY, state=State.FAILED, sources=())], None, attempt=3, time=NOW)
+    dead = part([replace(BUSY, state=QueryState.FAILED, sources=())], None, attempt=3, time=NOW)
     pipelines.apply(operator | {"status": dead}, names.DRIVER, status=True)
     assert stored()["status"] == NEW | mine | dead
 
 
-def test_the_longest_status_is_taken_whole(stored, cluster: Cluster) -> None:
+def test_the_longest_status_is_taken_whole(stored, cluster: StatusApi) -> None:
     statuses = [
         replace(BUSY, name=f"{'q' * 60}{n:03}", pool=f"{'q' * 60}{n:03}", message="m" * 1024)
         for n in range(64)
     ]
-    body = part(statuses, Executors(0, 2, "x" * 5000), attempt=2**31, time=NOW)
+    body = part(statuses, ExecutorCounts(0, 2, "x" * 5000), attempt=2**31, time=NOW)
     cluster.write(body)
     found = stored()["status"]
     assert found == NEW | body
@@ -112,11 +112,13 @@ def test_the_longest_status_is_taken_whole(stored, cluster: Cluster) -> None:
 
 def test_a_pipeline_that_is_gone_is_not_made_again(pipelines) -> None:
     with pytest.raises(NotReady) as gone:
-        Cluster(pipelines.namespace, "gone", pipelines.client).write(part([BUSY], None, attempt=1, time=NOW))
+        StatusApi(pipelines.namespace, "gone", pipelines.client).write(
+            part([BUSY], None, attempt=1, time=NOW)
+        )
     assert gone.value.reason == "PipelineNotFound"
 
 
-def test_the_scheduler_s_words_are_found(pipelines, cluster: Cluster) -> None:
+def test_the_scheduler_s_words_are_found(pipelines, cluster: StatusApi) -> None:
     core = CoreV1Api(pipelines.client)
     labels = {"spark-role": "executor", names.PIPELINE_LABEL: NAME}
     for name, kind in (("other", labels | {names.PIPELINE_LABEL: "other"}), ("ours", labels)):
@@ -134,7 +136,7 @@ def test_the_scheduler_s_words_are_found(pipelines, cluster: Cluster) -> None:
     assert cluster.unscheduled() == said
 
 
-def test_the_kubelet_s_words_are_found(pipelines, cluster: Cluster) -> None:
+def test_the_kubelet_s_words_are_found(pipelines, cluster: StatusApi) -> None:
     core = CoreV1Api(pipelines.client)
     labels = {"spark-role": "executor", names.PIPELINE_LABEL: NAME}
     pod = {
@@ -190,7 +192,7 @@ class Writes:
     or longer than it made them.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: StatusApi) -> None:
         self.cluster, self.times = cluster, list[float]()
 
     def write(self, status: dict[str, Any]) -> None:
@@ -202,7 +204,7 @@ class Writes:
 
 
 def test_changes_are_gathered_and_the_last_state_is_always_written(
-    stored, cluster: Cluster, log: Log, quick: None
+    stored, cluster: StatusApi, log: Log, quick: None
 ) -> None:
     writes, driver = Writes(cluster), DriverState([BUSY])
     writer = StatusWriter(lambda: writes, driver, 3)
@@ -220,14 +222,14 @@ def test_changes_are_gathered_and_the_last_state_is_always_written(
     gaps = [later - earlier for earlier, later in zip(writes.times, writes.times[1:], strict=False)]
     assert writes.times[0] - begun < 2, "the first is written at once"
     assert min(gaps) >= 1.5
-    driver.update([replace(BUSY, state=State.DRAINED, batch=batch + 1)])
+    driver.update([replace(BUSY, state=QueryState.DRAINED, batch=batch + 1)])
     writer.close()
     assert stored()["status"]["queries"][0]["batch"] == batch + 1
     assert stored()["status"]["queries"][0]["state"] == "Drained"
     assert log.lines() == []
 
 
-def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: Cluster, quick: None) -> None:
+def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: StatusApi, quick: None) -> None:
     writes, driver = Writes(cluster), DriverState([BUSY])
     writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
@@ -255,7 +257,7 @@ def test_wrong_rights_are_told_once_and_end_nothing(
     control_plane: ControlPlane, pipelines, stored, log: Log, quick: None
 ) -> None:
     client = control_plane.api_client(control_plane.write_kubeconfig("nobody"))
-    driver, writes = DriverState([BUSY]), Writes(Cluster(pipelines.namespace, NAME, client))
+    driver, writes = DriverState([BUSY]), Writes(StatusApi(pipelines.namespace, NAME, client))
     writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
     within(60, "three writes", lambda: len(writes.times) >= 3)
@@ -269,7 +271,7 @@ def test_wrong_rights_are_told_once_and_end_nothing(
 
 def as_driver(
     plane: ControlPlane, namespace: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], Cluster]:
+) -> Callable[[str], StatusApi]:
     """A pod's surroundings: its service account with a driver's rights, token, CA and address of the API server."""
     api = plane.api_client()
     account, name = {"kind": "ServiceAccount", "name": "driver", "namespace": namespace}, {"name": "driver"}
@@ -296,7 +298,7 @@ def as_driver(
     monkeypatch.setenv(incluster_config.SERVICE_PORT_ENV_NAME, port)
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(plane.authority.pair.certificate))
-    return lambda pipeline: Cluster(namespace, pipeline)
+    return lambda pipeline: StatusApi(namespace, pipeline)
 
 
 def test_a_driver_s_own_rights_are_enough_and_reach_no_other_pipeline(
@@ -315,7 +317,7 @@ def test_a_driver_s_own_rights_are_enough_and_reach_no_other_pipeline(
 def test_outside_of_a_pod_there_is_nobody_to_write_as(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(incluster_config.SERVICE_HOST_ENV_NAME, raising=False)
     with pytest.raises(NotReady) as nobody:
-        Cluster("team", NAME)
+        StatusApi("team", NAME)
     assert nobody.value.reason == "ApiServerUnreachable"
 
 
@@ -356,7 +358,7 @@ def test_an_api_server_that_goes_and_comes_back(
         plane.start()
         within(60, "batch 9", lambda: batch() == 9)
         within(30, "the end of it told", lambda: log.lines()[-1]["event"] == "the status is written again")
-        driver.update([replace(BUSY, batch=10, state=State.DRAINED)])
+        driver.update([replace(BUSY, batch=10, state=QueryState.DRAINED)])
         writer.close()
         assert batch() == 10
         plane.stop()
@@ -367,7 +369,9 @@ def test_the_last_write_gives_up_in_time(monkeypatch: pytest.MonkeyPatch, log: L
     """A server that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         configuration = Configuration(host=f"http://127.0.0.1:{silent.getsockname()[1]}", retries=False)
-        writer = StatusWriter(lambda: Cluster("team", NAME, ApiClient(configuration)), DriverState([BUSY]), 3)
+        writer = StatusWriter(
+            lambda: StatusApi("team", NAME, ApiClient(configuration)), DriverState([BUSY]), 3
+        )
         writer.start()
         time.sleep(0.2)
         begun = time.monotonic()
@@ -376,7 +380,7 @@ def test_the_last_write_gives_up_in_time(monkeypatch: pytest.MonkeyPatch, log: L
         within(60, "the writer ended", lambda: not writer._thread.is_alive())
 
 
-def _written(cluster: Cluster, body: dict[str, Any]) -> bool:
+def _written(cluster: StatusApi, body: dict[str, Any]) -> bool:
     try:
         cluster.write(body)
     except NotReady:

@@ -15,7 +15,7 @@ from cluster.deployment import (
 )
 from cluster.pods import load_tool
 from harness import gotools
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.cluster.choose import provider
 from harness.images import NAMES, Image, build
 
@@ -45,7 +45,7 @@ def _in_order(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def images(cluster: Cluster) -> dict[str, Image]:
+def images(cluster: TestCluster) -> dict[str, Image]:
     """The images of Mainstem and of its tests' servers, built and known to the cluster."""
     found = {name: build(name) for name in NAMES}
     for image in found.values():
@@ -55,7 +55,7 @@ def images(cluster: Cluster) -> dict[str, Image]:
 
 
 @pytest.fixture(scope="session")
-def release(cluster: Cluster, images: dict[str, Image]) -> None:
+def release(cluster: TestCluster, images: dict[str, Image]) -> None:
     """The operator, installed by the chart into a namespace that enforces the restricted level."""
     namespace(cluster, OPERATOR_NAMESPACE)
     values = image_values(images["operator"], images["app"])
@@ -64,7 +64,7 @@ def release(cluster: Cluster, images: dict[str, Image]) -> None:
 
 @pytest.fixture(scope="session")
 def stage_servers(
-    cluster: Cluster, images: dict[str, Image], tmp_path_factory: pytest.TempPathFactory
+    cluster: TestCluster, images: dict[str, Image], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Servers]]:
     """Makes a namespace that enforces the restricted level, with a broker and a store in it."""
     made: list[Servers] = []
@@ -83,14 +83,14 @@ def stage_servers(
 
 
 @pytest.fixture(scope="session")
-def tool_image(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
+def tool_image(cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> str:
     """An image of 2 MB with `/pause`, which waits, serves HTTP, fetches a page or looks a name up."""
     executable = gotools.PAUSE.build().path / "pause"
     return load_tool(cluster, executable, tmp_path_factory.mktemp("images") / "tool.tar")
 
 
 @pytest.fixture
-def restricted(cluster: Cluster) -> Iterator[str]:
+def restricted(cluster: TestCluster) -> Iterator[str]:
     """A namespace of the test's own that enforces the restricted level of pod security."""
     name = f"test-{secrets.token_hex(4)}"
     cluster.kubectl("create", "namespace", name)

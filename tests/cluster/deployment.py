@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from harness import gotools, waiting
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.errors import HarnessError
 from harness.images import Image
 from harness.process import Process, free_port
@@ -28,20 +28,20 @@ within = partial(waiting.within, pause=POLL)
 """Asks a cluster no more often than it can answer."""
 
 
-def namespace(cluster: Cluster, name: str) -> None:
+def namespace(cluster: TestCluster, name: str) -> None:
     """Make a namespace that enforces the restricted level of pod security; one that is there is left."""
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
     cluster.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
 
 
-def await_account(cluster: Cluster, name: str) -> None:
+def await_account(cluster: TestCluster, name: str) -> None:
     """Wait for the namespace's service account, without which no pod is taken; a controller makes it."""
     words = ("-n", name, "get", "serviceaccount", "default", "--ignore-not-found")
     within(60, "the service account", lambda: cluster.kubectl(*words).strip())
 
 
-def helm(cluster: Cluster, *words: str) -> str:
+def helm(cluster: TestCluster, *words: str) -> str:
     """What helm says, in the operator's namespace."""
     executable = gotools.HELM.build().path / "helm"
     argv = [executable, *words, "--kubeconfig", cluster.kubeconfig, "--namespace", OPERATOR_NAMESPACE]
@@ -50,7 +50,7 @@ def helm(cluster: Cluster, *words: str) -> str:
     return done.stdout
 
 
-def allowed(cluster: Cluster, namespace: str, account: str, *words: str) -> bool:
+def allowed(cluster: TestCluster, namespace: str, account: str, *words: str) -> bool:
     """Whether the server would let an account do it, by its own words."""
     executable = gotools.kubernetes().build().path / "kubectl"
     argv = [executable, f"--kubeconfig={cluster.kubeconfig}", "-n", namespace, "auth", "can-i", *words]
@@ -78,7 +78,7 @@ def image_values(operator: Image, app: Image) -> list[str]:
 class Servers:
     """A broker and a store in a namespace, from k8s/dev, and the way to them from this machine."""
 
-    def __init__(self, cluster: Cluster, namespace: str, kafka: Image, s3: Image, folder: Path) -> None:
+    def __init__(self, cluster: TestCluster, namespace: str, kafka: Image, s3: Image, folder: Path) -> None:
         self._cluster, self.namespace = cluster, namespace
         self._outside = free_port()
         self._store = free_port()
@@ -148,7 +148,7 @@ class Servers:
             forward.kill()
 
 
-def forward(cluster: Cluster, namespace: str, target: str, here: int, to: int, log: Path) -> Process:
+def forward(cluster: TestCluster, namespace: str, target: str, here: int, to: int, log: Path) -> Process:
     """`kubectl port-forward`, started: a port of a pod or deployment as one of this machine."""
     executable = gotools.kubernetes().build().path / "kubectl"
     argv = [executable, f"--kubeconfig={cluster.kubeconfig}", "-n", namespace]
@@ -160,7 +160,7 @@ def forward(cluster: Cluster, namespace: str, target: str, here: int, to: int, l
 class Pipeline:
     """One pipeline in a namespace, as a user sees it."""
 
-    def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
+    def __init__(self, cluster: TestCluster, namespace: str, name: str) -> None:
         self._cluster, self.namespace, self.name = cluster, namespace, name
 
     def kubectl(self, *words: str, stdin: str | None = None, timeout: float = 120.0) -> str:

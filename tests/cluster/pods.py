@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.cluster import oci
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 
 
-def load_tool(cluster: Cluster, executable: Path, archive: Path) -> str:
+def load_tool(cluster: TestCluster, executable: Path, archive: Path) -> str:
     """Make an image of an executable and load it; return its name."""
     image = f"localhost/mainstem-test-tool:{executable.parent.name}"
     oci.write(executable, image, archive)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from cluster.deployment import Pipeline, Servers, within
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.images import Image, derive
 
 
@@ -80,7 +80,7 @@ def derived_lines() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def derived(cluster: Cluster, images: dict[str, Image]) -> Image:
+def derived(cluster: TestCluster, images: dict[str, Image]) -> Image:
     found = derive(images["app"], derived_lines(), FILES)
     if not cluster.has(found.reference):
         cluster.load(found.archive)
@@ -101,7 +101,7 @@ def servers(stage_servers: Any) -> Servers:
 
 
 @pytest.fixture
-def pipeline(cluster: Cluster, release: None, servers: Servers) -> Iterator[Pipeline]:
+def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Iterator[Pipeline]:
     found = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
     yield found
     found.kubectl("delete", "streamingpipeline", found.name, "--ignore-not-found", "--timeout=90s")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 
 
 DEV = Path(__file__).parents[2] / "k8s" / "dev"
@@ -21,14 +21,14 @@ def named(kind: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["kafka", "s3"])
-def test_the_pods_pass_restricted_pod_security(cluster: Cluster, restricted: str, name: str) -> None:
+def test_the_pods_pass_restricted_pod_security(cluster: TestCluster, restricted: str, name: str) -> None:
     template = named("Deployment", name)["spec"]["template"]
     pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {"name": name}}
     said = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
     assert said.strip() == f"pod/{name} created (server dry run)"
 
 
-def test_the_server_takes_every_object(cluster: Cluster, restricted: str) -> None:
+def test_the_server_takes_every_object(cluster: TestCluster, restricted: str) -> None:
     own = [DEV / "kafka.yaml", DEV / "s3.yaml"]
     files = [word for path in own for word in ("-f", str(path))]
     said = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "--validate=strict", *files)

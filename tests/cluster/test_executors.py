@@ -14,7 +14,7 @@ import pytest
 import yaml
 from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, within
 from deltalake import DeltaTable
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.errors import HarnessError
 from harness.records import Record, new_producer, produce
 
@@ -112,7 +112,7 @@ def orders(servers: Servers) -> Orders:
 
 
 @pytest.fixture(scope="module")
-def pipeline(cluster: Cluster, release: None, servers: Servers) -> Pipeline:
+def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Pipeline:
     return Pipeline(cluster, servers.namespace, "orders")
 
 
@@ -147,7 +147,7 @@ def test_two_executors_share_the_work(pipeline: Pipeline, orders: Orders, tmp_pa
 
 
 def test_no_secret_is_to_be_seen(
-    cluster: Cluster, pipeline: Pipeline, servers: Servers, tmp_path: Path
+    cluster: TestCluster, pipeline: Pipeline, servers: Servers, tmp_path: Path
 ) -> None:
     secrets = json.loads(pipeline.kubectl("get", "secrets", "-o", "json"))["items"]
     [spark] = [s["data"]["secret"] for s in secrets if s["metadata"]["name"].startswith("orders-spark-")]

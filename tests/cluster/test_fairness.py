@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from cluster.deployment import Pipeline, Servers, fetched, within
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.images import Image
 from harness.records import Record, new_producer, produce
 
@@ -103,7 +103,7 @@ def servers(stage_servers: Any) -> Servers:
 
 
 @pytest.fixture
-def plain(cluster: Cluster, servers: Servers, images: dict[str, Image]) -> Iterator[Any]:
+def plain(cluster: TestCluster, servers: Servers, images: dict[str, Image]) -> Iterator[Any]:
     """Runs the plain program in a pod of the same image; gives a way to its log."""
     container = {
         "name": "plain",
@@ -168,7 +168,7 @@ def p95(milliseconds: list[int]) -> float:
 
 
 def test_a_light_query_is_at_least_twice_as_fast_with_pools(
-    cluster: Cluster, release: None, servers: Servers, tmp_path: Path, request: Any, capsys: Any
+    cluster: TestCluster, release: None, servers: Servers, tmp_path: Path, request: Any, capsys: Any
 ) -> None:
     pipeline = Pipeline(cluster, servers.namespace, "mixed")
     pipeline.apply(DOCUMENT)

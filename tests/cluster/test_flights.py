@@ -18,7 +18,7 @@ import pytest
 import yaml
 from cluster.deployment import ROOT, Pipeline, Servers, fetched, within
 from deltalake import DeltaTable
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.records import Record, consume, new_producer, produce
 
 
@@ -62,7 +62,7 @@ def servers(
 
 
 @pytest.fixture(scope="module")
-def flights(cluster: Cluster, release: None, servers: Servers) -> Pipeline:
+def flights(cluster: TestCluster, release: None, servers: Servers) -> Pipeline:
     return Pipeline(cluster, servers.namespace, "flights")
 
 

@@ -17,7 +17,7 @@ from harness import gotools
 from harness.cluster import host
 from harness.cluster.bare import Bare
 from harness.cluster.layout import KUBERNETES_SERVICE, Layout
-from harness.cluster.state import State, identity
+from harness.cluster.state import ClusterState, identity
 from harness.errors import HarnessError
 from harness.waiting import within
 
@@ -192,8 +192,8 @@ def looks_up(cluster: Bare, name: str) -> bool:
     return said.split() == [KUBERNETES_SERVICE]
 
 
-def state() -> State:
+def state() -> ClusterState:
     """The second cluster's record."""
-    found = State.read(AT.state)
+    found = ClusterState.read(AT.state)
     assert found is not None
     return found

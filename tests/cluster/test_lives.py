@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, allowed, within
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.errors import HarnessError
 
 
@@ -53,7 +53,7 @@ def servers(stage_servers: Any) -> Servers:
 
 
 @pytest.fixture
-def pipeline(cluster: Cluster, release: None, servers: Servers, request: Any) -> Iterator[Pipeline]:
+def pipeline(cluster: TestCluster, release: None, servers: Servers, request: Any) -> Iterator[Pipeline]:
     found = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
     yield found
     found.kubectl("delete", "streamingpipeline", found.name, "--ignore-not-found", "--timeout=90s")
@@ -151,7 +151,7 @@ def test_an_image_without_the_jars_is_refused_with_the_lines_that_build_another(
     assert pipeline.status()["lastTermination"]["exitCode"] == 5
 
 
-def test_an_operator_that_dies_is_missed_by_nobody(cluster: Cluster, pipeline: Pipeline) -> None:
+def test_an_operator_that_dies_is_missed_by_nobody(cluster: TestCluster, pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     pipeline.wait("Ready", 240)
     before, status = uid(pipeline), pipeline.status()
@@ -243,7 +243,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 """Ends the JVM below the driver."""
 
 
-def test_driver_a_cannot_write_the_status_of_b(cluster: Cluster, pipeline: Pipeline) -> None:
+def test_driver_a_cannot_write_the_status_of_b(cluster: TestCluster, pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     within(
         60, "the role", lambda: f"{pipeline.name}-driver" in pipeline.kubectl("get", "roles", "-o", "name")
@@ -263,7 +263,7 @@ def test_driver_a_cannot_write_the_status_of_b(cluster: Cluster, pipeline: Pipel
 
 
 def test_a_namespace_that_is_deleted_ends_within_the_drain(
-    cluster: Cluster, release: None, stage_servers: Any
+    cluster: TestCluster, release: None, stage_servers: Any
 ) -> None:
     servers = stage_servers("short-lived-pipelines")
     pipelines = [Pipeline(cluster, servers.namespace, f"p{index}") for index in range(2)]

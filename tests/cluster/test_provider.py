@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from cluster.deployment import await_account, within
 from cluster.pods import bare_minimum, pod
-from harness.cluster.base import Cluster, check_context
+from harness.cluster.base import TestCluster, check_context
 from harness.errors import HarnessError
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
 
 
-def test_the_node_is_ready(cluster: Cluster) -> None:
+def test_the_node_is_ready(cluster: TestCluster) -> None:
     ready = "jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}"
     assert cluster.kubectl("get", "nodes", "-o", ready) == "True"
 
 
-def test_up_again_finds_the_same_cluster(cluster: Cluster) -> None:
+def test_up_again_finds_the_same_cluster(cluster: TestCluster) -> None:
     uid = ("get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
     before = cluster.kubectl(*uid)
     assert cluster.up(owner=os.getpid()) is False
@@ -26,7 +26,7 @@ def test_up_again_finds_the_same_cluster(cluster: Cluster) -> None:
 
 
 def test_pods_reach_each_other_by_the_name_of_a_service(
-    cluster: Cluster, restricted: str, tool_image: str
+    cluster: TestCluster, restricted: str, tool_image: str
 ) -> None:
     here = ("-n", restricted)
     cluster.kubectl(*here, "apply", "-f", "-", stdin=pod("server", tool_image, "serve", "8080"))
@@ -44,7 +44,9 @@ def test_pods_reach_each_other_by_the_name_of_a_service(
     assert cluster.kubectl(*here, "logs", "client").strip() == "200 OK"
 
 
-def test_a_name_that_is_nowhere_is_told_at_once(cluster: Cluster, restricted: str, tool_image: str) -> None:
+def test_a_name_that_is_nowhere_is_told_at_once(
+    cluster: TestCluster, restricted: str, tool_image: str
+) -> None:
     here = ("-n", restricted)
     lookup = pod("lookup", tool_image, "lookup", "broker.invalid")
     cluster.kubectl(*here, "apply", "-f", "-", stdin=lookup)
@@ -52,12 +54,12 @@ def test_a_name_that_is_nowhere_is_told_at_once(cluster: Cluster, restricted: st
     assert "no such host" in cluster.kubectl(*here, "logs", "lookup")
 
 
-def test_restricted_pod_security_is_enforced(cluster: Cluster, restricted: str, tool_image: str) -> None:
+def test_restricted_pod_security_is_enforced(cluster: TestCluster, restricted: str, tool_image: str) -> None:
     with pytest.raises(HarnessError, match='violates PodSecurity "restricted'):
         cluster.kubectl("-n", restricted, "apply", "-f", "-", stdin=bare_minimum("careless", tool_image))
 
 
-def test_a_service_account_has_only_the_rights_it_is_given(cluster: Cluster, restricted: str) -> None:
+def test_a_service_account_has_only_the_rights_it_is_given(cluster: TestCluster, restricted: str) -> None:
     configuration = cluster.api_client().configuration
     configuration.cert_file = configuration.key_file = None  # it is the token that speaks
     token = cluster.kubectl("-n", restricted, "create", "token", "default").strip()
@@ -74,7 +76,7 @@ def test_a_service_account_has_only_the_rights_it_is_given(cluster: Cluster, res
         pods.list_namespaced_pod("kube-system")
 
 
-def said(cluster: Cluster, *words: str) -> str:
+def said(cluster: TestCluster, *words: str) -> str:
     """What kubectl says, nothing where it fails."""
     try:
         return cluster.kubectl(*words)
@@ -92,7 +94,7 @@ def allowed(call: Callable[[], object]) -> bool:
     return True
 
 
-def test_a_namespace_goes_with_all_that_is_in_it(cluster: Cluster, tool_image: str) -> None:
+def test_a_namespace_goes_with_all_that_is_in_it(cluster: TestCluster, tool_image: str) -> None:
     cluster.kubectl("create", "namespace", "short-lived")
     await_account(cluster, "short-lived")
     cluster.kubectl("-n", "short-lived", "apply", "-f", "-", stdin=pod("inside", tool_image))

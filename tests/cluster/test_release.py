@@ -11,7 +11,7 @@ import pytest
 from cluster.deployment import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, within
 from cluster.test_lives import small, uid
 from harness import gotools
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.images import Image
 
 
@@ -25,23 +25,25 @@ def servers(stage_servers: Any) -> Servers:
 
 
 @pytest.fixture(scope="module")
-def pipeline(cluster: Cluster, release: None, servers: Servers) -> Pipeline:
+def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Pipeline:
     found = Pipeline(cluster, servers.namespace, "steady")
     found.apply(small("steady"))
     found.wait("Ready", 180)
     return found
 
 
-def upgrade(cluster: Cluster, images: dict[str, Image], *more: str) -> None:
+def upgrade(cluster: TestCluster, images: dict[str, Image], *more: str) -> None:
     values = image_values(images["operator"], images["app"])
     helm(cluster, "upgrade", "--install", "mainstem", str(CHART), *values, *more, "--wait", "--timeout=120s")
 
 
-def test_helm_test_passes(cluster: Cluster, release: None) -> None:
+def test_helm_test_passes(cluster: TestCluster, release: None) -> None:
     assert "Phase:          Succeeded" in helm(cluster, "test", "mainstem", "--timeout=180s")
 
 
-def test_an_upgrade_restarts_nobody(cluster: Cluster, images: dict[str, Image], pipeline: Pipeline) -> None:
+def test_an_upgrade_restarts_nobody(
+    cluster: TestCluster, images: dict[str, Image], pipeline: Pipeline
+) -> None:
     before, attempt = uid(pipeline), pipeline.status()["attempt"]
     upgrade(cluster, images, "--set-string=driver.image.tag=another", "--set=resyncSeconds=5")
     time.sleep(12)  # two looks of the new operator's
@@ -51,7 +53,7 @@ def test_an_upgrade_restarts_nobody(cluster: Cluster, images: dict[str, Image], 
     upgrade(cluster, images)
 
 
-def test_an_uninstallation_leaves_pipelines_running(cluster: Cluster, pipeline: Pipeline) -> None:
+def test_an_uninstallation_leaves_pipelines_running(cluster: TestCluster, pipeline: Pipeline) -> None:
     before = uid(pipeline)
     helm(cluster, "uninstall", "mainstem", "--wait")
     time.sleep(3)
@@ -61,7 +63,7 @@ def test_an_uninstallation_leaves_pipelines_running(cluster: Cluster, pipeline: 
 
 
 def test_the_runbooks_command_frees_what_is_left(
-    cluster: Cluster, pipeline: Pipeline, servers: Servers
+    cluster: TestCluster, pipeline: Pipeline, servers: Servers
 ) -> None:
     other = Pipeline(cluster, servers.namespace, "stuck")
     other.apply(
@@ -79,7 +81,7 @@ def test_the_runbooks_command_frees_what_is_left(
 
 
 def test_installed_again_it_takes_over_what_runs(
-    cluster: Cluster, images: dict[str, Image], pipeline: Pipeline
+    cluster: TestCluster, images: dict[str, Image], pipeline: Pipeline
 ) -> None:
     before = uid(pipeline)
     upgrade(cluster, images)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers
 from cluster.test_lives import small
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.cluster.layout import Layout
 from mainstem_operator.manifests import rbac
 
@@ -59,7 +59,7 @@ def granted(table: Any) -> set[Use]:
 
 
 def test_nothing_is_asked_for_that_is_not_granted_and_little_is_granted_that_is_not_asked_for(
-    cluster: Cluster, release: None, servers: Servers
+    cluster: TestCluster, release: None, servers: Servers
 ) -> None:
     since = datetime.now(UTC)
     pipeline = Pipeline(cluster, servers.namespace, "rights")

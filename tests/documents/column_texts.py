@@ -9,7 +9,7 @@ from typing import Final
 from mainstem.language.sql.builtins import BUILTINS
 from mainstem.language.sql.columns import Resolver
 from mainstem.language.sql.facts import read, unknown_calls
-from mainstem.language.sql.scope import UNKNOWN, Columns, Lookup
+from mainstem.language.sql.scope import UNKNOWN, ColumnSet, Lookup
 
 
 TAKEN: Final = [
@@ -181,9 +181,9 @@ RELATIONS: Final = {
 }
 
 
-def declared(name: str) -> Columns:
+def declared(name: str) -> ColumnSet:
     """The columns of the two relations; nothing of any other."""
-    return Columns(tuple(RELATIONS[name].split()), open=False) if name in RELATIONS else UNKNOWN
+    return ColumnSet(tuple(RELATIONS[name].split()), open=False) if name in RELATIONS else UNKNOWN
 
 
 def _word(sql: str, end: int) -> int:

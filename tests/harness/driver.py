@@ -16,7 +16,7 @@ from harness.java import SHORT_LIVED
 from harness.process import die_with_parent
 
 
-class Driver:
+class DriverProcess:
     """One run of a document.
 
     Args:

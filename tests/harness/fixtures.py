@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 from harness.apiserver import ControlPlane
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.cluster.choose import cluster as this_machines_cluster
 from harness.kafka import Broker
 from harness.kafkasecured import SecuredBroker
@@ -81,7 +81,7 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Iterator[TestCluster]:
     """A running Kubernetes cluster of one node; one that was up already (`make cluster-up`) is used and left."""
     found = this_machines_cluster(print)
     new = found.up(owner=os.getpid())

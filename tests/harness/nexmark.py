@@ -21,10 +21,10 @@ HOT = 100
 PLACES = [("Phoenix", "AZ"), ("Los Angeles", "CA"), ("Boise", "ID"), ("Portland", "OR"), ("Seattle", "WA"), ("Kent", "WA"), ("Cheyenne", "WY")]  # fmt: skip
 CHANNELS = ["Google", "Facebook", "Baidu", "Apple"]
 
-Event = dict[str, Any]
+NexmarkEvent = dict[str, Any]
 
 
-def events(count: int, *, seed: int) -> Iterator[Event]:
+def events(count: int, *, seed: int) -> Iterator[NexmarkEvent]:
     """So many events, 15 ms apart, and one of each kind an hour later, which moves the watermark past all others."""
     chance = random.Random(seed)
     for number in range(count):
@@ -45,7 +45,7 @@ def write(folder: Path, count: int, *, seed: int, files: int) -> None:
         (folder / f"{number:03}.json").write_text("".join(part), encoding="utf-8")
 
 
-def _event(chance: random.Random, number: int, time: datetime) -> Event:
+def _event(chance: random.Random, number: int, time: datetime) -> NexmarkEvent:
     group, offset = divmod(number, GROUP)
     last_person = group
     last_auction = 3 * group + min(offset, 3) - 1 if offset else 3 * group - 1
@@ -58,7 +58,7 @@ def _event(chance: random.Random, number: int, time: datetime) -> Event:
     return {"event_type": 2, "bid": _bid(chance, max(0, last_auction), last_person)} | moment
 
 
-def _person(chance: random.Random, number: int) -> Event:
+def _person(chance: random.Random, number: int) -> NexmarkEvent:
     city, state = chance.choice(PLACES)
     name = f"{chance.choice(['Peter', 'Paul', 'Luke', 'Vicky', 'Kate'])} {chance.choice(['Shultz', 'Abrams', 'Walton'])}"
     card = " ".join(f"{chance.randrange(10000):04}" for _ in range(4))
@@ -70,7 +70,7 @@ def _person(chance: random.Random, number: int) -> Event:
     return known | {"creditCard": card, "city": city, "state": state, "extra": _text(chance, 20)}
 
 
-def _auction(chance: random.Random, number: int, last_person: int, time: datetime) -> Event:
+def _auction(chance: random.Random, number: int, last_person: int, time: datetime) -> NexmarkEvent:
     hot = chance.randrange(4) > 0
     seller = last_person // HOT * HOT if hot else chance.randint(max(0, last_person - 1000), last_person)
     initial = _price(chance)
@@ -87,7 +87,7 @@ def _auction(chance: random.Random, number: int, last_person: int, time: datetim
     }
 
 
-def _bid(chance: random.Random, last_auction: int, last_person: int) -> Event:
+def _bid(chance: random.Random, last_auction: int, last_person: int) -> NexmarkEvent:
     hot_auction, hot_bidder = chance.randrange(2) > 0, chance.randrange(4) > 0
     recent = chance.randint(max(0, last_auction - HOT), last_auction)
     anyone = chance.randint(max(0, last_person - 1000), last_person)

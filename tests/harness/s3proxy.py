@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from harness.s3 import S3Server
 
 
-Kind = Literal["refuse", "cut", "overwrite", "hold", "plain", "no-if-match"]
+FaultKind = Literal["refuse", "cut", "overwrite", "hold", "plain", "no-if-match"]
 _REFUSAL = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>'
 _DENIED = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>Encrypt it</Message></Error>'
 _UNKNOWN = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>NotImplemented</Code><Message>What?</Message></Error>'
@@ -37,7 +37,7 @@ class Fault:
     """
 
     pattern: re.Pattern[str]
-    kind: Kind
+    kind: FaultKind
     times: int | None
     hits: list[str] = field(default_factory=list)
     _gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -70,7 +70,7 @@ class S3Proxy:
         """The address in place of the server's."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
-    def fail(self, pattern: str, kind: Kind = "refuse", times: int | None = None) -> Fault:
+    def fail(self, pattern: str, kind: FaultKind = "refuse", times: int | None = None) -> Fault:
         """Make PUT requests fail whose path matches the pattern at its end."""
         fault = Fault(re.compile(f"(?:{pattern})$"), kind, times)
         with self._lock:

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.runtime.preflight import checks, readiness
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from pyspark.sql import SparkSession
@@ -104,5 +104,5 @@ class Turning:
     def __getitem__(self, query: str) -> QueryStatus:
         return next(status for status in self.supervisor.statuses if status.name == query)
 
-    def states(self) -> dict[str, State]:
+    def states(self) -> dict[str, QueryState]:
         return {status.name: status.state for status in self.supervisor.statuses}

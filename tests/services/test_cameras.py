@@ -11,7 +11,7 @@ from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
 from mainstem.language.model.connections import CREDENTIALS
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.spark.conf import _bucket
 
 
@@ -73,7 +73,7 @@ def test_cameras_and_their_report(
     kafka.produce("homes", [home(0, 600, 9), home(600, 601, 9), home(1500, 7, 9), home(0, 3, 10)])
     kafka.produce("homes", [home(1600, 2, 9, person=False, online=False), home(5000, 1, 9)])
     sightings, archive, offline = pipelines.run(cameras, values=values, until=lambda found: settled(found, 6))
-    assert {status.state for status in (sightings, archive, offline)} == {State.DRAINED}
+    assert {status.state for status in (sightings, archive, offline)} == {QueryState.DRAINED}
     assert len({status.checkpoint for status in (sightings, archive, offline)}) == 3
     assert [status.pool for status in (sightings, archive, offline)] == ["sightings", "archive", "offline"]
     assert counts(kafka) == {("98101", 9): "1201", ("98101", 10): "3", ("10001", 9): "7"}
@@ -86,12 +86,12 @@ def test_cameras_and_their_report(
 
     kafka.produce("homes", [home(1500, 400, 9), home(1500, 400, 9), home(1500, 400, 9)])
     [busy] = pipelines.run(report, values=values)
-    assert busy.state is State.COMPLETED
+    assert busy.state is QueryState.COMPLETED
     assert reported(lake) == [("98101", 9)]
     pipelines.run(cameras, values=values, until=lambda found: settled(found, 3))
     assert counts(kafka) == {("98101", 9): "1201", ("98101", 10): "3", ("10001", 9): "1207"}
     [busy] = pipelines.run(report, values=values)
-    assert (busy.state, busy.batch) == (State.COMPLETED, 1)
+    assert (busy.state, busy.batch) == (QueryState.COMPLETED, 1)
     assert reported(lake) == [("10001", 9), ("98101", 9)]
 
 

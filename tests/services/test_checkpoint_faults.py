@@ -14,9 +14,9 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 from harness.checkpoints import data_files, logged_files, newest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.s3 import S3Server
-from harness.s3proxy import Fault, Kind, S3Proxy
+from harness.s3proxy import Fault, FaultKind, S3Proxy
 
 
 FILES, ROWS = 4, 30
@@ -90,9 +90,9 @@ class Bed:
             part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             part.rename(self.folder / "in" / f"{number:03}.json")
 
-    def driver(self, *arguments: str) -> Driver:
+    def driver(self, *arguments: str) -> DriverProcess:
         env = {"AWS_ACCESS_KEY_ID": self.s3.access_key, "AWS_SECRET_ACCESS_KEY": self.s3.secret_key}
-        return Driver(self.document, self.folder / "run", arguments=arguments, env=env)
+        return DriverProcess(self.document, self.folder / "run", arguments=arguments, env=env)
 
     def committed(self, query: str) -> int:
         return newest(self.lake / "checkpoints" / query / "1" / "commits")
@@ -120,7 +120,7 @@ def bed(s3: S3Server, tmp_path: Path, request: pytest.FixtureRequest) -> Iterato
         yield Bed(s3, proxy, bucket, tmp_path)
 
 
-def all_kinds(proxy: S3Proxy, kind: Kind, times: int | None) -> list[Fault]:
+def all_kinds(proxy: S3Proxy, kind: FaultKind, times: int | None) -> list[Fault]:
     """Faults of one object each: plans and commits of all queries, and whatever keeps state."""
     return [
         proxy.fail(f"/table/1/offsets/{LAST}", kind, times),
@@ -135,7 +135,7 @@ def all_kinds(proxy: S3Proxy, kind: Kind, times: int | None) -> list[Fault]:
 @pytest.mark.S31
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["refuse", pytest.param("cut", marks=pytest.mark.full)])
-def test_failed_checkpoint_writes_and_a_kill_lose_and_repeat_nothing(bed: Bed, kind: Kind) -> None:
+def test_failed_checkpoint_writes_and_a_kill_lose_and_repeat_nothing(bed: Bed, kind: FaultKind) -> None:
     """Plan and commit fail for as long as the first driver lives."""
     faults = all_kinds(bed.proxy, kind, None)
     bed.feed(0, FILES)
@@ -157,7 +157,7 @@ def test_failed_checkpoint_writes_and_a_kill_lose_and_repeat_nothing(bed: Bed, k
 @pytest.mark.S29
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["refuse", "cut"], ids=["refuse-once", "cut-once"])
-def test_checkpoint_writes_that_fail_for_a_moment_lose_and_repeat_nothing(bed: Bed, kind: Kind) -> None:
+def test_checkpoint_writes_that_fail_for_a_moment_lose_and_repeat_nothing(bed: Bed, kind: FaultKind) -> None:
     faults = all_kinds(bed.proxy, kind, 1)
     bed.feed(0, FILES)
     with bed.driver("--stop-when-idle=5s") as driver:
@@ -183,7 +183,7 @@ def test_a_second_driver_is_refused_and_a_newer_one_of_another_machine_takes_ove
             (other, "is that of the pipeline 'faults'"),
         ):
             env = {"AWS_ACCESS_KEY_ID": bed.s3.access_key, "AWS_SECRET_ACCESS_KEY": bed.s3.secret_key}
-            with Driver(document, bed.folder / "second", env=env) as second:
+            with DriverProcess(document, bed.folder / "second", env=env) as second:
                 assert second.wait(START) == 5, second.stderr[-3000:]
             assert "[CheckpointInUse]" in second.stderr
             assert said in second.stderr

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.mariadb import MariaDb
 
 
@@ -18,10 +18,12 @@ def order(folder: Path, number: int, *rows: tuple[int, int]) -> None:
     (folder / "orders" / f"{number}.json").write_text(text)
 
 
-def run(mariadb: MariaDb, folder: Path) -> Driver:
+def run(mariadb: MariaDb, folder: Path) -> DriverProcess:
     sets = {"server": f"127.0.0.1:{mariadb.port}", "folder": str(folder)}
     environment = {"MAINSTEM_SECRETS": str(folder / "secrets")}
-    with Driver(SAMPLE, folder / "run", sets=sets, env=environment, arguments=("--cores=2",)) as driver:
+    with DriverProcess(
+        SAMPLE, folder / "run", sets=sets, env=environment, arguments=("--cores=2",)
+    ) as driver:
         assert driver.wait(180) == 0, driver.stderr[-4000:]
     return driver
 

@@ -10,7 +10,7 @@ from harness.kafka import Broker
 from harness.records import Record, new_producer, produce
 from harness.supervisor_loop import Stage
 from harness.waiting import within
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.supervision import input_poller, topics
 from pyspark.sql import SparkSession
 
@@ -66,7 +66,7 @@ def test_offsets_that_expired_are_counted_or_end_the_query(
         running.to_the_end()
         lossy, strict = running["to-lossy"], running["to-strict"]
     # Of partition 0 the offsets 4 to 6 are gone; of partition 1 only what had been read.
-    assert (lossy.state, lossy.sources[0].expired) == (State.COMPLETED, 3)
+    assert (lossy.state, lossy.sources[0].expired) == (QueryState.COMPLETED, 3)
     assert lossy.counted_since is not None
     assert lossy.last_progress_time is not None
     assert lossy.counted_since[:19] <= lossy.last_progress_time[:19]
@@ -74,7 +74,7 @@ def test_offsets_that_expired_are_counted_or_end_the_query(
         *((0, offset) for offset in (0, 1, 2, 3, 7, 8, 9)),
         *((1, offset) for offset in range(8)),
     ]
-    assert (strict.state, strict.reason) == (State.FAILED, "KafkaDataLost")
+    assert (strict.state, strict.reason) == (QueryState.FAILED, "KafkaDataLost")
     assert "set failOnDataLoss: false" in (strict.message or "")
 
 
@@ -89,7 +89,7 @@ def test_a_topic_that_comes_later(
     with stage.running(**spec(stage, kafka, sources)) as running:
         running.until(lambda: running["to-early"].input_rows == 2)
         late = running["to-late"]
-        assert (late.state, late.reason) == (State.WAITING, "TopicNotFound")
+        assert (late.state, late.reason) == (QueryState.WAITING, "TopicNotFound")
         kafka.create_topic("late-bird")
         kafka.produce("late-bird", records(0, 3))
         running.until(lambda: running["to-late"].input_rows == 3)
@@ -148,7 +148,7 @@ def test_a_topic_made_anew_is_read_from_its_beginning(
     with stage.running(**document) as running:
         running.to_the_end()
         status = running[f"to-{topic}"]
-    assert (status.state, status.reason) == (State.COMPLETED, "TopicRecreated")
+    assert (status.state, status.reason) == (QueryState.COMPLETED, "TopicRecreated")
     assert f"topic {topic!r}" in (status.message or "")
     values = [row["value"].decode() for row in stage.rows(topic) if row["topic"] == topic]
     assert sorted(values) == sorted(
@@ -204,7 +204,7 @@ def test_a_topic_that_goes_and_comes_back_while_its_query_runs(
         running.until(lambda: running["to-leaves"].input_rows >= 9)
         admin = kafka.admin()
         admin.delete_topics(["leaves"])["leaves"].result(30)
-        running.until(lambda: running["to-leaves"].state is State.WAITING)
+        running.until(lambda: running["to-leaves"].state is QueryState.WAITING)
         waiting = running["to-leaves"]
         assert "no topic 'leaves'" in (waiting.message or "")
         rows_before = waiting.input_rows
@@ -212,7 +212,7 @@ def test_a_topic_that_goes_and_comes_back_while_its_query_runs(
         kafka.produce("leaves", records(0, 3))
         running.until(lambda: running["to-leaves"].input_rows == rows_before + 3)
         back = running["to-leaves"]
-        assert (back.state, back.reason, back.restarts) == (State.RUNNING, "TopicRecreated", 0)
+        assert (back.state, back.reason, back.restarts) == (QueryState.RUNNING, "TopicRecreated", 0)
         assert running.supervisor.drain()
 
 
@@ -231,7 +231,7 @@ def test_a_topic_made_anew_ends_a_query_that_may_lose_nothing(
     with stage.running(**document) as running:
         running.to_the_end()
         status = running["to-strictly"]
-    assert (status.state, status.reason) == (State.FAILED, "TopicRecreated")
+    assert (status.state, status.reason) == (QueryState.FAILED, "TopicRecreated")
     assert "set failOnDataLoss: false" in (status.message or "")
     assert rows(stage, "strictly") == [(0, 0), (0, 1), (0, 2)]
 
@@ -261,6 +261,6 @@ def test_a_topic_made_anew_between_two_triggers(
         running.until(lambda: running[name].reason == "TopicRecreated")
         status = running[name]
         if strict:
-            assert status.state is State.FAILED
+            assert status.state is QueryState.FAILED
         else:
-            assert (status.state, status.expired) == (State.RUNNING, 3)
+            assert (status.state, status.expired) == (QueryState.RUNNING, 3)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 from harness.checkpoints import newest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.s3 import S3Server
 from mainstem.runtime.preflight import table_ownership
 from pyspark.sql import SparkSession
@@ -54,16 +54,16 @@ def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
 ) -> None:
     """Both queries append to one table; a kill in the middle; then every row is there once."""
     commits = s3.root / "lake" / "checkpoints" / "first" / "left" / "1" / "commits"
-    with Driver(document, tmp_path / "first") as driver:
+    with DriverProcess(document, tmp_path / "first") as driver:
         driver.until(lambda: newest(commits) >= 1, 240)
         driver.kill()
-    with Driver(tmp_path / "second.yaml", tmp_path / "other") as other:
+    with DriverProcess(tmp_path / "second.yaml", tmp_path / "other") as other:
         assert other.wait(240) == 5, other.stderr[-3000:]
         assert "[TableOwnedByAnotherPipeline]" in other.stderr
         assert "is of the pipeline 'first', since 20" in other.stderr
         assert f"remove {table_ownership.claim_of('s3a://lake/shared')}" in other.stderr
     assert not (s3.root / "lake" / "checkpoints" / "second" / "left").exists(), "no query has begun"
-    with Driver(document, tmp_path / "first", arguments=("--stop-when-idle=2s",)) as driver:
+    with DriverProcess(document, tmp_path / "first", arguments=("--stop-when-idle=2s",)) as driver:
         assert driver.wait(240) == 0, driver.stderr[-3000:]
     table = DeltaTable(str(s3.root / "lake" / "shared"))
     assert sorted(map(int, table.to_pyarrow_table()["value"].to_pylist())) == list(range(2 * ROWS))

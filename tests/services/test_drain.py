@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.dataset
 import pytest
 from harness.checkpoints import newest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "slow_batches.yaml"
@@ -43,8 +43,8 @@ class Pipeline:
             # Spark takes files in the order of their times.
             os.utime(folder / "in" / f"{number:03d}.txt", (1_700_000_000 + number, 1_700_000_000 + number))
 
-    def run(self, *arguments: str) -> Driver:
-        return Driver(
+    def run(self, *arguments: str) -> DriverProcess:
+        return DriverProcess(
             self.document, self.folder / "run", sets={"folder": str(self.folder)}, arguments=arguments
         )
 

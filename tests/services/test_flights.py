@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 from deltalake import DeltaTable
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
@@ -82,7 +82,7 @@ def test_the_sample_s_totals_are_exact(
     kafka.create_topic("all-flights", 1)
     kafka.produce("all-flights", (Record(None, line) for line in demo["replay"].records()))
     document = sample(tmp_path, "all-flights", batch=4 * BATCH)
-    with Driver(
+    with DriverProcess(
         document, tmp_path, sets=store.sets, env=store.env, arguments=("--stop-when-idle=3s",)
     ) as driver:
         assert driver.wait(900) == 0, driver.stderr[-4000:]
@@ -122,7 +122,7 @@ def test_a_day_beyond_the_watermark_is_told_as_dropped(
     kafka.create_topic("shuffled-flights", 1)
     kafka.produce("shuffled-flights", (Record(None, line) for line in lines))
     document = sample(tmp_path, "shuffled-flights")
-    with Driver(
+    with DriverProcess(
         document, tmp_path, sets=store.sets, env=store.env, arguments=("--stop-when-idle=3s",)
     ) as driver:
         assert driver.wait(600) == 0, driver.stderr[-4000:]

@@ -11,7 +11,7 @@ from harness.pki import Authority
 from harness.records import Record
 from mainstem.errors import NotReady
 from mainstem.language.model.connections import CREDENTIALS
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.spark import secrets
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import Supervisor
@@ -97,7 +97,7 @@ def test_the_right_secret_reads_and_writes(
     security, servers = WAYS[way]
     name = topic(secured_kafka, f"secured-{way}")
     [status] = bench.pipelines.run(bench.spec(name, security, getattr(secured_kafka, servers)))
-    assert (status.state, status.input_rows) == (State.COMPLETED, 3)
+    assert (status.state, status.input_rows) == (QueryState.COMPLETED, 3)
     assert sorted(pq.ParquetDataset(str(bench.pipelines.folder / name)).read()["text"].to_pylist()) == [
         "a",
         "b",

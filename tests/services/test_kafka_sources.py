@@ -14,7 +14,7 @@ from harness.records import Record
 from mainstem.dataframes.options.kafka import source_options
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.kafka_source import KafkaSource
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -117,7 +117,7 @@ def test_topics_a_pattern_and_partitions(bench: Bench, kafka: Broker) -> None:
             "exact": {"assign": {"s01-a": [1], "s01-b": [0]}, "startingOffsets": "earliest"},
         }
     )
-    assert {status.state for status in statuses.values()} == {State.COMPLETED}
+    assert {status.state for status in statuses.values()} == {QueryState.COMPLETED}
     one = sorted(bench.rows("one").to_pylist(), key=lambda row: (row["partition"], row["offset"]))
     assert one == [
         {
@@ -180,7 +180,7 @@ def test_a_time_that_no_record_has(bench: Bench, kafka: Broker) -> None:
     kafka.produce("s02-later", [Record(None, b"old", (), 0, JANUARY)])
     later = {"subscribe": ["s02-later"], "startingTimestamp": str(JANUARY + DAY)}
     statuses = bench.run({"fails": later, "takes": later | {"startingOffsetsByTimestampStrategy": "latest"}})
-    assert (statuses["fails"].state, statuses["takes"].state) == (State.FAILED, State.COMPLETED)
+    assert (statuses["fails"].state, statuses["takes"].state) == (QueryState.FAILED, QueryState.COMPLETED)
     assert statuses["fails"].reason == "NoRecordOfTime"
     assert "s02-later-0 has no record" in str(statuses["fails"].message)
 
@@ -251,7 +251,7 @@ def test_a_bounded_read_ends_with_exact_rows(bench: Bench, kafka: Broker) -> Non
     statuses = bench.run(
         {name: {"subscribe": ["s05"], **end} for name, (end, _) in ends.items()}, trigger=None
     )
-    assert {status.state for status in statuses.values()} == {State.COMPLETED}
+    assert {status.state for status in statuses.values()} == {QueryState.COMPLETED}
     assert {name: "".join(bench.values(name)) for name in ends} == {
         name: all_ for name, (_, all_) in ends.items()
     }
@@ -275,7 +275,7 @@ def test_bad_records_of_a_bounded_read(bench: Bench, kafka: Broker) -> None:
         }
     )
     good, bad = bench.pipelines.run(spec)
-    assert (good.state, bad.state) == (State.COMPLETED, State.COMPLETED)
+    assert (good.state, bad.state) == (QueryState.COMPLETED, QueryState.COMPLETED)
     for status in (good, bad):
         [source] = status.sources
         assert (source.name.startswith("good"), source.decoded, source.malformed) == (True, 2, 2)
@@ -300,7 +300,7 @@ def test_a_topic_as_a_table_beside_a_stream(bench: Bench, kafka: Broker) -> None
         "SELECT e.value, CAST(n.value AS STRING) AS name FROM events e LEFT JOIN names n ON e.key = n.key"
     )
     events, names = bench.pipelines.run(spec)
-    assert (events.state, names.state) == (State.COMPLETED, State.COMPLETED)
+    assert (events.state, names.state) == (QueryState.COMPLETED, QueryState.COMPLETED)
     assert sorted((row["value"], row["name"] or "") for row in bench.rows("events").to_pylist()) == [
         (b"x", "two"),
         (b"y", ""),

@@ -18,7 +18,7 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 from harness.checkpoints import data_files, logged_files, newest, pending
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.errors import HarnessError
 from harness.java import SHORT_LIVED
 from harness.kafka import Broker
@@ -130,7 +130,7 @@ def test_ten_kills_lose_and_repeat_nothing(
         target = checkpoint("archive" if kind == "writing" else QUERIES[number % len(QUERIES)])
         rows = feed(target, rows)
         before = newest(target / "commits")
-        with Driver(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
+        with DriverProcess(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
             driver.until(lambda: newest(target / "commits") > before, START)  # noqa: B023 - called at once
             time.sleep(chance.uniform(0, 0.6))
             if kind == "planned":
@@ -147,7 +147,7 @@ def test_ten_kills_lose_and_repeat_nothing(
     assert seen["planned"] >= 4
     assert seen["writing"] >= 2
 
-    with Driver(
+    with DriverProcess(
         at_once(tmp_path), tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=3s",)
     ) as driver:
         assert driver.wait(2 * START) == 0, driver.stderr[-3000:]

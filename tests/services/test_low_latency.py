@@ -16,7 +16,7 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.eligibility import obstacles
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -88,21 +88,21 @@ class Line:
     def failure(self) -> str | None:
         """Why it does not run in batches."""
         with self.running() as running:
-            running.until(lambda: running["forward"].state is State.FAILED)
+            running.until(lambda: running["forward"].state is QueryState.FAILED)
             return running["forward"].reason
 
 
 def drained(running: Turning) -> QueryStatus:
     """The query's last status."""
     assert running.supervisor.drain()
-    assert running["forward"].state is State.DRAINED
+    assert running["forward"].state is QueryState.DRAINED
     return running["forward"]
 
 
 def test_real_time_writes_each_row_once_and_soon(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
     line = Line(spark, kafka, tmp_path, "realtime")
     with line.running(**REAL_TIME) as running:
-        running.until(lambda: running["forward"].state is State.RUNNING)
+        running.until(lambda: running["forward"].state is QueryState.RUNNING)
         line.send(2)
         running.until(line.arrived)
         line.send(20)
@@ -128,7 +128,7 @@ def test_real_time_counts_what_is_bad_and_what_is_not_as_expected(
     small = {"name": "small", "expect": "n < 100", "onViolation": "drop"}
     view = {"sql": "SELECT n FROM raw", "expectations": [small]}
     with line.running(view, {"decode": decode}, **REAL_TIME) as running:
-        running.until(lambda: running["forward"].state is State.RUNNING)
+        running.until(lambda: running["forward"].state is QueryState.RUNNING)
         kafka.produce(
             "judged-in", [Record(None, text) for text in (b'{"n":500}', b"{", b'{"n":5}', b'{"n":6}')]
         )

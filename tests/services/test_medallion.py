@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from harness.checkpoints import newest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
@@ -50,14 +50,14 @@ def test_bronze_silver_gold_through_a_kill(kafka: Broker, s3: S3Server, tmp_path
         return found
 
     kafka.produce(TOPIC, departures(range(300)))
-    with Driver(document, tmp_path / "run", **more) as driver:
+    with DriverProcess(document, tmp_path / "run", **more) as driver:
         driver.until(lambda: newest(gold) >= 0, 300)  # silver and gold have waited for their tables
         kafka.produce(TOPIC, departures(range(300, 600)))
         before = newest(gold)
         driver.until(lambda: newest(gold) > before, 300)
         kafka.produce(TOPIC, departures(range(600, 900)))
         driver.kill()
-    with Driver(document, tmp_path / "run", arguments=("--stop-when-idle=5s",), **more) as driver:
+    with DriverProcess(document, tmp_path / "run", arguments=("--stop-when-idle=5s",), **more) as driver:
         assert driver.wait(300) == 0, driver.stderr[-3000:]
 
     for name in ("bronze", "silver"):

@@ -10,7 +10,7 @@ import pytest
 from harness.kafka import Broker
 from harness.records import Record
 from harness.supervisor_loop import Stage
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.supervision import input_poller, outages, topics
 from pyspark.sql import SparkSession
 
@@ -66,10 +66,10 @@ def test_a_broker_that_hangs_is_in_the_status_and_the_lag_unknown_until_it_answe
             running.until(lambda: running["to-hangs"].reason is not None)
             assert time.monotonic() - began < 20
             hanging, lines = running["to-hangs"], running["to-hangs-lines"]
-            assert (hanging.state, hanging.idle) == (State.RUNNING, False)
+            assert (hanging.state, hanging.idle) == (QueryState.RUNNING, False)
             assert (hanging.reason, hanging.lag) == ("BrokerUnreachable", None)
             assert "connection 'events'" in (hanging.message or "")
-            assert (lines.reason, lines.state) == (None, State.RUNNING)
+            assert (lines.reason, lines.state) == (None, QueryState.RUNNING)
         finally:
             broker.process.send(signal.SIGCONT)
         broker.produce("hangs", records(2))
@@ -93,13 +93,13 @@ def test_an_outage_ends_no_query_at_its_start_or_later_and_those_beside_it_go_on
         with stage.running(**document) as running:
             running.until(lambda: running["to-away-lines"].input_rows == 1)
             away = running["to-away"]
-            assert (away.state, away.reason) == (State.WAITING, "BrokerUnreachable")
+            assert (away.state, away.reason) == (QueryState.WAITING, "BrokerUnreachable")
             assert "no broker of connection 'events' answers" in (away.message or "")
             broker.start()
             running.until(lambda: running["to-away"].input_rows == 3)
 
             broker.kill()
-            running.until(lambda: running["to-away"].state is State.RESTARTING)
+            running.until(lambda: running["to-away"].state is QueryState.RESTARTING)
             away = running["to-away"]
             assert (away.reason, away.lag, away.restarts) == ("BrokerUnreachable", None, 1)
             stage.put("lines", "two")
@@ -124,11 +124,11 @@ def test_a_topic_that_goes_is_waited_for_and_costs_no_restart(
     with stage.running(**spec(stage, broker, "goes")) as running:
         running.until(lambda: running["to-goes"].input_rows == 3)
         delete(broker, "goes")
-        running.until(lambda: running["to-goes"].state is State.WAITING)
+        running.until(lambda: running["to-goes"].state is QueryState.WAITING)
         gone = running["to-goes"]
         assert (gone.reason, gone.restarts) == ("TopicNotFound", 0)
         assert "no topic 'goes'" in (gone.message or "")
-        assert running["to-goes-lines"].state is State.RUNNING
+        assert running["to-goes-lines"].state is QueryState.RUNNING
 
 
 def delete(broker: Broker, topic: str) -> None:

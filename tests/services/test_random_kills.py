@@ -18,7 +18,7 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 from harness.checkpoints import data_files, logged_files, newest, pending
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.kafka import Broker
 from harness.postgres import Postgres
 from harness.records import Record
@@ -134,7 +134,7 @@ def test_random_kills_lose_and_repeat_nothing(kafka: Broker, postgres: Postgres,
             shutil.rmtree(scratch, ignore_errors=True)  # a driver that is killed leaves its own behind
             scratch.mkdir()
             before, version = work.batches(), work.version()
-            with Driver(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
+            with DriverProcess(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
                 driver.until(lambda: work.batches() != before, START, pause=0.005)  # noqa: B023 - called at once
                 if moment == "merged":
                     driver.until(lambda: work.version() > version, START, pause=0.005)  # noqa: B023
@@ -151,7 +151,7 @@ def test_random_kills_lose_and_repeat_nothing(kafka: Broker, postgres: Postgres,
     whole.write_text(
         DOCUMENT.read_text().replace(f"maxOffsetsPerTrigger: {LIMIT}", "maxOffsetsPerTrigger: 1000000")
     )
-    with Driver(whole, tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=3s",)) as driver:
+    with DriverProcess(whole, tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=3s",)) as driver:
         assert driver.wait(3 * START) == 0, driver.stderr[-3000:]
     every = list(range(changes.count))
     files = pyarrow.dataset.dataset(work.folder / "files", format="parquet").to_table(columns=["number"])

@@ -10,7 +10,7 @@ import boto3
 import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.s3 import S3Server
 
 
@@ -51,7 +51,7 @@ def test_a_file_of_several_parts_is_whole(s3: S3Server, tmp_path: Path) -> None:
     document.write_text(DOCUMENT.format(endpoint=s3.endpoint, folder=tmp_path / "in"), encoding="utf-8")
     env = {"AWS_ACCESS_KEY_ID": s3.access_key, "AWS_SECRET_ACCESS_KEY": s3.secret_key}
     # One core: Spark would split the lines into a file for each.
-    with Driver(document, tmp_path / "run", arguments=("--cores=1",), env=env) as driver:
+    with DriverProcess(document, tmp_path / "run", arguments=("--cores=1",), env=env) as driver:
         assert driver.wait(300) == 0, driver.stderr[-4000:]
     expected = sorted(hashlib.sha256(payload).digest() for payload in payloads)
     bucket = s3.root / "large"

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 from harness.kafka import Broker
 from harness.supervisor_loop import Stage
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.supervision import topics
 from pyspark.sql import SparkSession
 
@@ -76,7 +76,7 @@ def test_records_of_aborted_and_open_transactions(
         return [row["value"] for row in stage.rows(table)]
 
     with stage.running(**document) as running:
-        running.until(lambda: running["to-bounded"].state is State.COMPLETED)
+        running.until(lambda: running["to-bounded"].state is QueryState.COMPLETED)
         running.until(lambda: running["to-all"].input_rows == 5)
         running.until(lambda: running["to-committed"].lag == 0 and running["to-all"].lag == 0)
         assert values("all") == ["a", "b", "c", "d", "e"]

@@ -6,7 +6,7 @@ import pytest
 from harness.postgres import Postgres
 from harness.supervisor_loop import Stage
 from mainstem import names
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.supervision import input_poller
 from pyspark.sql import SparkSession
 
@@ -27,7 +27,7 @@ def test_a_table_of_a_database_that_comes_later(
         views=[{"name": "priced", "sql": "SELECT value, price FROM lines CROSS JOIN prices"}],
         queries=[stage.query("priced", "out")],
     ) as run:
-        run.until(lambda: run["to-out"].state is State.WAITING)
+        run.until(lambda: run["to-out"].state is QueryState.WAITING)
         assert run["to-out"].reason == "TableNotFound"
         assert (run["to-out"].message or "").startswith(
             "source 'prices': relation \"late_prices\" does not exist; waited for since "

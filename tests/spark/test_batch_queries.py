@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 from mainstem.language.document import read_text
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from py4j.protocol import Py4JError
@@ -91,12 +91,12 @@ def bench(spark: SparkSession, tmp_path: Path) -> Bench:
 def test_it_ends_with_exact_rows_and_runs_anew(bench: Bench) -> None:
     query = bench.query("counted", "delta")
     [status] = bench.run(query)
-    assert (status.state, status.batch, status.input_rows) == (State.COMPLETED, 0, 3)
+    assert (status.state, status.batch, status.input_rows) == (QueryState.COMPLETED, 0, 3)
     assert status.id is not None
     assert bench.delta("delta") == [("a", 7), ("b", 1)]
     bench.put("zip,n\nc,9\n")
     [again] = bench.run(query)
-    assert (again.state, again.batch, again.input_rows, again.id) == (State.COMPLETED, 1, 1, status.id)
+    assert (again.state, again.batch, again.input_rows, again.id) == (QueryState.COMPLETED, 1, 1, status.id)
     assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
     assert not (bench.folder / "checkpoints" / "copy" / "1" / "offsets").exists(), "a stream's checkpoint"
 
@@ -124,11 +124,11 @@ def test_a_driver_killed_around_the_close_of_its_run_does_not_run_twice(
     bench.put("zip,n\nc,9\n")
     for _ in range(2):
         statuses = bench.run(first, second, run="generation-1-uid")
-        assert [(one.state, one.batch) for one in statuses] == [(State.COMPLETED, 0)] * 2
+        assert [(one.state, one.batch) for one in statuses] == [(QueryState.COMPLETED, 0)] * 2
         assert bench.delta("delta") == [("a", 7), ("b", 1)]
         assert pq.read_table(bench.folder / "parquet").num_rows == 3
     statuses = bench.run(first, second, run="generation-2-uid")
-    assert [(one.state, one.batch) for one in statuses] == [(State.COMPLETED, 1)] * 2
+    assert [(one.state, one.batch) for one in statuses] == [(QueryState.COMPLETED, 1)] * 2
     assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
     assert pq.read_table(bench.folder / "parquet").num_rows == 4
 
@@ -154,7 +154,7 @@ def test_no_rows_are_a_run_too(bench: Bench) -> None:
     bench.put("zip,n\n")
     for number in range(2):
         [status] = bench.run(bench.query("visits", "parquet"))
-        assert (status.state, status.batch, status.input_rows) == (State.COMPLETED, number, 0)
+        assert (status.state, status.batch, status.input_rows) == (QueryState.COMPLETED, number, 0)
 
 
 class Torn:
@@ -184,12 +184,12 @@ def test_an_attempt_that_was_written_is_not_written_again(
         query = bench.query("visits", kind)
     Torn(monkeypatch, 1)
     [status] = bench.run(query)
-    assert (status.state, status.batch, status.restarts) == (State.COMPLETED, 0, 1)
+    assert (status.state, status.batch, status.restarts) == (QueryState.COMPLETED, 0, 1)
     Torn(monkeypatch, 2)  # the budget is spent: the whole run fails, and is started again
     [failed] = bench.run(query)
-    assert failed.state is State.FAILED
+    assert failed.state is QueryState.FAILED
     [status] = bench.run(query)
-    assert (status.state, status.batch) == (State.COMPLETED, 1)
+    assert (status.state, status.batch) == (QueryState.COMPLETED, 1)
     if kind == "merge":
         assert bench.delta("delta") == [("a", 7), ("b", 1)]
         assert DeltaTable(str(bench.folder / "delta")).version() == 2, "made, and merged into twice"
@@ -220,7 +220,7 @@ def test_files_of_an_attempt_that_failed_are_removed(bench: Bench) -> None:
     query = bench.query("late", "parquet")
     bench.put("zip,n\na,5\nx,1\n")
     [status] = bench.run(query, views=views)
-    assert status.state is State.FAILED
+    assert status.state is QueryState.FAILED
     stray = bench.folder / "parquet" / "part-00000-12345678-1234-1234-1234-123456789012-c000.snappy.parquet"
     stray.parent.mkdir(exist_ok=True)
     stray.write_bytes(b"PAR1")
@@ -235,11 +235,11 @@ def test_what_is_done_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
     views = {"bad": "SELECT *, assert_true(n != '1') AS sound FROM visits"}
     queries = (bench.query("visits", "delta"), bench.query("bad", "parquet", name="bad"))
     done, failed = bench.run(*queries, views=views)
-    assert (done.state, failed.state) == (State.COMPLETED, State.FAILED)
+    assert (done.state, failed.state) == (QueryState.COMPLETED, QueryState.FAILED)
     bench.put("zip,n\nc,9\n")
     done, other = bench.run(*queries, views=views)
-    assert (done.state, done.batch, done.input_rows) == (State.COMPLETED, 0, 0)
-    assert (other.state, other.batch, other.input_rows) == (State.COMPLETED, 0, 1)
+    assert (done.state, done.batch, done.input_rows) == (QueryState.COMPLETED, 0, 0)
+    assert (other.state, other.batch, other.input_rows) == (QueryState.COMPLETED, 0, 1)
     assert len(bench.delta("delta")) == 3
     done, other = bench.run(*queries, views=views)
     assert (done.batch, other.batch) == (1, 1)
@@ -252,7 +252,7 @@ def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Ben
     (bench.folder / "flag").touch()
     code = {"foreachBatch": "sinks:fail_once", "arguments": {"flag": str(bench.folder / "flag")}}
     query = {"name": "copy", "from": "visits", "to": [{"name": "out", "python": code}]}
-    told: list[tuple[State, str | None, str | None]] = []
+    told: list[tuple[QueryState, str | None, str | None]] = []
     supervisor = bench.supervisor(query)
     supervisor._changed = lambda statuses: told.extend((s.state, s.reason, s.message) for s in statuses)
     supervisor.start()
@@ -261,8 +261,8 @@ def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Ben
         assert time.monotonic() < until, supervisor.statuses
         time.sleep(TICK / 4)
     [status] = supervisor.statuses
-    assert (status.state, status.batch, status.restarts) == (State.COMPLETED, 0, 1)
-    [(_, message)] = {(reason, message) for state, reason, message in told if state is State.RESTARTING}
+    assert (status.state, status.batch, status.restarts) == (QueryState.COMPLETED, 0, 1)
+    [(_, message)] = {(reason, message) for state, reason, message in told if state is QueryState.RESTARTING}
     assert message is not None
     assert message.startswith("RuntimeError: as asked (sinks.py:")
     assert message.endswith(" (sink 'out')")
@@ -291,8 +291,8 @@ def test_a_drain_waits_and_then_cuts(bench: Bench) -> None:
     supervisor._stop.force = supervisor._stop.requested = True
     assert not supervisor.drain()
     [status] = supervisor.statuses
-    assert (status.state, status.batch) == (State.INTERRUPTED, None)
+    assert (status.state, status.batch) == (QueryState.INTERRUPTED, None)
     views = {"slow": "SELECT zip, n, 0L AS spent FROM visits"}
     [status] = bench.run(query, views=views)
-    assert (status.state, status.batch) == (State.COMPLETED, 0)
+    assert (status.state, status.batch) == (QueryState.COMPLETED, 0)
     assert len(bench.delta("delta")) == 3

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from mainstem.testing import steps
 from mainstem.testing.files import suite
-from mainstem.testing.report import Outcome, lines
+from mainstem.testing.report import CaseOutcome, lines
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -136,7 +136,7 @@ class Bench:
         self.folder = folder
         self.pipeline = json.dumps(PIPELINE)
 
-    def run(self, *case_steps: dict[str, Any], **tests: Any) -> Outcome:
+    def run(self, *case_steps: dict[str, Any], **tests: Any) -> CaseOutcome:
         (self.folder / "orders.yaml").write_text(self.pipeline, encoding="utf-8")
         file = self.folder / "orders.test.yaml"
         case = {"name": "case", "steps": list(case_steps)}
@@ -146,7 +146,7 @@ class Bench:
             ),
             encoding="utf-8",
         )
-        told: list[Outcome] = []
+        told: list[CaseOutcome] = []
         [outcome] = steps.run(suite(file, {}), self.spark.newSession(), told.append)
         assert told == [outcome]
         return outcome

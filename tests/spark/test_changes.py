@@ -15,7 +15,7 @@ import pytest
 from deltalake import write_deltalake
 from harness.supervisor_loop import Stage, Turning
 from mainstem.errors import NotReady
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -273,7 +273,7 @@ def run(cases: dict[str, Case], which: str) -> dict[str, Outcome]:
 
 
 def idle(turning: Turning, query: str) -> bool:
-    return turning[query].state in (State.COMPLETED, State.FAILED) or (
+    return turning[query].state in (QueryState.COMPLETED, QueryState.FAILED) or (
         turning[query].idle and turning[query].batches > 0
     )
 

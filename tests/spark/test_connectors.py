@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from harness import sparks
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from mainstem.runtime.failures.classification import classify
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -108,7 +108,7 @@ def test_connectors_of_a_jar_beside_the_document(tmp_path: Path) -> None:
     """One reads a stream, one writes batches, with a secret that no output shows."""
     environment = {"MAINSTEM_SECRETS": str(tmp_path / "secrets")}
     arguments = ("--cores=2", "-v")
-    with Driver(document(tmp_path), tmp_path / "run", env=environment, arguments=arguments) as driver:
+    with DriverProcess(document(tmp_path), tmp_path / "run", env=environment, arguments=arguments) as driver:
         driver.until(lambda: len(kept(tmp_path)) >= 50, within=120)
         driver.send(signal.SIGTERM)
         assert driver.wait(60) == 0

@@ -14,7 +14,7 @@ from harness.waiting import within
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.runtime.maintenance.maintenance import Maintenance
+from mainstem.runtime.maintenance.maintenance import TableMaintenance
 from pyspark.sql import SparkSession
 
 
@@ -50,7 +50,7 @@ def test_a_round_compacts_and_removes_what_no_version_needs(bench: DeltaBench) -
     month_ago = time.time() - 30 * 86400
     os.utime(old, (month_ago, month_ago))
     asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
-    maintenance = Maintenance(bench.spark, asked)
+    maintenance = TableMaintenance(bench.spark, asked)
     maintenance.tend(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
     assert maintenance.failures == 0
     assert (files(bench), old.exists(), young.exists()) == (1, False, True)
@@ -64,7 +64,7 @@ def test_no_table_yet_and_one_that_is_broken_end_nothing(bench: DeltaBench) -> N
     asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}})
     sink = asked.spec.queries[0].to[0].delta
     assert sink
-    maintenance = Maintenance(bench.spark, asked)
+    maintenance = TableMaintenance(bench.spark, asked)
     maintenance.tend(sink)
     assert maintenance.failures == 0
     bench.put("t", "SELECT 1 AS id")
@@ -83,7 +83,7 @@ def test_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
     )
     [query] = asked.spec.queries
     session = bench.spark.newSession()
-    with Maintenance(bench.spark, asked) as maintenance:
+    with TableMaintenance(bench.spark, asked) as maintenance:
         handle = start(session, build(session, asked, query), query)
         batch = 0
         commits = bench.folder / "checkpoints" / "copy" / "1" / "commits"

@@ -9,7 +9,7 @@ from deltalake import DeltaTable, write_deltalake
 from harness.deltabench import DeltaBench
 from harness.supervisor_loop import Stage
 from mainstem.runtime.failures.classification import Failure, classify
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
@@ -89,5 +89,5 @@ def test_a_value_that_does_not_fit_names_column_and_sink(
     with stage.running(sources=[stage.files("lines")], views=views, queries=[query]) as run:
         run.to_the_end()
         [status] = run.supervisor.statuses
-        assert (status.state, status.reason) == (State.FAILED, "CAST_INVALID_INPUT")
+        assert (status.state, status.reason) == (QueryState.FAILED, "CAST_INVALID_INPUT")
         assert "n is int in the table and string in the query (sink 'table')" in (status.message or "")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from harness.supervisor_loop import Stage
 from mainstem.errors import SpecInvalid
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from pyspark.sql import SparkSession
 
 
@@ -61,7 +61,7 @@ def test_drop_leaves_out_what_is_violated_or_null(stage: Stage) -> None:
 
 def test_fail_ends_the_query_without_showing_data(stage: Stage) -> None:
     status = run(stage, view(HAS_WORD, HAS_ID | {"onViolation": "fail"}))
-    assert (status.state, status.reason, status.restarts) == (State.FAILED, "ExpectationFailed", 0)
+    assert (status.state, status.reason, status.restarts) == (QueryState.FAILED, "ExpectationFailed", 0)
     assert status.message == (
         "a row of the view 'parsed' violates 'has_id'; mend the data, or set onViolation to warn, drop or quarantine"
     )

@@ -6,7 +6,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from harness.supervisor_loop import Stage
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -38,7 +38,7 @@ def test_a_column_of_folders_is_event_time_and_key(spark: SparkSession, tmp_path
     ]
     with stage.running(sources=[rows], views=views, queries=queries) as run:
         run.to_the_end()
-        assert set(run.states().values()) == {State.COMPLETED}, run.supervisor.statuses
+        assert set(run.states().values()) == {QueryState.COMPLETED}, run.supervisor.statuses
     assert [row["k"] for row in stage.rows("once")] == ["a", "a", "b", "b"]
     assert stage.rows("hours") == [{"h": 0, "n": 3}]
     assert len(list((tmp_path / "parts").glob("at=*"))) == 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from harness.supervisor_loop import Stage, Turning
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from pyspark.sql import SparkSession
 
 
@@ -70,7 +70,7 @@ def test_without_it_the_status_warns(stage: Stage) -> None:
     (stage.folder / "lines").mkdir()
     with stage.running(**spec(stage, "drop")) as running:
         status = fed(stage, running)
-    assert status.state is State.RUNNING
+    assert status.state is QueryState.RUNNING
     assert status.reason == "WatermarkAhead"
     assert "2098-12-31" in (status.message or "")
     assert status.dropped_by_watermark == 10
@@ -81,7 +81,7 @@ def test_a_record_of_the_future_ends_a_query_that_is_to_fail(stage: Stage) -> No
     (stage.folder / "lines").mkdir()
     stage.put("lines", record(0, FUTURE))
     with stage.running(**spec(stage, "fail", maxFuture="1 hour")) as running:
-        running.until(lambda: running["to-ids"].state is State.FAILED)
+        running.until(lambda: running["to-ids"].state is QueryState.FAILED)
         status = running["to-ids"]
     assert status.reason == "MalformedRecord"
     assert "2099-01-01 00:00:00" in (status.message or "")

@@ -8,7 +8,7 @@ import pytest
 from harness.supervisor_loop import Stage
 from harness.waiting import within
 from mainstem.errors import NotReady
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -73,7 +73,7 @@ def test_a_listener_hears_of_every_query_and_a_broken_one_hurts_none(stage: Stag
     names = [f"{__name__}:Broken", f"{__name__}:Heard"]
     with stage.running(sources=[stage.files("lines")], queries=queries, listeners=names) as run:
         run.to_the_end()
-        assert set(run.states().values()) == {State.COMPLETED}
+        assert set(run.states().values()) == {QueryState.COMPLETED}
     assert [event for event in Heard.events if event[0] == "started"] == [
         ("started", "to-one"),
         ("started", "to-two"),

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from harness import with_executors
 from harness.checkpoints import data_files, logged_files, newest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 
 
@@ -66,7 +66,7 @@ def test_a_reader_of_the_bare_folder_counts_right_after_an_executor_was_killed(t
     give(tmp_path)
     out, commits = tmp_path / "out", tmp_path / "checkpoints" / "copy" / "1" / "commits"
     env = SHORT_LIVED | with_executors.ENV
-    with Driver(document(tmp_path), tmp_path, env=env, program=with_executors.PROGRAM) as driver:
+    with DriverProcess(document(tmp_path), tmp_path, env=env, program=with_executors.PROGRAM) as driver:
         driver.until(lambda: bool(driver.executors()), WITHIN)
         [executor] = driver.executors()
         driver.until(lambda: len(data_files(out)) > 2, WITHIN, pause=0.002)

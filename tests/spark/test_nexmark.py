@@ -11,7 +11,7 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 from harness import nexmark
-from harness.driver import Driver
+from harness.driver import DriverProcess
 
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -80,7 +80,7 @@ ANSWERS = {
 
 def test_every_query_gives_the_rows_that_a_batch_engine_gives(tmp_path: Path) -> None:
     nexmark.write(tmp_path / "events", 3000, seed=7, files=4)
-    with Driver(DOCUMENT, tmp_path / "run", sets={"folder": str(tmp_path)}) as driver:
+    with DriverProcess(DOCUMENT, tmp_path / "run", sets={"folder": str(tmp_path)}) as driver:
         assert driver.wait(500) == 0, driver.stderr[-3000:]
     found = {name: rows(tmp_path / name) for name in ANSWERS}
     expected = answers(tmp_path / "events")

@@ -15,7 +15,7 @@ import pyarrow.orc
 import pyarrow.parquet
 import pytest
 from harness import with_executors
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 from mainstem.language.model.file_source import FileFormat
 
@@ -121,7 +121,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Where the rows are, and what the run had to say."""
     folder = tmp_path_factory.mktemp("executors")
     env = SHORT_LIVED | with_executors.ENV
-    with Driver(document(folder), folder, env=env, program=with_executors.PROGRAM) as driver:
+    with DriverProcess(document(folder), folder, env=env, program=with_executors.PROGRAM) as driver:
         driver.until(lambda: bool(driver.executors()), WITHIN)
         driver.wait(WITHIN)
     return folder / "out", driver.stderr[-4000:]

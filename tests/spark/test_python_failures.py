@@ -9,7 +9,7 @@ from harness import sparks
 from harness.supervisor_loop import Stage
 from mainstem.errors import NotReady
 from mainstem.runtime.failures.classification import classify
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -146,7 +146,7 @@ def test_the_log_of_a_query_that_fails_has_a_line_an_attempt_and_one_traceback(
     given["restart"] = {"backoff": "1 second", "maxRetries": 1}
     with stage.running(**given) as running:
         running.to_the_end()
-        assert running["q"].state is State.FAILED
+        assert running["q"].state is QueryState.FAILED
     lines = [line for line in capfd.readouterr().err.splitlines() if " [" in line and "FairSched" not in line]
     told = [line for line in lines if "TypeError" in line]
     assert [("query restarts" in line, "query failed" in line) for line in told] == [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from harness.supervisor_loop import Stage
 from mainstem.runtime.progress import rates
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -22,7 +22,7 @@ def test_a_steady_source_shows_its_rate_and_an_idle_one_none(
         running.until(lambda: running["idle"].rows_per_second > 0)
         assert running["idle"].rows_per_second <= 30
         running.until(lambda: running["idle"].idle and running["idle"].rows_per_second == 0)
-        assert running["idle"].state is State.RUNNING
+        assert running["idle"].state is QueryState.RUNNING
         assert running["idle"].processed_rows_per_second > 0
         running.until(lambda: running["steady"].input_rows > 50)
         assert 3 < running["steady"].rows_per_second < 7

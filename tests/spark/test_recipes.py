@@ -12,7 +12,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.testing import steps
 from mainstem.testing.files import suite
-from mainstem.testing.report import Outcome, lines
+from mainstem.testing.report import CaseOutcome, lines
 from pyspark.sql import SparkSession
 
 
@@ -23,7 +23,7 @@ DOCUMENTS = sorted(set(RECIPES.glob("*.yaml")) - set(TESTS))
 
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: file.name.partition(".")[0])
 def test_the_cases_beside_a_recipe_pass(spark: SparkSession, file: Path) -> None:
-    reports: list[Outcome] = []
+    reports: list[CaseOutcome] = []
     outcomes = steps.run(suite(file, {}), spark.newSession(), reports.append)
     assert outcomes == reports
     assert all(outcome.passed for outcome in outcomes), "\n".join(map(lines, outcomes))

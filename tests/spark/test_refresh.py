@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from harness.supervisor_loop import Stage, Turning
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -52,7 +52,7 @@ def test_changed_files_are_seen_and_every_row_is_written_once(stage: Stage) -> N
             assert stage.rows("out") == wanted
             run.until(lambda: run["to-out"].batches == 3)
             status = run["to-out"]
-            assert (status.state, status.restarts, status.reason) == (State.RUNNING, 0, None)
+            assert (status.state, status.restarts, status.reason) == (QueryState.RUNNING, 0, None)
             assert run.supervisor.failures == []
     finally:
         stage.spark.sql("DROP TABLE refreshed_words")

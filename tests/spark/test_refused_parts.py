@@ -5,13 +5,13 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.supervisor_loop import Stage
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.runtime.checkpoint.ownership import Ownership
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import supervised_queries
@@ -139,7 +139,11 @@ def test_the_others_run(spark: SparkSession, tmp_path: Path) -> None:
     one_row(tmp_path)
     with stage.running(**spec(tmp_path, "above", "both")) as run:
         run.to_the_end()
-        assert run.states() == {"good": State.COMPLETED, "above": State.FAILED, "both": State.FAILED}
+        assert run.states() == {
+            "good": QueryState.COMPLETED,
+            "above": QueryState.FAILED,
+            "both": QueryState.FAILED,
+        }
         assert run["above"].reason == NO_COLUMN
         assert (run["above"].message or "").startswith(
             "spec.views[1].sql, line 1, column 11: Spark refuses it: A column, variable, or function parameter with name `m` cannot be resolved"
@@ -167,11 +171,11 @@ def test_a_run_of_a_process(tmp_path: Path) -> None:
         f"{file}:{place}: spec.views[{view}].sql: Spark refuses it: "
         for place, view in (("12:22", 1), ("16:19", 3), ("20:22", 5))
     ]
-    with Driver(file, tmp_path / "strict", arguments=("--strict",)) as driver:
+    with DriverProcess(file, tmp_path / "strict", arguments=("--strict",)) as driver:
         assert driver.wait(180) == 3, driver.stderr[-3000:]
         assert all(place in driver.stderr for place in places), driver.stderr[-3000:]
     assert not (tmp_path / "good").exists()
-    with Driver(file, tmp_path / "run") as driver:
+    with DriverProcess(file, tmp_path / "run") as driver:
         assert driver.wait(180) == 3, driver.stderr[-3000:]
         assert all(place in driver.stderr for place in places), driver.stderr[-3000:]
     states = {query["name"]: query["state"] for query in driver.final()["queries"]}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.dataset
 import pytest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 
 
@@ -59,9 +59,9 @@ def ids(folder: Path) -> list[int]:
     return sorted(table["id"].to_pylist())
 
 
-def run(folder: Path, file: Path, *arguments: str, within: float = START, **variables: str) -> Driver:
+def run(folder: Path, file: Path, *arguments: str, within: float = START, **variables: str) -> DriverProcess:
     """A run that has ended, whatever its exit code."""
-    with Driver(file, folder, arguments=arguments, env=SHORT_LIVED | variables) as driver:
+    with DriverProcess(file, folder, arguments=arguments, env=SHORT_LIVED | variables) as driver:
         driver.wait(within)
     return driver
 
@@ -69,7 +69,7 @@ def run(folder: Path, file: Path, *arguments: str, within: float = START, **vari
 def run_under(shell: str, folder: Path, file: Path) -> subprocess.CompletedProcess[str]:
     """A run by a shell, in mounts of its own: `shell` prepares them and ends in `"$@"`."""
     command = ["unshare", "--mount", "sh", "-ec", shell, "sh"]
-    program = Driver.command(file, folder)
+    program = DriverProcess.command(file, folder)
     return subprocess.run(
         [*command, *program],
         cwd=folder,
@@ -89,7 +89,7 @@ def test_the_next_start_removes_the_temporary_folder_of_a_killed_run(tmp_path: P
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     endless = document(tmp_path, trigger='{processingTime: "1 second"}')
-    with Driver(endless, tmp_path, env=SHORT_LIVED | {"TMPDIR": str(temporary)}) as driver:
+    with DriverProcess(endless, tmp_path, env=SHORT_LIVED | {"TMPDIR": str(temporary)}) as driver:
         driver.until(lambda: bool(driver.progress) and driver.progress[-1]["batches"] > 0, START)
         driver.send(signal.SIGKILL)
         driver.process.wait(60)

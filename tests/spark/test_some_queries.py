@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.dataset
 import pytest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 
 
 pytestmark = [pytest.mark.S35, pytest.mark.timeout(400)]
@@ -38,13 +38,13 @@ def test_a_suspended_query_stays_down_and_a_named_one_runs_alone(tmp_path: Path)
     (tmp_path / "in" / "1.txt").write_text("a\nb\n", encoding="utf-8")
     file = tmp_path / "some.yaml"
     file.write_text(DOCUMENT.format(folder=tmp_path), encoding="utf-8")
-    with Driver(file, tmp_path / "run") as driver:
+    with DriverProcess(file, tmp_path / "run") as driver:
         assert driver.wait(180) == 0, driver.stderr[-3000:]
     states = {query["name"]: query["state"] for query in driver.final()["queries"]}
     assert states == {"first": "Completed", "second": "Suspended"}
     assert (rows(tmp_path / "first"), rows(tmp_path / "second")) == (["a", "b"], [])
     (tmp_path / "in" / "2.txt").write_text("c\n", encoding="utf-8")
-    with Driver(file, tmp_path / "run", arguments=("--query", "second")) as driver:
+    with DriverProcess(file, tmp_path / "run", arguments=("--query", "second")) as driver:
         assert driver.wait(180) == 0, driver.stderr[-3000:]
     states = {query["name"]: query["state"] for query in driver.final()["queries"]}
     assert states == {"first": "Suspended", "second": "Completed"}

@@ -30,7 +30,7 @@ from mainstem.language.rules.registry import check
 from mainstem.language.sql import logical_plan, planner
 from mainstem.language.sql.facts import read
 from mainstem.language.sql.text import unended
-from mainstem.language.yaml.yamltext import Text
+from mainstem.language.yaml.yamltext import YamlText
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -169,7 +169,7 @@ def pipeline(sql: str, mode: str, *, watermark: bool) -> tuple[StreamingPipeline
 
 def refusals(sql: str, mode: str, *, watermark: bool) -> list[str]:
     document, data = pipeline(sql, mode, watermark=watermark)
-    return [f"{p.message} [{p.reason}]" for p in check(document, Text(data), {}) if not p.warning]
+    return [f"{p.message} [{p.reason}]" for p in check(document, YamlText(data), {}) if not p.warning]
 
 
 def counted(sql: str, verdict: Verdict) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from documents.sql_texts import AGGREGATES, AIRPORTS, COLUMNS, JOINS, LONG, PIPES, PLAIN, SHAPES
 from mainstem.dataframes import query as build
-from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
@@ -101,7 +101,7 @@ class Runner:
         shutil.rmtree(self._folder / "checkpoints", ignore_errors=True)
         try:
             writer: Any = build.build(own, graph, query)
-            if isinstance(writer, Batch):
+            if isinstance(writer, BatchQuery):
                 return None
             read = build.occurrences(writer)
             handle = build.start(own, writer.format("memory"), query)

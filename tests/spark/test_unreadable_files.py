@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from harness.supervisor_loop import Stage
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -37,7 +37,7 @@ def planned_and_gone(stage: Stage, **source: Any) -> dict[str, Any]:
         **spec("SELECT CAST(raise_error('not yet') AS STRING) AS value FROM lines")
     ) as running:
         running.to_the_end()
-        assert running["to-table"].state is State.FAILED
+        assert running["to-table"].state is QueryState.FAILED
     next(path for path in (stage.folder / "lines").iterdir() if path.read_text() == "1\n").unlink()
     return spec("SELECT value FROM lines")
 
@@ -47,7 +47,7 @@ def test_a_file_that_is_gone_ends_the_query_with_its_name(stage: Stage) -> None:
     with stage.running(**planned_and_gone(stage)) as running:
         running.to_the_end()
         status = running["to-table"]
-    assert (status.state, status.reason) == (State.FAILED, "FilesExpired")
+    assert (status.state, status.reason) == (QueryState.FAILED, "FilesExpired")
     assert str(stage.folder / "lines") in (status.message or "")
     assert "failOnDataLoss: false" in (status.message or "")
     assert stage.rows("table") == []
@@ -58,7 +58,7 @@ def test_without_fail_on_data_loss_a_file_that_is_gone_is_counted(stage: Stage) 
     with stage.running(**planned_and_gone(stage, failOnDataLoss=False)) as running:
         running.to_the_end()
         status = running["to-table"]
-    assert (status.state, status.sources[0].expired) == (State.COMPLETED, 1)
+    assert (status.state, status.sources[0].expired) == (QueryState.COMPLETED, 1)
     assert stage.rows("table") == [{"value": "2"}]
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_a_bad_record_with_its_name(stage: Stage) -> None:
     letters = stage.query("lines_dead_letters", "letters", trigger={"availableNow": True})
     with stage.running(**decoding(stage, "deadLetter", letters)) as running:
         running.to_the_end()
-        assert set(running.states().values()) == {State.COMPLETED}
+        assert set(running.states().values()) == {QueryState.COMPLETED}
         source = running["to-table"].sources[0]
     read = [row["n"] for row in stage.rows("table")]
     assert (source.decoded, source.malformed) == (len(read), 2)
@@ -105,7 +105,7 @@ def test_a_damaged_file_ends_a_query_that_is_to_fail(stage: Stage) -> None:
     with stage.running(**decoding(stage, "fail")) as running:
         running.to_the_end()
         status = running["to-table"]
-    assert (status.state, status.reason) == (State.FAILED, "MalformedRecord")
+    assert (status.state, status.reason) == (QueryState.FAILED, "MalformedRecord")
     assert ".json.gz" in json.dumps(status.message)
 
 
@@ -114,7 +114,7 @@ def test_a_name_that_hadoop_cannot_open_is_refused_by_name(stage: Stage) -> None
     (stage.folder / "lines").mkdir()
     (stage.folder / "lines" / "co:lon").write_text("1\n")
     with stage.running(sources=[stage.files("lines")], queries=[stage.query("lines", "table")]) as running:
-        running.until(lambda: running["to-table"].state is State.FAILED)
+        running.until(lambda: running["to-table"].state is QueryState.FAILED)
         status = running["to-table"]
     assert status.reason == "FileNameNotSupported"
     assert "co:lon" in (status.message or "")

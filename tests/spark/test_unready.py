@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.driver import Driver
+from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 from harness.supervisor_loop import Stage
 from mainstem.errors import Exit, NotReady
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -146,9 +146,9 @@ def test_the_others_run(spark: SparkSession, tmp_path: Path, kind: dict[str, Any
     with stage.running(**spec(tmp_path, kind)) as run:
         run.to_the_end()
         assert run.states() == {
-            "first": State.COMPLETED,
-            "lacking": State.FAILED,
-            "last": State.COMPLETED,
+            "first": QueryState.COMPLETED,
+            "lacking": QueryState.FAILED,
+            "last": QueryState.COMPLETED,
         }
         assert run["lacking"].reason == reason, run["lacking"]
         error = run.supervisor.analysis.final(run.supervisor.failures)
@@ -161,7 +161,7 @@ def test_a_function_that_no_query_calls_is_not_looked_for(spark: SparkSession, t
     found = spec(tmp_path, {"functions": python("nowhere:f")})
     with stage.running(**found) as run:
         run.to_the_end()
-        assert set(run.states().values()) == {State.COMPLETED}
+        assert set(run.states().values()) == {QueryState.COMPLETED}
 
 
 def test_where_no_query_is_ready_the_run_says_why_of_each(spark: SparkSession, tmp_path: Path) -> None:
@@ -186,11 +186,11 @@ def test_a_run_of_a_process(tmp_path: Path) -> None:
     found["checkpoints"] = {"location": f"{tmp_path}/checkpoints"}
     file = tmp_path / "some.yaml"
     file.write_text(json.dumps(head | {"spec": found}))
-    with Driver(file, tmp_path / "strict", arguments=("--strict",), env=SHORT_LIVED) as driver:
+    with DriverProcess(file, tmp_path / "strict", arguments=("--strict",), env=SHORT_LIVED) as driver:
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "no module 'nowhere'" in driver.stderr
     assert not (tmp_path / "checkpoints").exists()
-    with Driver(file, tmp_path / "run", env=SHORT_LIVED) as driver:
+    with DriverProcess(file, tmp_path / "run", env=SHORT_LIVED) as driver:
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "query 'lacking' is not ready: function 'parse': no module 'nowhere'" in driver.stderr
         assert "'absent': source 'gone': nothing is at" in driver.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from harness.supervisor_loop import Stage
 from mainstem.errors import NotReady
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.supervision import input_poller
 from pyspark.sql import SparkSession
 
@@ -26,7 +26,7 @@ def test_a_folder_that_comes_later(stage: Stage) -> None:
     with stage.running(sources=[stage.files("early"), stage.files("late")], queries=queries) as run:
         run.until(lambda: stage.rows("first") == [{"value": "a"}])
         late = run["to-second"]
-        assert (late.state, late.reason, late.id) == (State.WAITING, "PathNotFound", None)
+        assert (late.state, late.reason, late.id) == (QueryState.WAITING, "PathNotFound", None)
         assert (late.message or "").startswith(
             f"source 'late': nothing is at {stage.folder}/late; waited for since 20"
         )
@@ -34,7 +34,7 @@ def test_a_folder_that_comes_later(stage: Stage) -> None:
         stage.put("late", "b")
         run.until(lambda: stage.rows("second") == [{"value": "b"}])
         run.until(lambda: run["to-second"].batches == 1)
-        assert (run["to-second"].state, run["to-second"].reason) == (State.RUNNING, None)
+        assert (run["to-second"].state, run["to-second"].reason) == (QueryState.RUNNING, None)
         assert run.supervisor.waiting == []
 
 
@@ -47,7 +47,7 @@ def test_a_table_that_another_query_of_the_document_makes(stage: Stage) -> None:
     queries = [stage.query("bronze", "silver"), stage.query("raw", "bronze")]
     with stage.running(sources=sources, queries=queries) as run:
         run.until(lambda: stage.rows("silver") == [{"value": "a"}])
-        run.until(lambda: set(run.states().values()) == {State.RUNNING})
+        run.until(lambda: set(run.states().values()) == {QueryState.RUNNING})
 
 
 def test_a_bounded_query_fails_sooner_than_it_waits(stage: Stage) -> None:
@@ -68,9 +68,9 @@ def test_a_bounded_query_waits_for_a_bounded_one_that_makes_its_table(stage: Sta
     sources = [stage.table("bronze"), stage.files("more"), stage.files("raw")]
     queries = [stage.query("known", "silver", **bounded), stage.query("raw", "bronze", **bounded)]
     with stage.running(sources=sources, views=views, queries=queries) as run:
-        assert run.states() == {"to-silver": State.WAITING, "to-bronze": State.STARTING}
+        assert run.states() == {"to-silver": QueryState.WAITING, "to-bronze": QueryState.STARTING}
         run.to_the_end()
-        assert set(run.states().values()) == {State.COMPLETED}
+        assert set(run.states().values()) == {QueryState.COMPLETED}
     assert stage.rows("silver") == [{"value": "x", "bronze": "a"}]
 
 
@@ -84,7 +84,7 @@ def test_a_bounded_query_fails_once_nobody_is_left_to_make_its_table(stage: Stag
     queries = [stage.query("known", "silver", **bounded), stage.query("raw", "bronze", **bounded)]
     with stage.running(sources=sources, views=views, queries=queries) as run:
         run.to_the_end()
-        assert run.states() == {"to-silver": State.FAILED, "to-bronze": State.COMPLETED}
+        assert run.states() == {"to-silver": QueryState.FAILED, "to-bronze": QueryState.COMPLETED}
         assert (run["to-silver"].reason or "").startswith(("PATH_", "DELTA_"))
 
 
@@ -95,9 +95,9 @@ def test_what_comes_and_is_refused_fails_alone(stage: Stage) -> None:
     sources = [stage.table("bronze"), stage.files("more"), stage.files("raw")]
     queries = [stage.query("known", "silver"), stage.query("raw", "bronze")]
     with stage.running(sources=sources, views=views, queries=queries) as run:
-        run.until(lambda: run["to-silver"].state is State.FAILED)
+        run.until(lambda: run["to-silver"].state is QueryState.FAILED)
         assert run["to-silver"].reason == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
-        run.until(lambda: run["to-bronze"].state is State.RUNNING)
+        run.until(lambda: run["to-bronze"].state is QueryState.RUNNING)
 
 
 def test_a_drain_leaves_what_waits_and_a_wait_is_idle(stage: Stage) -> None:
@@ -106,10 +106,10 @@ def test_a_drain_leaves_what_waits_and_a_wait_is_idle(stage: Stage) -> None:
         run.until(lambda: run.supervisor.idle_seconds() > 1)
         assert run.longest < 1  # the loop waits for nobody
         assert run.supervisor.drain()
-        assert run["to-out"].state is State.WAITING
+        assert run["to-out"].state is QueryState.WAITING
         stage.put("late", "b")
         time.sleep(0.5)
-        assert run["to-out"].state is State.WAITING
+        assert run["to-out"].state is QueryState.WAITING
 
 
 def test_a_table_of_the_catalogue_that_comes_later(stage: Stage) -> None:
@@ -117,7 +117,7 @@ def test_a_table_of_the_catalogue_that_comes_later(stage: Stage) -> None:
     sources = [stage.files("lines"), {"name": "late", "static": {"table": {"name": "late_words"}}}]
     views = [{"name": "both", "sql": "SELECT value, word FROM lines CROSS JOIN late"}]
     with stage.running(sources=sources, views=views, queries=[stage.query("both", "out")]) as run:
-        run.until(lambda: run["to-out"].state is State.WAITING)
+        run.until(lambda: run["to-out"].state is QueryState.WAITING)
         assert run["to-out"].reason == "TableNotFound"
         path = stage.folder / "late_words"
         stage.spark.sql(f"CREATE TABLE late_words USING parquet LOCATION '{path}' AS SELECT 'b' AS word")

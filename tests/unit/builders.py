@@ -1,12 +1,12 @@
 """A query in the midst of its work, and well: with all that it can tell."""
 
-from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 
 
 OFFSETS = {"orders": {"0": 7, "1": 2}}
 BUSY = QueryStatus(
     "copy",
-    state=State.RUNNING,
+    state=QueryState.RUNNING,
     pool="copy",
     checkpoint="s3a://c/flights/copy/1",
     id="11111111-1111-1111-1111-111111111111",

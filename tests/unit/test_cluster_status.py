@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mainstem.language.model.status import Status, tally
 from mainstem.runtime.driver.status_report import (
     BUDGET,
-    Executors,
+    ExecutorCounts,
     active,
     meaning,
     part,
@@ -21,7 +21,7 @@ from mainstem.runtime.driver.status_report import (
     summary,
 )
 from mainstem.runtime.driver.status_writer import Missing, Pace
-from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from mainstem.runtime.progress.spark_progress import waiting
 from unit.builders import BUSY, OFFSETS
 
@@ -29,7 +29,7 @@ from unit.builders import BUSY, OFFSETS
 NOW = "2026-01-01T00:00:00Z"
 
 
-def written(*statuses: QueryStatus, executors: Executors | None = None) -> dict[str, Any]:
+def written(*statuses: QueryStatus, executors: ExecutorCounts | None = None) -> dict[str, Any]:
     """A part, judged by the models of the resource."""
     found = part(statuses, executors, attempt=3, time=NOW)
     Status.model_validate(found)
@@ -90,28 +90,28 @@ def test_what_has_not_reported_says_no_numbers() -> None:
 def test_a_query_that_waits_for_data_is_idle() -> None:
     assert state(waiting(BUSY)) == "Idle"
     assert state(waiting(QueryStatus("copy"))) == "Idle"
-    assert state(replace(waiting(BUSY), state=State.RESTARTING)) == "Restarting"
+    assert state(replace(waiting(BUSY), state=QueryState.RESTARTING)) == "Restarting"
     assert state(BUSY) == "Running"
 
 
-@pytest.mark.parametrize("kind", list(State))
-def test_every_state_is_one_of_the_resource_s(kind: State) -> None:
+@pytest.mark.parametrize("kind", list(QueryState))
+def test_every_state_is_one_of_the_resource_s(kind: QueryState) -> None:
     written(replace(BUSY, state=kind))
 
 
 @pytest.mark.parametrize(
     ("kind", "well"),
     [
-        (State.STARTING, False),
-        (State.RUNNING, True),
-        (State.COMPLETED, True),
-        (State.RESTARTING, False),
-        (State.FAILED, False),
-        (State.DRAINED, False),
-        (State.INTERRUPTED, False),
+        (QueryState.STARTING, False),
+        (QueryState.RUNNING, True),
+        (QueryState.COMPLETED, True),
+        (QueryState.RESTARTING, False),
+        (QueryState.FAILED, False),
+        (QueryState.DRAINED, False),
+        (QueryState.INTERRUPTED, False),
     ],
 )
-def test_ready_is_when_every_query_is_well(kind: State, well: bool) -> None:
+def test_ready_is_when_every_query_is_well(kind: QueryState, well: bool) -> None:
     other = replace(BUSY, state=kind)
     assert active(other) is ready([other]) is ready([BUSY, other]) is well
     assert summary([BUSY, other], None)["queries"] == tally(["Running", str(kind)])
@@ -123,8 +123,8 @@ def test_nothing_is_not_ready() -> None:
 
 def test_the_summary_adds_up() -> None:
     idle = replace(waiting(BUSY), name="b", rows_per_second=0.0, sources=(SourceStatus("files"),))
-    done = replace(BUSY, name="c", state=State.COMPLETED, rows_per_second=99.0, sources=())
-    found = summary([BUSY, idle, done], Executors(1, 2, "0/1 nodes are available: password=hunter2"))
+    done = replace(BUSY, name="c", state=QueryState.COMPLETED, rows_per_second=99.0, sources=())
+    found = summary([BUSY, idle, done], ExecutorCounts(1, 2, "0/1 nodes are available: password=hunter2"))
     assert found == {
         "queries": "2 active, 1 completed",
         "lag": 103,
@@ -139,7 +139,7 @@ def test_without_executors_and_without_lag_neither_is_said() -> None:
 
 
 def test_messages_hold_no_credential_and_are_cut() -> None:
-    failed = replace(BUSY, state=State.FAILED, reason="R" * 200, message=f"secretKey=abc {'x' * 5000}")
+    failed = replace(BUSY, state=QueryState.FAILED, reason="R" * 200, message=f"secretKey=abc {'x' * 5000}")
     found = written(failed)["queries"][0]
     assert "abc" not in found["message"]
     assert (len(found["message"]), len(found["reason"])) == (1024, 128)
@@ -173,7 +173,7 @@ def test_the_longest_of_all_fit_too() -> None:
             BUSY,
             name=f"{'q' * 60}{n:03}",
             pool=f"{'q' * 60}{n:03}",
-            state=State.RESTARTING,
+            state=QueryState.RESTARTING,
             checkpoint="c" * 1280,
             batch=2**62,
             input_rows=2**62,
@@ -189,7 +189,7 @@ def test_the_longest_of_all_fit_too() -> None:
         )
         for n in range(64)
     ]
-    found = written(*longest, executors=Executors(0, 1000, "é" * 5000))
+    found = written(*longest, executors=ExecutorCounts(0, 1000, "é" * 5000))
     assert size(found) <= BUDGET
     for entry in found["queries"]:
         assert entry.keys() >= {"name", "state", "batch", "lag", "reason"}
@@ -199,7 +199,7 @@ def test_the_longest_of_all_fit_too() -> None:
     st.builds(
         QueryStatus,
         name=st.just("copy"),
-        state=st.sampled_from(State),
+        state=st.sampled_from(QueryState),
         batch=st.none() | st.integers(0, 2**63 - 1),
         input_rows=st.integers(0, 2**63 - 1),
         rows_per_second=st.floats(0, 1e12),
@@ -229,7 +229,7 @@ def test_idle_reports_and_the_time_are_no_news() -> None:
     )
     moved = replace(BUSY, batch=8)
     assert meaning(written(BUSY)) != meaning(written(moved))
-    assert meaning(written(BUSY)) != meaning(written(BUSY, executors=Executors(1, 2)))
+    assert meaning(written(BUSY)) != meaning(written(BUSY, executors=ExecutorCounts(1, 2)))
 
 
 def test_the_first_write_is_at_once_and_the_others_are_ten_seconds_apart() -> None:
@@ -264,23 +264,23 @@ def _tick(pace: Pace, now: float, *, changed: bool, well: bool = True) -> bool:
 def test_why_executors_are_missing_is_asked_after_ten_seconds_and_once_in_ten() -> None:
     asked: list[int] = []
 
-    def look(second: int) -> Executors | None:
+    def look(second: int) -> ExecutorCounts | None:
         def ask() -> str:
             asked.append(second)
             return f"said at {second}"
 
         return missing.look(float(second), ask)
 
-    missing = Missing(lambda: Executors(1, 2))
+    missing = Missing(lambda: ExecutorCounts(1, 2))
     found = [look(second) for second in range(35)]
     assert asked == [10, 20, 30]
-    assert found[9] == Executors(1, 2)
-    assert found[34] == Executors(1, 2, "said at 30")
-    missing.count = lambda: Executors(2, 2)
-    assert look(35) == Executors(2, 2)
-    missing.count = lambda: Executors(1, 2)
-    assert [look(second) for second in (36, 45)] == [Executors(1, 2)] * 2
-    assert look(46) == Executors(1, 2, "said at 46")
+    assert found[9] == ExecutorCounts(1, 2)
+    assert found[34] == ExecutorCounts(1, 2, "said at 30")
+    missing.count = lambda: ExecutorCounts(2, 2)
+    assert look(35) == ExecutorCounts(2, 2)
+    missing.count = lambda: ExecutorCounts(1, 2)
+    assert [look(second) for second in (36, 45)] == [ExecutorCounts(1, 2)] * 2
+    assert look(46) == ExecutorCounts(1, 2, "said at 46")
 
 
 def test_a_driver_without_executors_says_nothing_of_them() -> None:

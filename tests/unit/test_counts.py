@@ -11,9 +11,9 @@ from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.metrics import Metrics
 from mainstem.runtime.progress.query_status import (
     ExpectationStatus,
+    QueryState,
     QueryStatus,
     SourceStatus,
-    State,
     as_json,
 )
 from mainstem.runtime.progress.spark_progress import Offsets, lost, updated
@@ -34,7 +34,7 @@ def batch(number: int, **observed: Any) -> dict[str, Any]:
 def test_expectations_are_summed_over_batches_and_restarts() -> None:
     status = QueryStatus("copy")
     status = updated(status, batch(0, v={"mainstem-rows": 5, "has_id": 2, "has_name": 0}), ["lines"])
-    status = replace(status, state=State.RESTARTING)
+    status = replace(status, state=QueryState.RESTARTING)
     status = updated(status, batch(1, v={"mainstem-rows": 3, "has_id": 3, "has_name": None}), ["lines"])
     status = updated(status, batch(2, w={"mainstem-rows": 1, "has_id": 0}), ["lines"])
     assert status.expectations == (

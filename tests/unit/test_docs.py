@@ -29,7 +29,7 @@ TAKES_A_REASON = {
     "Failure": slice(0, 1),
     "Obstacle": slice(0, 1),
     "Problem": slice(1, None),
-    "Refusal": slice(1, None),
+    "SqlRefusal": slice(1, None),
     "_problem": slice(1, None),
     "_pattern": slice(1, None),
     "came": slice(1, 2),

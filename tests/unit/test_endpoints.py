@@ -13,8 +13,8 @@ import pytest
 from mainstem.runtime.driver import driver_state as watching
 from mainstem.runtime.driver.driver_state import DriverStage, DriverState
 from mainstem.runtime.driver.endpoints import Answers, Endpoints
-from mainstem.runtime.driver.status_report import Executors
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.driver.status_report import ExecutorCounts
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from prometheus_client.parser import text_string_to_metric_families
 from unit.builders import BUSY, OFFSETS
 
@@ -56,7 +56,7 @@ def test_ready_is_when_all_queries_are_active(url: str, driver: DriverState) -> 
     assert told(f"{url}/readyz")["notActive"] == {"other": "Starting"}
     driver.update([BUSY, replace(BUSY, name="other", idle=True)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.OK
-    driver.update([BUSY, replace(BUSY, name="other", state=State.FAILED)])
+    driver.update([BUSY, replace(BUSY, name="other", state=QueryState.FAILED)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
@@ -88,9 +88,9 @@ def test_a_loop_that_does_not_turn_is_not_healthy(
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
 
 
-@pytest.mark.parametrize("kind", [State.STARTING, State.RESTARTING])
+@pytest.mark.parametrize("kind", [QueryState.STARTING, QueryState.RESTARTING])
 def test_a_query_that_is_started_again_may_hold_the_loop_up(
-    url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch, kind: State
+    url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch, kind: QueryState
 ) -> None:
     """It asks a store for its checkpoint, and one that swallows packets takes minutes to say no."""
     monkeypatch.setitem(watching.PATIENCE, DriverStage.RUNNING, 0.0)
@@ -102,7 +102,7 @@ def test_a_query_that_is_started_again_may_hold_the_loop_up(
 
 def test_the_status_is_the_report_with_its_offsets(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, idle=True, message="secretKey=abc")])
-    driver.executors = Executors(1, 2)
+    driver.executors = ExecutorCounts(1, 2)
     found = told(f"{url}/status")
     assert (found["pipeline"], found["namespace"], found["attempt"]) == ("flights", "team", 3)
     assert found["summary"]["executors"] == "1/2"
@@ -137,7 +137,7 @@ def samples(url: str) -> dict[tuple[str, ...], float]:
 
 def test_metrics_have_names_that_stay(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, watermark="1971-01-01T00:00:00.000Z")])
-    driver.executors = Executors(1, 2)
+    driver.executors = ExecutorCounts(1, 2)
     found = samples(url)
     expected = {
         ("mainstem_ready",): 1,
@@ -186,6 +186,6 @@ def test_every_metric_is_described_in_its_module(url: str, driver: DriverState) 
     from mainstem.runtime.driver import metrics
 
     driver.update([BUSY])
-    driver.executors = Executors(1, 2)
+    driver.executors = ExecutorCounts(1, 2)
     missing = [key[0] for key in samples(url) if f"`{key[0]}" not in (metrics.__doc__ or "")]
     assert missing == []

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from mainstem.runtime.progress.listener import Progress
-from mainstem.runtime.supervision.events import Events
+from mainstem.runtime.supervision.events import EventQueue
 
 
 @pytest.mark.parametrize("name", [None, "theirs"])
 def test_a_stream_of_the_users_own_is_none_of_ours(name: str | None) -> None:
     """Code of the user's may start one in a query's session."""
     unasked: Any = None
-    events = Events(unasked, unasked, lambda _method, _event: None)
+    events = EventQueue(unasked, unasked, lambda _method, _event: None)
     events.put(Progress(json.dumps({"name": name, "timestamp": "2026-01-01T00:00:00.000Z"})))
     events.take([])

@@ -2,7 +2,7 @@
 
 import pytest
 from mainstem.runtime.driver.executor_losses import Lost, MemoryLoss, memory_loss, newest_memory_loss
-from mainstem.runtime.driver.status_report import Executors, summary
+from mainstem.runtime.driver.status_report import ExecutorCounts, summary
 
 
 # As Spark's ExecutorPodsLifecycleManager writes it, with what the API server says of the container.
@@ -43,7 +43,7 @@ def test_an_executor_that_ran_out_of_memory_is_reported_with_its_limit(
     assert "executor 3" in loss.message
     assert f"of {limit} " in loss.message
     assert "executors.resources.limits.memory" in loss.message
-    shown = summary([], Executors(1, 2, "0/1 nodes", loss))
+    shown = summary([], ExecutorCounts(1, 2, "0/1 nodes", loss))
     assert (shown["executorsReason"], shown["executorsMessage"]) == loss
 
 

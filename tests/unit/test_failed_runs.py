@@ -1,11 +1,13 @@
 """How a run is told that ended with failed queries."""
 
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.runner import query_failed
 
 
 def failed(name: str, reason: str, message: str) -> QueryStatus:
-    return QueryStatus(name, state=State.FAILED, pool=name, checkpoint="c", reason=reason, message=message)
+    return QueryStatus(
+        name, state=QueryState.FAILED, pool=name, checkpoint="c", reason=reason, message=message
+    )
 
 
 def test_a_run_with_one_failed_query_is_told_by_it() -> None:

@@ -7,7 +7,7 @@ import pytest
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.rules.registry import check
 from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
-from mainstem.language.yaml.yamltext import Text
+from mainstem.language.yaml.yamltext import YamlText
 from sqlglot.dialects.spark import Spark
 
 
@@ -41,7 +41,7 @@ def refusals(names: Iterable[str], kind: str, sql: str, mode: str = "append") ->
         },
     }
     pipeline = StreamingPipeline.model_validate(data)
-    return [problem.reason for problem in check(pipeline, Text(data), {}) if not problem.warning]
+    return [problem.reason for problem in check(pipeline, YamlText(data), {}) if not problem.warning]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,7 +6,7 @@ from mainstem.errors import Problem
 from mainstem.explain.meaning import meaning
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.rules.registry import check
-from mainstem.language.yaml.yamltext import Text
+from mainstem.language.yaml.yamltext import YamlText
 
 
 pytestmark = [pytest.mark.S21]
@@ -22,7 +22,7 @@ def warnings(shape: Shape, reason: str) -> list[str]:
 
 def checked(shape: Shape) -> list[Problem]:
     data = shape.document()
-    return check(StreamingPipeline.model_validate(data), Text(data), {})
+    return check(StreamingPipeline.model_validate(data), YamlText(data), {})
 
 
 @pytest.mark.parametrize("shape", [*FEW, *MORE], ids=lambda shape: shape.sql)

@@ -13,7 +13,7 @@ from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.loading.shape_validation import shape_problems
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.language.yaml.yamltext import Path, Text, parse
+from mainstem.language.yaml.yamltext import Path, YamlText, parse
 
 
 SOUND = parse(BASE)[0].data
@@ -140,7 +140,7 @@ def test_mutants_as_json(data: Any) -> None:
 @LENIENT
 @given(mutants())
 def test_mutants_as_data(data: Any) -> None:
-    model, problems = shape_problems(Text(data), StreamingPipeline)
+    model, problems = shape_problems(YamlText(data), StreamingPipeline)
     assert (model is None) == bool(problems)
     for problem in problems:
         assert not foreign(problem.message, json.dumps(data, default=str)), problem

@@ -109,8 +109,8 @@ STREAM = logical_plan.source(streams=True, watermark=None)
 RELATIONS = {
     "s": STREAM,
     "t": logical_plan.source(streams=False, watermark=None),
-    "agg": logical_plan.Node(logical_plan.Kind.AGGREGATE, True, frozenset(), (STREAM,)),
-    "plain": logical_plan.Node(logical_plan.Kind.SELECT, True, frozenset(), (STREAM,)),
+    "agg": logical_plan.Node(logical_plan.NodeKind.AGGREGATE, True, frozenset(), (STREAM,)),
+    "plain": logical_plan.Node(logical_plan.NodeKind.SELECT, True, frozenset(), (STREAM,)),
     "unknown": logical_plan.unknown(streams=True),
 }
 
@@ -237,7 +237,7 @@ def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
     ],
 )
 def test_orders(sql: str, answer: bool, offset: int) -> None:
-    assert any(node.kind is logical_plan.Kind.SORT for node in planned(sql).all()) is answer
+    assert any(node.kind is logical_plan.NodeKind.SORT for node in planned(sql).all()) is answer
     assert order_by(sql) == offset
 
 

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
-from mainstem.language.yaml.yamltext import Text, parse, render_path
+from mainstem.language.yaml.yamltext import YamlText, parse, render_path
 
 
 def one(text: str) -> Any:
@@ -222,8 +222,8 @@ def test_nearest_place_of_what_is_not_there() -> None:
     assert document.where(("a", "b", 1, "d", "e")) == (2, 10)
     assert document.where(("a", "b"), key=True) == (2, 3)
     assert document.where(("z",)) == (1, 1)
-    assert Text({}).where(("z",)) == (1, 1)
-    assert Text({}).where_in(("z",), "abc", 1) == (1, 1)
+    assert YamlText({}).where(("z",)) == (1, 1)
+    assert YamlText({}).where_in(("z",), "abc", 1) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,24 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import Connection
 from mainstem.runtime.clients.kafka_admin import TopicOffsets, offsets
-from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from mainstem.runtime.supervision import outages
 from mainstem.runtime.supervision.current import current
 from mainstem.runtime.supervision.outages import Outage, Outages
-from mainstem.runtime.supervision.topics import FRESH_SECONDS, Answer
+from mainstem.runtime.supervision.topics import FRESH_SECONDS, OffsetSnapshot
 
 
 READ = SourceStatus("orders", partitions=2, lag=0, max_lag=0, end_offset={"orders": {"0": 10, "1": 5}})
-STATUS = QueryStatus("copy", State.RUNNING, sources=(READ, SourceStatus("lines")), idle=True)
+STATUS = QueryStatus("copy", QueryState.RUNNING, sources=(READ, SourceStatus("lines")), idle=True)
 AWAY = Outage("BrokerUnreachable", "no broker answers", datetime(2026, 1, 1, tzinfo=UTC))
 
 
-def answer(latest: dict[str, int], earliest: dict[str, int] | None = None, age: float = 0.0) -> Answer:
-    return Answer(TopicOffsets({}, {"orders": earliest or {}}, {"orders": latest}), time.monotonic() - age)
+def answer(
+    latest: dict[str, int], earliest: dict[str, int] | None = None, age: float = 0.0
+) -> OffsetSnapshot:
+    return OffsetSnapshot(
+        TopicOffsets({}, {"orders": earliest or {}}, {"orders": latest}), time.monotonic() - age
+    )
 
 
 def test_lag_is_what_the_brokers_have_more_than_was_read() -> None:
@@ -41,8 +45,8 @@ def test_what_was_read_before_the_first_answer_is_as_spark_reports_it() -> None:
     assert current(STATUS, None, {}, ()) == STATUS
 
 
-@pytest.mark.parametrize("state", [State.STARTING, State.RUNNING])
-def test_lag_is_unknown_and_nobody_idle_while_a_broker_does_not_answer(state: State) -> None:
+@pytest.mark.parametrize("state", [QueryState.STARTING, QueryState.RUNNING])
+def test_lag_is_unknown_and_nobody_idle_while_a_broker_does_not_answer(state: QueryState) -> None:
     found = current(replace(STATUS, state=state), AWAY, {"orders": answer({"0": 14, "1": 6})}, {"orders"})
     assert (found.state, found.lag, found.idle, found.reason) == (state, None, False, "BrokerUnreachable")
     assert found.message == "no broker answers, since 2026-01-01T00:00:00Z"
@@ -56,19 +60,21 @@ def test_the_store_of_a_query_does_not_make_its_lag_unknown() -> None:
 def test_lag_is_unknown_where_the_last_answer_is_old_or_the_query_failed_for_the_broker() -> None:
     old = answer({"0": 14}, age=FRESH_SECONDS + 1)
     assert current(STATUS, None, {"orders": old}, ()).lag is None
-    failed = replace(STATUS, state=State.RESTARTING, reason="BrokerUnreachable", message="no answer")
+    failed = replace(STATUS, state=QueryState.RESTARTING, reason="BrokerUnreachable", message="no answer")
     found = current(failed, None, {"orders": answer({"0": 14})}, ())
     assert (found.lag, found.reason, found.message) == (None, "BrokerUnreachable", "no answer")
 
 
-@pytest.mark.parametrize("state", [State.COMPLETED, State.DRAINED, State.INTERRUPTED, State.SUSPENDED])
-def test_a_query_that_is_over_stays_as_it_ended(state: State) -> None:
+@pytest.mark.parametrize(
+    "state", [QueryState.COMPLETED, QueryState.DRAINED, QueryState.INTERRUPTED, QueryState.SUSPENDED]
+)
+def test_a_query_that_is_over_stays_as_it_ended(state: QueryState) -> None:
     over = replace(STATUS, state=state)
     assert current(over, AWAY, {"orders": answer({"0": 99})}, {"orders"}) == over
 
 
 def test_a_failed_query_keeps_its_reason_and_its_lag_grows() -> None:
-    failed = replace(STATUS, state=State.FAILED, reason="PythonFailed", message="no")
+    failed = replace(STATUS, state=QueryState.FAILED, reason="PythonFailed", message="no")
     found = current(failed, AWAY, {"orders": answer({"0": 14, "1": 5})}, ())
     assert (found.lag, found.reason, found.message) == (4, "PythonFailed", "no")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State, as_json
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus, as_json
 from mainstem.runtime.progress.spark_progress import told, updated, waiting
 
 
@@ -56,7 +56,7 @@ IDLE = event(
 
 def test_a_batch_moves_every_number() -> None:
     status = updated(QueryStatus("copy"), event(), ["orders"])
-    assert (status.state, status.batch, status.batches, status.input_rows) == (State.RUNNING, 7, 1, 5)
+    assert (status.state, status.batch, status.batches, status.input_rows) == (QueryState.RUNNING, 7, 1, 5)
     assert (status.processed_rows_per_second, status.batch_duration_ms) == (4.0, 1250)
     assert (status.id, status.run_id) == (event()["id"], event()["runId"])
     assert status.last_progress_time == "2024-03-01T05:00:00.000Z"
@@ -166,15 +166,15 @@ def test_the_watermark_is_unknown_until_it_moves() -> None:
     assert updated(status, event(), ["orders"]).watermark == "2013-01-05T00:00:00.000Z"
 
 
-@pytest.mark.parametrize("state", State)
-def test_only_a_starting_query_becomes_running(state: State) -> None:
+@pytest.mark.parametrize("state", QueryState)
+def test_only_a_starting_query_becomes_running(state: QueryState) -> None:
     after = updated(QueryStatus("copy", state=state), event(), []).state
-    assert after is (State.RUNNING if state in (State.STARTING, State.RESTARTING) else state)
+    assert after is (QueryState.RUNNING if state in (QueryState.STARTING, QueryState.RESTARTING) else state)
 
 
 def test_an_event_that_says_nothing_is_no_error() -> None:
     assert updated(QueryStatus("copy"), {}, ["orders"]) == QueryStatus(
-        "copy", state=State.RUNNING, sources=(SourceStatus("orders"),)
+        "copy", state=QueryState.RUNNING, sources=(SourceStatus("orders"),)
     )
 
 
@@ -222,7 +222,7 @@ def test_json_holds_offsets_on_demand_only() -> None:
 
 
 def test_json_tells_a_failure() -> None:
-    failed = replace(QueryStatus("copy"), state=State.FAILED, reason="MalformedRecord", message="no")
+    failed = replace(QueryStatus("copy"), state=QueryState.FAILED, reason="MalformedRecord", message="no")
     assert {"state": "Failed", "reason": "MalformedRecord", "message": "no"}.items() <= as_json(
         failed
     ).items()
@@ -247,18 +247,18 @@ def test_sums_are_those_of_the_events(batches: list[tuple[int, int, bool]]) -> N
 
 def test_a_committed_batch_ends_the_trouble() -> None:
     failed = replace(
-        QueryStatus("copy"), state=State.RESTARTING, reason="StoreUnreachable", message="no answer"
+        QueryStatus("copy"), state=QueryState.RESTARTING, reason="StoreUnreachable", message="no answer"
     )
     assert updated(failed, event(durationMs={"latestOffset": 3}), ["orders"]).reason == "StoreUnreachable"
     healed = updated(failed, event(), ["orders"])
-    assert (healed.state, healed.reason, healed.message) == (State.RUNNING, None, None)
+    assert (healed.state, healed.reason, healed.message) == (QueryState.RUNNING, None, None)
 
 
-@pytest.mark.parametrize("state", State)
-def test_a_query_that_waits_for_data_runs(state: State) -> None:
+@pytest.mark.parametrize("state", QueryState)
+def test_a_query_that_waits_for_data_runs(state: QueryState) -> None:
     status = waiting(replace(QueryStatus("copy"), state=state, reason="Before", message="before"))
-    if state in (State.STARTING, State.RESTARTING):
-        assert (status.state, status.reason) == (State.RUNNING, None)
+    if state in (QueryState.STARTING, QueryState.RESTARTING):
+        assert (status.state, status.reason) == (QueryState.RUNNING, None)
     else:
         assert (status.state, status.reason) == (state, "Before")
 
@@ -266,15 +266,15 @@ def test_a_query_that_waits_for_data_runs(state: State) -> None:
 @pytest.mark.parametrize(
     ("message", "state", "batch"),
     [
-        ("Initializing sources", State.STARTING, None),
-        ("Running", State.RUNNING, None),
-        ("Processing new data", State.RUNNING, None),
-        ("Committing epoch 12", State.RUNNING, 12),
+        ("Initializing sources", QueryState.STARTING, None),
+        ("Running", QueryState.RUNNING, None),
+        ("Processing new data", QueryState.RUNNING, None),
+        ("Committing epoch 12", QueryState.RUNNING, 12),
     ],
 )
 def test_a_query_without_progress_is_known_by_what_spark_says(
-    message: str, state: State, batch: int | None
+    message: str, state: QueryState, batch: int | None
 ) -> None:
     status = told(QueryStatus("continuous"), message)
     assert (status.state, status.batch) == (state, batch)
-    assert told(QueryStatus("done", state=State.DRAINED), message).state is State.DRAINED
+    assert told(QueryStatus("done", state=QueryState.DRAINED), message).state is QueryState.DRAINED

@@ -11,7 +11,7 @@ import click
 from harness import java
 from mainstem.cli import main
 from mainstem.runtime.console.reporter import Lines
-from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from mainstem.schema.crd import crd
 
 
@@ -110,7 +110,7 @@ def test_the_line_of_json_has_the_fields_that_a_completed_query_reports() -> Non
     """All fields but those of state over event time, of Kafka and of failures."""
     [line] = [json.loads(line) for line in README.splitlines() if line.startswith('{"event"')]
     status = QueryStatus(
-        name="archive", state=State.COMPLETED, counted_since="t", id="i", run_id="r", started_at="t", batch=0,
+        name="archive", state=QueryState.COMPLETED, counted_since="t", id="i", run_id="r", started_at="t", batch=0,
         batch_duration_ms=1, sources=(SourceStatus("orders"),), last_progress_time="t",
     )  # fmt: skip
     stream = io.StringIO()

@@ -14,7 +14,7 @@ from mainstem.language.document import read_text
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.progress.spark_progress import updated
-from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.restarts import Restarts
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.refreshing import Refresher, Refreshing, every
@@ -35,11 +35,11 @@ class Running:
     def failure(self) -> Failure | None:
         return None
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
+    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         while not (clean := self.at_end.is_set()) and time.monotonic() < deadline and not force():
             time.sleep(0.005)
         self.active = False
-        return Outcome(clean, 7, None, 0.0)
+        return DrainOutcome(clean, 7, None, 0.0)
 
 
 def test_the_new_one_is_built_before_the_old_one_is_stopped() -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from mainstem.runtime.console import reporter
 from mainstem.runtime.console.reporter import LINE_SECONDS, Lines, Table, cells, for_stream
-from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from rich.console import Console
 
 
 COPY = QueryStatus("copy")
 RUNNING = replace(
     COPY,
-    state=State.RUNNING,
+    state=QueryState.RUNNING,
     batch=12,
     input_rows=500,
     rows_per_second=12_345.6,
@@ -25,7 +25,9 @@ RUNNING = replace(
     dropped_by_watermark=3,
     sources=(SourceStatus("orders", 2, 1_200, 700), SourceStatus("lines")),
 )
-FAILED = replace(RUNNING, state=State.FAILED, reason="MalformedRecord", message="a record does not parse")
+FAILED = replace(
+    RUNNING, state=QueryState.FAILED, reason="MalformedRecord", message="a record does not parse"
+)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from mainstem.language.document import read_text
 from mainstem.language.loading.shape_validation import PATTERNS, shape_problems
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.status import Status
-from mainstem.language.yaml.yamltext import Text
+from mainstem.language.yaml.yamltext import YamlText
 from mainstem.schema import crd, crd_yaml, files, json_schema, reference
 from mainstem.schema.__main__ import main
 from mainstem.schema.cel import escaped, exactly_one
@@ -146,7 +146,7 @@ def test_editors_and_models_agree_on_the_shape(name: str, data: st.DataObject) -
     other = data.draw(st.sampled_from([key for _, key in places if isinstance(key, str)]))
     at = other if isinstance(above, dict) and data.draw(st.booleans()) else key
     above[at] = data.draw(VALUES)
-    accepted = shape_problems(Text(mutated), StreamingPipeline)[0] is not None
+    accepted = shape_problems(YamlText(mutated), StreamingPipeline)[0] is not None
     assert EDITORS.is_valid(mutated) == accepted
 
 
@@ -160,7 +160,7 @@ def test_a_number_is_not_true(number: float) -> None:
         for above, key in [(above, key) for above, key in _places(mutated) if above[key] is True]:
             fields.add(key)
             above[key] = number
-            shaped = shape_problems(Text(mutated), StreamingPipeline)[0] is not None
+            shaped = shape_problems(YamlText(mutated), StreamingPipeline)[0] is not None
             taken += [(name, key)] if shaped or EDITORS.is_valid(mutated) else []
             above[key] = True
     assert taken == []

@@ -9,7 +9,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.rules.registry import check
-from mainstem.language.yaml.yamltext import Text
+from mainstem.language.yaml.yamltext import YamlText
 
 
 pytestmark = [pytest.mark.S19, pytest.mark.S20, pytest.mark.S21]
@@ -22,7 +22,7 @@ def said(row: Row, mode: str) -> list[tuple[str, bool]]:
     """Every reason, and whether it is a warning."""
     data = row.document(mode)
     data["spec"]["functions"] = [{"name": name, "java": {"class": "com.example.F"}} for name in FUNCTIONS]
-    problems = check(StreamingPipeline.model_validate(data), Text(data), {})
+    problems = check(StreamingPipeline.model_validate(data), YamlText(data), {})
     return [(problem.reason, problem.warning) for problem in problems if problem.reason != "UnusedSource"]
 
 
@@ -108,7 +108,7 @@ def test_a_problem_is_told_once_at_its_place() -> None:
     row = Row("SELECT u.k FROM t u LEFT JOIN w ON u.k = w.k", below="SELECT a.k FROM a")
     data = row.document("append")
     data["spec"]["queries"].append(data["spec"]["queries"][0] | {"name": "again"})
-    problems = check(StreamingPipeline.model_validate(data), Text(data), {})
+    problems = check(StreamingPipeline.model_validate(data), YamlText(data), {})
     assert [(p.path, p.reason) for p in problems if p.reason != "UnusedSource"] == [
         ("spec.views[1].sql", "JoinNotAllowed")
     ]

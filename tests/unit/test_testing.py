@@ -11,7 +11,7 @@ from mainstem.errors import NotReady, SpecInvalid
 from mainstem.testing import report
 from mainstem.testing.compare import difference
 from mainstem.testing.files import Suite, suite
-from mainstem.testing.report import Failure, Outcome
+from mainstem.testing.report import CaseOutcome, StepMismatch
 
 
 PIPELINE = """
@@ -178,9 +178,13 @@ def test_rows_where_none_are_expected_are_shown_whole() -> None:
 
 def test_junit_tells_failures_and_errors_apart() -> None:
     outcomes = [
-        Outcome("a.test.yaml", 3, "good", 0.5, ()),
-        Outcome("a.test.yaml", 9, "bad", 1.0, (Failure(2, "the query 'q' differs", "- 1\n+ 2\x00"),)),
-        Outcome("b.test.yaml", 1, "broken", 0.0, (Failure(1, "no such table", "", "TableNotGiven"),)),
+        CaseOutcome("a.test.yaml", 3, "good", 0.5, ()),
+        CaseOutcome(
+            "a.test.yaml", 9, "bad", 1.0, (StepMismatch(2, "the query 'q' differs", "- 1\n+ 2\x00"),)
+        ),
+        CaseOutcome(
+            "b.test.yaml", 1, "broken", 0.0, (StepMismatch(1, "no such table", "", "TableNotGiven"),)
+        ),
     ]
     root = Xml.fromstring(report.junit(outcomes))
     a, b = root.findall("testsuite")

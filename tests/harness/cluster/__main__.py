@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mainstem import __version__
 
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.cluster.choose import cluster
 from harness.errors import HarnessError
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _act(found: Cluster, action: str, archives: list[Path]) -> int:
+def _act(found: TestCluster, action: str, archives: list[Path]) -> int:
     began = time.monotonic()
     if action == "up":
         new = found.up()
@@ -56,7 +56,7 @@ def _act(found: Cluster, action: str, archives: list[Path]) -> int:
     return 0
 
 
-def _load_all(found: Cluster) -> None:
+def _load_all(found: TestCluster) -> None:
     from harness.images import NAMES, build
 
     for name in NAMES:

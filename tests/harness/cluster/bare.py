@@ -12,13 +12,13 @@ from pathlib import Path
 from harness import gotools
 from harness.cache import cache_root, tail
 from harness.cluster import addons, guard, host, oci, plan
-from harness.cluster.base import Cluster
+from harness.cluster.base import TestCluster
 from harness.cluster.layout import Layout
-from harness.cluster.state import State, identity
+from harness.cluster.state import ClusterState, identity
 from harness.errors import HarnessError
 
 
-class Bare(Cluster):
+class Bare(TestCluster):
     """The bare cluster at one layout, by default the one that all share.
 
     `report` is called with a line for each phase of `up`, and of its seconds.
@@ -37,14 +37,14 @@ class Bare(Cluster):
         gotools.ETCD.build()
         gotools.kubernetes().build()
         with _alone(self._at):
-            state = State.read(self._at.state)
+            state = ClusterState.read(self._at.state)
             if state is not None and self._usable(state, owner):
                 return False
             if state is not None:
                 self._report("what is left of an earlier cluster is removed")
                 host.remove_all(self._at, state)
             guard.check_free(self._at)
-            state = State.new(self._at.name, identity(owner) if owner else "")
+            state = ClusterState.new(self._at.name, identity(owner) if owner else "")
             state.write(self._at.state)
             try:
                 self._start(state, images)
@@ -55,7 +55,7 @@ class Bare(Cluster):
 
     def down(self) -> bool:
         with _alone(self._at):
-            state = State.read(self._at.state)
+            state = ClusterState.read(self._at.state)
             if state is None:
                 guard.check_nothing_there(self._at)
                 return False
@@ -77,10 +77,10 @@ class Bare(Cluster):
         host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", *tag)
 
     def running(self) -> bool:
-        state = State.read(self._at.state)
+        state = ClusterState.read(self._at.state)
         return state is not None and bool(state.processes()) and self._ready("/readyz")
 
-    def _usable(self, state: State, owner: int | None) -> bool:
+    def _usable(self, state: ClusterState, owner: int | None) -> bool:
         if not self.running():
             return False
         if state.owner in {"", identity(owner) if owner else ""}:
@@ -92,7 +92,7 @@ class Bare(Cluster):
             "wait for its end, or take the cluster from it with `make cluster-down`"
         )
 
-    def _start(self, state: State, images: dict[str, Path]) -> None:
+    def _start(self, state: ClusterState, images: dict[str, Path]) -> None:
         began = time.monotonic()
         self._at.run.mkdir(exist_ok=True)
         names = {tool: _image(tool, executable) for tool, executable in images.items()}

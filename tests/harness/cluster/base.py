@@ -22,9 +22,11 @@ CONTEXTS = frozenset({NAME, f"kind-{NAME}"})
 """The only contexts that tests may touch."""
 
 
-class Cluster(ABC):
+class TestCluster(ABC):
     """A Kubernetes cluster that this harness makes and removes, and that runs on when the process ends that made it."""
 
+    __test__ = False
+    """Not a test, whatever its name: pytest collects classes by theirs."""
     provider: str
     kubeconfig: Path
 

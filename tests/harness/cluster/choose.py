@@ -6,13 +6,13 @@ import subprocess
 from collections.abc import Callable
 
 from harness.cluster.bare import Bare
-from harness.cluster.base import Cluster
-from harness.cluster.kind import Kind
+from harness.cluster.base import TestCluster
+from harness.cluster.kind import KindCluster
 from harness.errors import HarnessError
 
 
 _CHOICE = "MAINSTEM_TEST_PROVIDER"
-_PROVIDERS: dict[str, Callable[[Callable[[str], None]], Cluster]] = {"bare": Bare, "kind": Kind}
+_PROVIDERS: dict[str, Callable[[Callable[[str], None]], TestCluster]] = {"bare": Bare, "kind": KindCluster}
 
 
 def provider() -> str:
@@ -23,7 +23,7 @@ def provider() -> str:
     return choice or ("kind" if _docker_answers() and shutil.which("kind") else "bare")
 
 
-def cluster(report: Callable[[str], None] = lambda line: None) -> Cluster:
+def cluster(report: Callable[[str], None] = lambda line: None) -> TestCluster:
     """Return this machine's cluster, up or not; `report` is given a line for each phase."""
     return _PROVIDERS[provider()](report)
 

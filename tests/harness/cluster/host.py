@@ -13,7 +13,7 @@ from pathlib import Path
 from harness import kubeflags
 from harness.cluster.configs import write_json
 from harness.cluster.layout import HIDDEN, Layout
-from harness.cluster.state import VARIABLE, State
+from harness.cluster.state import VARIABLE, ClusterState
 from harness.errors import HarnessError
 
 
@@ -23,7 +23,7 @@ _KERNEL = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, 
 """Settings that kubelet asks for."""
 
 
-def start_node(at: Layout, state: State, servers: dict[str, list[str]]) -> None:
+def start_node(at: Layout, state: ClusterState, servers: dict[str, list[str]]) -> None:
     """Start the node, detached from this process, and link it to the machine."""
     at.logs.mkdir(parents=True)
     _make_folders(at, state)
@@ -45,7 +45,7 @@ def start_node(at: Layout, state: State, servers: dict[str, list[str]]) -> None:
     _link(at, first_process(at, state))
 
 
-def remove_all(at: Layout, state: State) -> None:
+def remove_all(at: Layout, state: ClusterState) -> None:
     """End the cluster's processes and remove what was made; what is gone already is no error."""
     _end(state)
     subprocess.run(["ip", "link", "delete", at.link], capture_output=True, check=False)
@@ -79,7 +79,7 @@ def run(*argv: str | Path) -> str:
     return done.stdout
 
 
-def _make_folders(at: Layout, state: State) -> None:
+def _make_folders(at: Layout, state: ClusterState) -> None:
     for path in HIDDEN:
         missing = [folder for folder in (path, *path.parents) if not folder.exists()]
         for folder in reversed(missing):
@@ -88,7 +88,7 @@ def _make_folders(at: Layout, state: State) -> None:
             folder.mkdir()
 
 
-def _spawn(at: Layout, state: State, plan: Path) -> None:
+def _spawn(at: Layout, state: ClusterState, plan: Path) -> None:
     environment = {"PATH": _PATH, "HOME": "/root", "PYTHONPATH": str(_TESTS), VARIABLE: state.token}
     namespaces = ["--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--uts", "--ipc"]
     argv = ["setsid", "--fork", "unshare", *namespaces, "--mount", "--propagation", "slave"]
@@ -104,7 +104,7 @@ def _spawn(at: Layout, state: State, plan: Path) -> None:
         )
 
 
-def first_process(at: Layout, state: State) -> int:
+def first_process(at: Layout, state: ClusterState) -> int:
     """The node's first process, by its id on the machine."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -130,7 +130,7 @@ def _link(at: Layout, node: int) -> None:
     run("ip", "link", "set", at.link, "up")
 
 
-def _end(state: State) -> None:
+def _end(state: ClusterState) -> None:
     """Kill and wait: when the node's first process is gone, the kernel has ended all others in it."""
     deadline = time.monotonic() + 30
     while pids := state.processes():

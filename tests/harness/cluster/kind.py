@@ -4,16 +4,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.cache import cache_root
-from harness.cluster.base import NAME, Cluster
+from harness.cluster.base import NAME, TestCluster
 from harness.cluster.host import run
-from harness.cluster.state import State, identity
+from harness.cluster.state import ClusterState, identity
 from harness.errors import HarnessError
 
 
 CONFIG = Path(__file__).parents[3] / "k8s" / "kind" / "cluster.yaml"
 
 
-class Kind(Cluster):
+class KindCluster(TestCluster):
     """The kind cluster `mainstem-test` of this user's Docker."""
 
     provider = "kind"
@@ -25,7 +25,7 @@ class Kind(Cluster):
         self.kubeconfig = self._folder / "kubeconfig"
 
     def up(self, owner: int | None = None) -> bool:
-        state = State.read(self._state)
+        state = ClusterState.read(self._state)
         if self._exists():
             if state is None:
                 raise HarnessError(
@@ -34,7 +34,7 @@ class Kind(Cluster):
             if not state.owner_is_dead():
                 return False
             self.down()
-        State.new(NAME, identity(owner) if owner else "").write(self._state)
+        ClusterState.new(NAME, identity(owner) if owner else "").write(self._state)
         try:
             run("kind", "create", "cluster", *self._named(), f"--config={CONFIG}", "--wait=180s")
         except BaseException:
@@ -44,7 +44,7 @@ class Kind(Cluster):
         return True
 
     def down(self) -> bool:
-        if State.read(self._state) is None:
+        if ClusterState.read(self._state) is None:
             if self._exists():
                 raise HarnessError(
                     f"there is a kind cluster {NAME} that this harness did not make; not touched"
@@ -69,7 +69,7 @@ class Kind(Cluster):
         run("docker", "exec", f"{NAME}-control-plane", "ctr", "-n", "k8s.io", *tag)
 
     def running(self) -> bool:
-        return State.read(self._state) is not None and self._exists() and self.kubeconfig.exists()
+        return ClusterState.read(self._state) is not None and self._exists() and self.kubeconfig.exists()
 
     def _exists(self) -> bool:
         return NAME in run("kind", "get", "clusters").split()

@@ -14,7 +14,7 @@ VARIABLE = "MAINSTEM_TEST_CLUSTER"
 
 
 @dataclass
-class State:
+class ClusterState:
     """One cluster's record.
 
     Attributes:

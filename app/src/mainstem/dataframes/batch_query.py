@@ -10,7 +10,7 @@ from mainstem.language.model.queries import Query
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchQuery:
     """A built query that does not stream.
 
     Attributes:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import connections
 from mainstem.dataframes.sinks.batches import writer
@@ -25,8 +25,8 @@ _STREAMING_SOURCES: Final = ("StreamingRelation", "StreamingRelationV2")
 
 def build(
     session: SparkSession, graph: Graph, query: Query, guard: Guard = unguarded
-) -> DataStreamWriter | Batch:
-    """The query's writer, with its DataFrames built anew in the given session; a `Batch` where nothing streams.
+) -> DataStreamWriter | BatchQuery:
+    """The query's writer, with its DataFrames built anew in the given session; a `BatchQuery` where nothing streams.
 
     `guard` is around the making of each view. Built anew for every start, because file listings and Delta schemas are
     frozen in a DataFrame.
@@ -40,7 +40,7 @@ def build(
     frame = relation(session, graph, query, guard)
     known = connections(graph, session)
     if not frame.isStreaming:
-        return Batch(frame, query, known)
+        return BatchQuery(frame, query, known)
     return writer(frame, query, checkpoint(graph, query), known)
 
 

@@ -7,7 +7,7 @@ from mainstem.explain.promises import UNKNOWN_SOURCE, promise
 from mainstem.language.analysis.eligibility import eligibility, named
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
-from mainstem.language.analysis.steps import STATEFUL, Doing, Step, steps
+from mainstem.language.analysis.steps import STATEFUL, Doing, QueryStep, steps
 from mainstem.language.base import Model
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
@@ -112,7 +112,7 @@ def _plain(model: Model) -> Meaning:
     return {"settings": {key: value for key, value in said.items() if key not in _LONG}}
 
 
-def _kind(graph: Graph, query: Query, found: list[Step]) -> str:
+def _kind(graph: Graph, query: Query, found: list[QueryStep]) -> str:
     if graph.streams(query.from_, certain=True) is False and not graph.streams(query.from_):
         return "batch"
     if any(step.doing in STATEFUL for step in found):
@@ -120,7 +120,7 @@ def _kind(graph: Graph, query: Query, found: list[Step]) -> str:
     return "unknown" if any(step.doing is Doing.UNKNOWN for step in found) else "stateless"
 
 
-def _state(graph: Graph, query: Query, found: list[Step]) -> Meaning | None:
+def _state(graph: Graph, query: Query, found: list[QueryStep]) -> Meaning | None:
     operators = [f"{step.relation} {step.doing}" for step in found if step.doing in STATEFUL]
     if not operators:
         return None

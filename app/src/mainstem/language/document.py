@@ -12,7 +12,7 @@ from mainstem.language.loading.problems import problem_at
 from mainstem.language.loading.shape_validation import MAX_PROBLEMS, did_you_mean, shape_problems, show
 from mainstem.language.model.pipeline import API_VERSION, KIND, StreamingPipeline
 from mainstem.language.rules.registry import check
-from mainstem.language.yaml.yamltext import Path, Text, parse, parse_path, render_path
+from mainstem.language.yaml.yamltext import Path, YamlText, parse, parse_path, render_path
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Document:
     pipeline: StreamingPipeline
     warnings: tuple[Problem, ...]
     file: str
-    text: Text
+    text: YamlText
     values: Mapping[str, str]
 
     def located(self, refused: SpecInvalid) -> SpecInvalid:
@@ -96,7 +96,7 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
 
 def read_object(data: Mapping[str, Any]) -> Document:
     """The pipeline of an object as the API server has it; raises `SpecInvalid`, whose problems have paths but no lines."""
-    part = Text(
+    part = YamlText(
         {key: value for key, value in data.items() if key in ("apiVersion", "kind", "metadata", "spec")}
     )
     document, problems = _read_part(part, "", {})
@@ -105,14 +105,16 @@ def read_object(data: Mapping[str, Any]) -> Document:
     return document
 
 
-def _foreign(part: Text) -> bool:
+def _foreign(part: YamlText) -> bool:
     """True for a document of somebody else's, which may stand beside a pipeline: a ConfigMap, say."""
     if not isinstance(part.data, dict) or part.data.get("kind") in (None, KIND):
         return False
     return not str(part.data.get("apiVersion")).startswith(API_VERSION.partition("/")[0] + "/")
 
 
-def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Document | None, list[Problem]]:
+def _read_part(
+    part: YamlText, file: str, overrides: Mapping[str, str]
+) -> tuple[Document | None, list[Problem]]:
     kind = part.data.get("kind", KIND) if isinstance(part.data, dict) else None
     if kind != KIND:
         path: Path = ("kind",) if isinstance(part.data, dict) else ()
@@ -133,7 +135,7 @@ def _read_part(part: Text, file: str, overrides: Mapping[str, str]) -> tuple[Doc
     return Document(written, pipeline, tuple(p for p in problems if p.warning), file, part, values), problems
 
 
-def _further(part: Text, problems: list[Problem], overrides: Mapping[str, str]) -> list[Problem]:
+def _further(part: YamlText, problems: list[Problem], overrides: Mapping[str, str]) -> list[Problem]:
     """Problems of what is left of a document without its broken parts."""
     left = rest(part, problems) if len(problems) < MAX_PROBLEMS else None
     if left is None:

@@ -19,7 +19,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.requirements import running
 from mainstem.runtime.console.reporter import Reporter, for_stream
-from mainstem.runtime.maintenance.maintenance import Maintenance
+from mainstem.runtime.maintenance.maintenance import TableMaintenance
 from mainstem.runtime.preflight import checks, readiness, user_modules
 from mainstem.runtime.progress.query_status import QueryStatus, as_json
 from mainstem.runtime.query.refusals import not_ready
@@ -29,15 +29,15 @@ from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 
 
-Ended = Callable[[str, list[QueryStatus]], None]
-"""Told how a run that had begun came to its end (`completed`, `drained`, `cut`, `failed`), and how its queries stand."""
+EndCallback = Callable[[str, list[QueryStatus]], None]
+"""Called at the end of a run with its outcome (`completed`, `drained`, `interrupted`, `failed`) and the statuses of its queries."""
 
 
 _BUILDING: Final = "mainstem-build"
 
 
 @dataclass(frozen=True)
-class Options:
+class RunOptions:
     """How to run.
 
     Attributes:
@@ -56,7 +56,7 @@ class Options:
     idle: float | None = None
     verbose: bool = False
     opened: Callable[[Any], None] = lambda _session: None
-    ended: Ended = lambda _outcome, _statuses: None
+    ended: EndCallback = lambda _outcome, _statuses: None
     strict: bool = False
     words: Callable[[Problem], str] | None = None
 
@@ -70,18 +70,18 @@ def on_this_machine(
     report: Path | None,
     strict: bool,
     verbose: bool,
-) -> Options:
+) -> RunOptions:
     """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
     name = document.pipeline.name
     environment = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
     reporter = for_stream(sys.stdout, name)
     if report is None:
-        return Options(environment, reporter, idle, verbose, strict=strict)
+        return RunOptions(environment, reporter, idle, verbose, strict=strict)
     ended = partial(_write_report, report, name)
-    return Options(environment, reporter, idle, verbose, ended=ended, strict=strict)
+    return RunOptions(environment, reporter, idle, verbose, ended=ended, strict=strict)
 
 
-def run(document: Document, options: Options, stop: Stop | None = None) -> None:
+def run(document: Document, options: RunOptions, stop: Stop | None = None) -> None:
     """Run the document's pipeline until its queries end, a signal comes, or it is idle for long enough.
 
     Args:
@@ -127,7 +127,7 @@ def _run(
     supervisor: Supervisor,
     spark: Any,
     document: Document,
-    options: Options,
+    options: RunOptions,
     stop: Stop,
     silent: frozenset[str],
     unready: Mapping[str, NotReady],
@@ -139,7 +139,7 @@ def _run(
             checks.present(spark, graph)
             owner = options.environment.owner(pipeline.name)
             unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
-            with Maintenance(spark, graph) as maintenance:
+            with TableMaintenance(spark, graph) as maintenance:
                 outcome = _started(supervisor, document, options, stop, unready) or _loop(
                     supervisor, maintenance, options, stop
                 )
@@ -193,7 +193,7 @@ def _missed(status: QueryStatus) -> NotReady:
 def _started(
     supervisor: Supervisor,
     document: Document,
-    options: Options,
+    options: RunOptions,
     stop: Stop,
     unready: Mapping[str, NotReady],
 ) -> str | None:
@@ -233,7 +233,7 @@ def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
         thread.join()
 
 
-def _loop(supervisor: Supervisor, maintenance: Maintenance, options: Options, stop: Stop) -> str:
+def _loop(supervisor: Supervisor, maintenance: TableMaintenance, options: RunOptions, stop: Stop) -> str:
     while supervisor.tick():
         idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
         if stop.requested or idle:

@@ -16,7 +16,7 @@ from mainstem.language.base import (
     Version,
 )
 from mainstem.language.model.connections import Bucket, SecretKey
-from mainstem.language.model.connector import Format
+from mainstem.language.model.connector import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
 from mainstem.language.model.pipeline import PipelineName, StreamingPipeline
@@ -71,7 +71,7 @@ _STRINGS: Final = {
     ),
     "Java class": (JavaClass, "A class with its package, as in `com.example.Soundex`."),
     "coordinate": (Coordinate, "An artifact of a Maven repository: `group:artifact:version`."),
-    "format": (Format, "Spark's name of a connector: its short name, or its class or package."),
+    "format": (ConnectorName, "Spark's name of a connector: its short name, or its class or package."),
     "key": (SecretKey, "A key of a Secret."),
     "bucket": (Bucket, "A bucket's name, without `s3a://` and without a path."),
     "duration": (Duration, "`30 seconds`, `5 minutes`, `1 day`, or short: `30s`, `5m`, `1d`."),

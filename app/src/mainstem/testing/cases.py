@@ -13,16 +13,18 @@ KIND = "PipelineTest"
 Row = dict[str, Any] | str
 """Columns and their values; or, as a string, the text of a record that is yet to be decoded."""
 Rows = Annotated[tuple[Row, ...], Field(max_length=10_000)]
-Found = Annotated[tuple[dict[str, Any], ...], Field(max_length=10_000)]
+ExpectedRows = Annotated[tuple[dict[str, Any], ...], Field(max_length=10_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Expected(Model):
     """What a step must bring; what is not named may be anything."""
 
-    relations: Annotated[dict[Identifier, Found], Field(max_length=MAX_ITEMS)] = Field(default_factory=dict)
+    relations: Annotated[dict[Identifier, ExpectedRows], Field(max_length=MAX_ITEMS)] = Field(
+        default_factory=dict
+    )
     """Source, view or dead letters -> the rows that the step brings forth there, in any order."""
-    queries: Annotated[dict[Label, Found], Field(max_length=MAX_ITEMS)] = Field(default_factory=dict)
+    queries: Annotated[dict[Label, ExpectedRows], Field(max_length=MAX_ITEMS)] = Field(default_factory=dict)
     """Query -> the rows that it hands to its sinks in the step, in any order."""
     dropped: Annotated[dict[Label, Annotated[int, Field(ge=0)]], Field(max_length=MAX_ITEMS)] = Field(
         default_factory=dict

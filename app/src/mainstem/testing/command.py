@@ -33,7 +33,7 @@ def run(
     from mainstem.testing import lab, steps  # Spark: only once every file is good
 
     start = time.monotonic()
-    outcomes: list[report.Outcome] = []
+    outcomes: list[report.CaseOutcome] = []
     try:
         for suite in suites:
             folder = Path(suite.document.file).absolute().parent

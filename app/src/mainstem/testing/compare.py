@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 
-Rows = Sequence[dict[str, Any]]
+TableRows = Sequence[dict[str, Any]]
 
 
-def difference(expected: Rows, found: Rows) -> str:
+def difference(expected: TableRows, found: TableRows) -> str:
     """An aligned table of what is missing (`-`) and what is too much (`+`); empty where the rows are equal.
 
     Rows are compared in the columns that any expected row names, in any order, as often as they stand there.
@@ -24,11 +24,11 @@ def difference(expected: Rows, found: Rows) -> str:
     return _table(columns, sorted(lines, key=lambda line: (line[1], line[0] != "-")))
 
 
-def _columns(rows: Rows) -> list[str]:
+def _columns(rows: TableRows) -> list[str]:
     return list(dict.fromkeys(column for row in rows for column in row))
 
 
-def _counted(rows: Rows, columns: list[str]) -> Counter[tuple[str, ...]]:
+def _counted(rows: TableRows, columns: list[str]) -> Counter[tuple[str, ...]]:
     return Counter(tuple(_text(row.get(column)) for column in columns) for row in rows)
 
 

@@ -9,7 +9,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document, read
 from mainstem.language.loading.shape_validation import nearest_of, shape_problems
 from mainstem.language.yaml.yamltext import Path as Place
-from mainstem.language.yaml.yamltext import Text, parse, render_path
+from mainstem.language.yaml.yamltext import YamlText, parse, render_path
 from mainstem.testing.beside import holds_tests, pipeline_beside, tests_beside
 from mainstem.testing.cases import KIND, PipelineTest
 
@@ -21,7 +21,7 @@ class Suite:
     file: Path
     tests: PipelineTest
     document: Document
-    text: Text
+    text: YamlText
 
     def line(self, case: int) -> int:
         """The line at which a case begins."""
@@ -61,7 +61,7 @@ def _tests_of(file: Path) -> Path:
     return beside
 
 
-def _read(file: Path) -> tuple[PipelineTest, Text]:
+def _read(file: Path) -> tuple[PipelineTest, YamlText]:
     try:
         parts = parse(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -78,7 +78,7 @@ def _read(file: Path) -> tuple[PipelineTest, Text]:
     return tests, parts[0]
 
 
-def _unknown(tests: PipelineTest, text: Text, graph: Graph) -> Iterator[Problem]:
+def _unknown(tests: PipelineTest, text: YamlText, graph: Graph) -> Iterator[Problem]:
     """Names that the pipeline does not have, each with its line; and a case's name that stands there twice."""
     queries = [query.name for query in graph.spec.queries]
     streams = [name for name, source in graph.sources.items() if source.streaming]

@@ -26,7 +26,7 @@ _KAFKA: Final = (
 _RATE: Final = "timestamp TIMESTAMP, value BIGINT"
 
 
-class Given(Reader):
+class GivenFiles(Reader):
     """Opens folders of one case, into which its steps put files: one file a source and step.
 
     Args:

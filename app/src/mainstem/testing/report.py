@@ -6,7 +6,7 @@ from xml.etree import ElementTree as Xml
 
 
 @dataclass(frozen=True)
-class Failure:
+class StepMismatch:
     """What was not as expected: in which step, of what, and how; `reason` is set where a step broke off."""
 
     step: int
@@ -16,7 +16,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """How a case ended.
 
     Attributes:
@@ -31,7 +31,7 @@ class Outcome:
     line: int
     name: str
     seconds: float
-    failures: tuple[Failure, ...]
+    failures: tuple[StepMismatch, ...]
 
     @property
     def passed(self) -> bool:
@@ -39,19 +39,19 @@ class Outcome:
         return not self.failures
 
 
-def lines(outcome: Outcome) -> str:
+def lines(outcome: CaseOutcome) -> str:
     """A line for the case, and the differences of one that failed."""
     head = f"{'ok  ' if outcome.passed else 'FAIL'} {outcome.file}:{outcome.line}: {outcome.name} ({outcome.seconds:.1f} s)"
     return "\n".join([head, *(_indented(failure) for failure in outcome.failures)])
 
 
-def summary(outcomes: Sequence[Outcome], seconds: float) -> str:
+def summary(outcomes: Sequence[CaseOutcome], seconds: float) -> str:
     """The last line: how many passed and failed, and the time of all."""
     failed = sum(not outcome.passed for outcome in outcomes)
     return f"{len(outcomes) - failed} passed, {failed} failed in {seconds:.1f} s"
 
 
-def junit(outcomes: Sequence[Outcome]) -> str:
+def junit(outcomes: Sequence[CaseOutcome]) -> str:
     """The outcomes as JUnit's XML, a suite for each file of tests."""
     root = Xml.Element("testsuites")
     for file in dict.fromkeys(outcome.file for outcome in outcomes):
@@ -66,7 +66,7 @@ def junit(outcomes: Sequence[Outcome]) -> str:
     return Xml.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: Xml.Element, case: Outcome) -> None:
+def _case(suite: Xml.Element, case: CaseOutcome) -> None:
     element = Xml.SubElement(suite, "testcase", classname=case.file, name=case.name, file=case.file)
     element.set("line", str(case.line))
     element.set("time", f"{case.seconds:.3f}")
@@ -78,14 +78,14 @@ def _case(suite: Xml.Element, case: Outcome) -> None:
             told.set("type", first.reason)
 
 
-def _kind(case: Outcome) -> str:
+def _kind(case: CaseOutcome) -> str:
     """JUnit's word: an error broke a case off, a failure is a difference; empty where it passed."""
     if case.passed:
         return ""
     return "error" if any(failure.reason for failure in case.failures) else "failure"
 
 
-def _indented(failure: Failure) -> str:
+def _indented(failure: StepMismatch) -> str:
     reason = f" [{failure.reason}]" if failure.reason else ""
     body = "".join(f"\n      {line}" for line in failure.difference.splitlines())
     return f"     step {failure.step}: {failure.what}{reason}{body}"

@@ -26,8 +26,8 @@ from mainstem.runtime.spark import scratch
 from mainstem.testing.cases import Case, Step
 from mainstem.testing.compare import difference
 from mainstem.testing.files import Suite
-from mainstem.testing.inputs import Given
-from mainstem.testing.report import Failure, Outcome
+from mainstem.testing.inputs import GivenFiles
+from mainstem.testing.report import CaseOutcome, StepMismatch
 
 
 STEP_SECONDS: Final = 120.0
@@ -61,26 +61,30 @@ class _Watched:
         return count
 
 
-def run(suite: Suite, spark: SparkSession, told: Callable[[Outcome], None]) -> list[Outcome]:
+def run(suite: Suite, spark: SparkSession, told: Callable[[CaseOutcome], None]) -> list[CaseOutcome]:
     """Run every case, from nothing each; `told` is called as each ends."""
     outcomes = []
     for index, case in enumerate(suite.tests.cases):
         start = time.monotonic()
         failures = _case(suite, case, spark)
-        outcome = Outcome(str(suite.file), suite.line(index), case.name, time.monotonic() - start, failures)
+        outcome = CaseOutcome(
+            str(suite.file), suite.line(index), case.name, time.monotonic() - start, failures
+        )
         told(outcome)
         outcomes.append(outcome)
     return outcomes
 
 
-def _case(suite: Suite, case: Case, spark: SparkSession) -> tuple[Failure, ...]:
+def _case(suite: Suite, case: Case, spark: SparkSession) -> tuple[StepMismatch, ...]:
     with scratch.folder() as folder:
         return _case_in(folder, suite, case, spark)
 
 
-def _case_in(folder: Path, suite: Suite, case: Case, spark: SparkSession) -> tuple[Failure, ...]:
+def _case_in(folder: Path, suite: Suite, case: Case, spark: SparkSession) -> tuple[StepMismatch, ...]:
     graph = Graph(suite.document.pipeline)
-    given = Given(spark, folder / "given", suite.tests.schemas, dict(suite.tests.tables) | dict(case.tables))
+    given = GivenFiles(
+        spark, folder / "given", suite.tests.schemas, dict(suite.tests.tables) | dict(case.tables)
+    )
     (folder / "given").mkdir()
     number = 1
     try:
@@ -91,16 +95,16 @@ def _case_in(folder: Path, suite: Suite, case: Case, spark: SparkSession) -> tup
                 if failures := _step(spark, step, number, watched):
                     return failures
     except MainstemError as error:
-        return (Failure(number, error.message, error.remedy, error.reason),)
+        return (StepMismatch(number, error.message, error.remedy, error.reason),)
     except (PySparkException, Py4JError) as error:
         failure = classify(error)
-        return (Failure(number, failure.message, "", failure.reason),)
+        return (StepMismatch(number, failure.message, "", failure.reason),)
     return ()
 
 
 @contextmanager
 def _started(
-    spark: SparkSession, graph: Graph, given: Given, case: Case, folder: Path
+    spark: SparkSession, graph: Graph, given: GivenFiles, case: Case, folder: Path
 ) -> Iterator[dict[str, _Watched]]:
     """A running query for each query and relation that the case looks at, by name; `relation:` stands before the latter's."""
     watched: dict[str, _Watched] = {}
@@ -131,7 +135,13 @@ def _wanted(graph: Graph, case: Case) -> Iterator[tuple[str, str, str]]:
 
 
 def _start(
-    session: SparkSession, graph: Graph, given: Given, name: str, relation: str, mode: str, checkpoint: Path
+    session: SparkSession,
+    graph: Graph,
+    given: GivenFiles,
+    name: str,
+    relation: str,
+    mode: str,
+    checkpoint: Path,
 ) -> _Watched:
     session.conf.set("spark.sql.shuffle.partitions", "1")
     functions.register(session, graph)
@@ -148,7 +158,7 @@ def _start(
 
 def _step(
     spark: SparkSession, step: Step, number: int, watched: Mapping[str, _Watched]
-) -> tuple[Failure, ...]:
+) -> tuple[StepMismatch, ...]:
     for query in watched.values():
         query.rows = []
     deadline = time.monotonic() + STEP_SECONDS
@@ -164,12 +174,12 @@ def _step(
         different = difference(_shaped(spark, what, rows, watched[name].schema), watched[name].rows)
         if different:
             kind = "the relation" if name in relations else "the query"
-            failures.append(Failure(number, f"{kind} {what!r} differs (- expected, + found)", different))
+            failures.append(StepMismatch(number, f"{kind} {what!r} differs (- expected, + found)", different))
     dropped = {name: query.dropped() for name, query in watched.items()}
     for name, count in step.expect.dropped.items():
         if dropped[name] != count:
             message = f"the query {name!r} dropped {dropped[name]} late rows, {count} are expected"
-            failures.append(Failure(number, message, ""))
+            failures.append(StepMismatch(number, message, ""))
     return tuple(failures)
 
 

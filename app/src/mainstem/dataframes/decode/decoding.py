@@ -15,7 +15,7 @@ from mainstem.dataframes.decode import json_format, misfits, schemas
 from mainstem.dataframes.decode.avro_format import AvroFormat
 from mainstem.dataframes.decode.csv_format import CsvFormat
 from mainstem.dataframes.decode.file_records import FAULT, FOLDERS, columns
-from mainstem.dataframes.decode.format import Format
+from mainstem.dataframes.decode.format import RecordFormat
 from mainstem.dataframes.decode.json_format import JsonFormat
 from mainstem.dataframes.decode.text_format import TextFormat
 from mainstem.language.base import interval
@@ -151,7 +151,7 @@ class Decoded:
         return F.coalesce(self._fault, why)
 
 
-def _format(decode: Decode, folders: Sequence[str], *, many: bool) -> Format:
+def _format(decode: Decode, folders: Sequence[str], *, many: bool) -> RecordFormat:
     schema = StructType([field for field in columns(decode) if field.name not in folders])
     if decode.json_:
         return JsonFormat(schema, decode.json_.options, many=many)

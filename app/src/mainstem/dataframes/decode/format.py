@@ -14,7 +14,7 @@ UNFIT: Final = "a field does not fit the schema"
 _DATE: Final = {"dateFormat": "yyyy-MM-dd"}
 
 
-class Format(Protocol):
+class RecordFormat(Protocol):
     """One format; `value` is the record as it was read, BINARY or STRING."""
 
     def parse(self, value: Column) -> Column:

@@ -28,7 +28,7 @@ from pyspark.sql.types import (
 )
 
 
-Check = Callable[[Column, DataType], Column | None]
+ValueCheck = Callable[[Column, DataType], Column | None]
 """Of a column and its type: whether its value may stand, null counting as yes; None where any value may."""
 
 _DAYS: Final = (-719_162, 2_932_896)
@@ -93,7 +93,7 @@ def with_wide_bytes(kind: DataType) -> DataType:
     return kind
 
 
-def everywhere(check: Check, column: Column, kind: DataType) -> Column | None:
+def everywhere(check: ValueCheck, column: Column, kind: DataType) -> Column | None:
     """Whether the check holds for every value within the column, at whatever depth.
 
     Returns:
@@ -111,7 +111,7 @@ def everywhere(check: Check, column: Column, kind: DataType) -> Column | None:
     return _all(parts)
 
 
-def _in_each(check: Check, items: Column, kind: DataType) -> Column | None:
+def _in_each(check: ValueCheck, items: Column, kind: DataType) -> Column | None:
     if everywhere(check, F.lit(None), kind) is None:
         return None
     return F.coalesce(F.forall(items, lambda item: _certain(everywhere(check, item, kind))), F.lit(True))

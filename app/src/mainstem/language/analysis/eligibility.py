@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.analysis.steps import STATEFUL, Doing, Step, steps
+from mainstem.language.analysis.steps import STATEFUL, Doing, QueryStep, steps
 from mainstem.language.base import seconds
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
@@ -183,7 +183,7 @@ def _ends(query: Query) -> str:
     return f"{query.from_!r} reads static and bounded sources only"
 
 
-def _done(step: Step) -> str:
+def _done(step: QueryStep) -> str:
     return f"{step.relation!r} {step.doing}"
 
 

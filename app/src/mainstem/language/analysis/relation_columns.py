@@ -7,8 +7,8 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.source_columns import column_names, ddl_columns
 from mainstem.language.model.sources import Source
 from mainstem.language.model.views import View
-from mainstem.language.sql.columns import Fault, Resolver
-from mainstem.language.sql.scope import UNKNOWN, Columns
+from mainstem.language.sql.columns import Resolver, UnresolvedName
+from mainstem.language.sql.scope import UNKNOWN, ColumnSet
 
 
 DEAD_LETTERS: Final = ("raw", "topic", "partition", "offset", "file", "error", "time")
@@ -28,34 +28,34 @@ class RelationColumns:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.faults: dict[str, list[Fault]] = {}
+        self.faults: dict[str, list[UnresolvedName]] = {}
         self._graph = graph
-        self._known: dict[str, Columns] = {}
+        self._known: dict[str, ColumnSet] = {}
 
-    def of(self, relation: str) -> Columns:
+    def of(self, relation: str) -> ColumnSet:
         """The columns of a source, a source's dead letters, a view or what a view puts aside."""
         if relation not in self._known:
             self._known[relation] = UNKNOWN  # should a text that nobody can read lead back to itself
             self._known[relation] = self._columns(relation)
         return self._known[relation]
 
-    def _columns(self, relation: str) -> Columns:
+    def _columns(self, relation: str) -> ColumnSet:
         graph = self._graph
         if relation in graph.sources:
             return source_columns(graph.sources[relation])
         if relation in graph.dead_letters:
-            return Columns(DEAD_LETTERS, open=False)
+            return ColumnSet(DEAD_LETTERS, open=False)
         if relation in graph.quarantines:
             kept = self.of(graph.quarantines[relation].name)
             return replace(kept, names=(*kept.names, *ASIDE))
         return self._view(graph.views[relation]) if relation in graph.views else UNKNOWN
 
-    def _view(self, view: View) -> Columns:
+    def _view(self, view: View) -> ColumnSet:
         if view.deduplicate:
             return self.of(view.deduplicate.from_)
         if view.state:
             names = ddl_columns(view.state.schema_)
-            return UNKNOWN if names is None else Columns(tuple(names), open=False)
+            return UNKNOWN if names is None else ColumnSet(tuple(names), open=False)
         facts = self._graph.facts[view.name]
         if facts.tree is None or facts.references is None:
             return UNKNOWN
@@ -65,18 +65,18 @@ class RelationColumns:
         return columns
 
 
-def source_columns(source: Source) -> Columns:
+def source_columns(source: Source) -> ColumnSet:
     """The columns of a source's relation. Files have further ones where their folders are named like `day=1`."""
     if source.static:
         table = source.static.csv or source.static.json_
         names = ddl_columns(table.schema_) if table is not None and table.schema_ else None
         # Further columns are those of folders, or by a file or database that knows no structs.
         flat = names is not None or source.static.choice() in ("csv", "text", "jdbc")
-        return Columns(tuple(names or ()), open=True, flat=flat)
+        return ColumnSet(tuple(names or ()), open=True, flat=flat)
     decodable = source.kafka is not None or (source.files is not None and source.files.format == "text")
     names = column_names(source) if decodable or source.decode is None else None
     if names is None:
         return UNKNOWN
     if source.spark and source.decode is None:  # what a connector gives is its own affair
-        return Columns(tuple(names))
-    return Columns(tuple(names), open=source.files is not None and source.decoding is None, flat=True)
+        return ColumnSet(tuple(names))
+    return ColumnSet(tuple(names), open=source.files is not None and source.decoding is None, flat=True)

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.sql import logical_plan
-from mainstem.language.sql.logical_plan import Kind, Node
+from mainstem.language.sql.logical_plan import Node, NodeKind
 
 
 class Doing(StrEnum):
@@ -39,47 +39,49 @@ STATEFUL: Final = (Doing.AGGREGATE, Doing.DEDUPLICATE, Doing.STATE, Doing.STREAM
 """What keeps state between batches."""
 
 _NODES: Final = {
-    Kind.AGGREGATE: Doing.AGGREGATE,
-    Kind.DEDUPLICATE: Doing.DEDUPLICATE,
-    Kind.STATE: Doing.STATE,
-    Kind.JOIN: Doing.JOIN,
-    Kind.UNION: Doing.UNION,
-    Kind.INTERSECT: Doing.UNION,
-    Kind.EXCEPT: Doing.DEDUPLICATE,
-    Kind.SORT: Doing.SORT,
-    Kind.LIMIT: Doing.LIMIT,
-    Kind.OVER: Doing.WINDOW,
+    NodeKind.AGGREGATE: Doing.AGGREGATE,
+    NodeKind.DEDUPLICATE: Doing.DEDUPLICATE,
+    NodeKind.STATE: Doing.STATE,
+    NodeKind.JOIN: Doing.JOIN,
+    NodeKind.UNION: Doing.UNION,
+    NodeKind.INTERSECT: Doing.UNION,
+    NodeKind.EXCEPT: Doing.DEDUPLICATE,
+    NodeKind.SORT: Doing.SORT,
+    NodeKind.LIMIT: Doing.LIMIT,
+    NodeKind.OVER: Doing.WINDOW,
 }
 _CLOCKS: Final = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.Localtimestamp)
 _GENERATORS: Final = (exp.Explode, exp.Posexplode, exp.Inline)
 
 
-class Step(NamedTuple):
+class QueryStep(NamedTuple):
     """One thing that is done, and the source or view that does it."""
 
     doing: Doing
     relation: str
 
 
-def steps(graph: Graph, relation: str) -> list[Step]:
+def steps(graph: Graph, relation: str) -> list[QueryStep]:
     """What a relation and all that it reads do, each once, from the outermost inward.
 
     A view that cannot be read without Spark is `UNKNOWN`, and what it reads may be missing.
     """
     root = graph.plan(relation)
-    found = {Step(Doing.JOIN_ALL, node.view): None for node in logical_plan.unequal(root) if node.streams}
+    found = {
+        QueryStep(Doing.JOIN_ALL, node.view): None for node in logical_plan.unequal(root) if node.streams
+    }
     for node in root.all():
         if doing := _of_node(node):
-            found[Step(doing, node.view or relation)] = None
+            found[QueryStep(doing, node.view or relation)] = None
     if _calls_python(graph, relation):
-        found[Step(Doing.PYTHON, relation)] = None
+        found[QueryStep(Doing.PYTHON, relation)] = None
     for name in graph.closure(relation, certain=True):
-        found |= dict.fromkeys(Step(doing, name) for doing in _of_relation(graph, name))
+        found |= dict.fromkeys(QueryStep(doing, name) for doing in _of_relation(graph, name))
     return list(found)
 
 
 def _of_node(node: Node) -> Doing | None:
-    if node.kind is Kind.UNKNOWN:
+    if node.kind is NodeKind.UNKNOWN:
         return Doing.UNKNOWN
     if not node.streams:
         return None

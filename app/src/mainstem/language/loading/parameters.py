@@ -8,7 +8,7 @@ from typing import Any, Final
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, shape_problems
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.language.yaml.yamltext import Path, Text, render_path
+from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 
 
 _LITERAL: Final[tuple[Path, ...]] = (
@@ -25,7 +25,7 @@ _PLACE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}|(\$\{)")
 
 
 def substitute(
-    written: StreamingPipeline, part: Text, overrides: Mapping[str, str]
+    written: StreamingPipeline, part: YamlText, overrides: Mapping[str, str]
 ) -> tuple[StreamingPipeline | None, list[Problem]]:
     """The pipeline with every `${name}` filled in, or what stands in the way.
 
@@ -77,7 +77,7 @@ def _filled_size(value: Any, path: Path, values: Mapping[str, str]) -> int:
 
 
 def _fill(
-    value: Any, path: Path, values: Mapping[str, str], part: Text, tell: Callable[[Problem], None]
+    value: Any, path: Path, values: Mapping[str, str], part: YamlText, tell: Callable[[Problem], None]
 ) -> Any:
     if path in _LITERAL:
         return value
@@ -112,14 +112,14 @@ def _declared(values: Mapping[str, str]) -> str:
 
 
 def _problem(
-    part: Text, path: Path, message: str, *, key: bool = False, at: re.Match[str] | None = None
+    part: YamlText, path: Path, message: str, *, key: bool = False, at: re.Match[str] | None = None
 ) -> Problem:
     line, column = part.where_in(path, at.string, at.start()) if at else part.where(path, key=key)
     return Problem(line, column, render_path(path), message, "UnknownParameter")
 
 
 def _unknown_overrides(
-    written: StreamingPipeline, overrides: Mapping[str, str], part: Text
+    written: StreamingPipeline, overrides: Mapping[str, str], part: YamlText
 ) -> Iterator[Problem]:
     names = values_of(written, {})
     for name in overrides:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mainstem.errors import Problem
-from mainstem.language.yaml.yamltext import Path, Text, parse_path
+from mainstem.language.yaml.yamltext import Path, YamlText, parse_path
 
 
 _LISTS: Final = ("parameters", "connections", "functions", "sources", "views", "queries")
@@ -36,7 +36,7 @@ class Rest:
         shorter: whether an entry of a list was left out, which others may ask for.
     """
 
-    text: Text
+    text: YamlText
     places: dict[str, tuple[int, ...]]
     shorter: bool
 
@@ -53,7 +53,7 @@ class Rest:
                 yield replace(problem, path=path)
 
 
-def rest(part: Text, problems: Sequence[Problem]) -> Rest | None:
+def rest(part: YamlText, problems: Sequence[Problem]) -> Rest | None:
     """What is left of a document without its broken parts; None where nothing is that could be read by itself."""
     data = part.data
     if not isinstance(data, dict) or not isinstance(data.get("spec"), dict):
@@ -140,7 +140,7 @@ def _spares(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return spare
 
 
-def _moved(part: Text, data: Any, places: dict[str, tuple[int, ...]]) -> Text:
+def _moved(part: YamlText, data: Any, places: dict[str, tuple[int, ...]]) -> YamlText:
     """The text with other data, each place that is left under its new path."""
     numbers = {(name, old): new for name, indices in places.items() for new, old in enumerate(indices)}
 

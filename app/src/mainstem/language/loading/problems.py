@@ -5,7 +5,7 @@ from typing import Protocol
 
 from mainstem.errors import Problem
 from mainstem.language.loading.parameters import written_offset
-from mainstem.language.yaml.yamltext import Path, Text, render_path
+from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 
 
 class Locate(Protocol):
@@ -22,7 +22,7 @@ def without_text(path: Path, message: str, reason: str, *, offset: int | None = 
 
 
 def problem_at(
-    part: Text,
+    part: YamlText,
     values: Mapping[str, str],
     path: Path,
     message: str,

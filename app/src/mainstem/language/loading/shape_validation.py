@@ -26,11 +26,11 @@ from mainstem.language.base import (
 )
 from mainstem.language.loading.field_paths import field_at, keys_of, model_at
 from mainstem.language.model.connections import Bucket, SecretKey
-from mainstem.language.model.connector import Format
+from mainstem.language.model.connector import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
 from mainstem.language.model.pipeline import PipelineName
-from mainstem.language.yaml.yamltext import Path, Text, render_path
+from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 
 
 _TYPES = {
@@ -69,7 +69,10 @@ PATTERNS: Final = {
     pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
     pattern(ByteSize): ("a size in Spark's words such as 512m or 10g", "InvalidQuantity"),
     pattern(SecretKey): ("the name of a key: letters, digits, hyphens, dots and underscores", "InvalidName"),
-    pattern(Format): ("Spark's name of a connector: its short name, its class or package", "InvalidName"),
+    pattern(ConnectorName): (
+        "Spark's name of a connector: its short name, its class or package",
+        "InvalidName",
+    ),
     pattern(Coordinate): ("an artifact with one version: group:artifact:version", "InvalidValue"),
     pattern(Version): ("a version of a Delta table: a number, or latest", "InvalidValue"),
     pattern(ObjectName): (
@@ -101,7 +104,7 @@ MAX_PROBLEMS: Final = 100
 """Faults of a document's shape that are put into words: each costs a search for names that are near."""
 
 
-def shape_problems(part: Text, root: type[_Root]) -> tuple[_Root | None, list[Problem]]:
+def shape_problems(part: YamlText, root: type[_Root]) -> tuple[_Root | None, list[Problem]]:
     """The document as the model of its kind, or every way in which its shape is wrong."""
     try:
         # JSON mode, because the API server does not coerce either: "5" is not a number there.
@@ -130,7 +133,7 @@ def _genuine(errors: list[ErrorDetails]) -> list[ErrorDetails]:
     return [details for details in errors if details["type"] != "too_short" or details["loc"] not in above]
 
 
-def _problem(part: Text, details: ErrorDetails, root: type[Model]) -> Problem:
+def _problem(part: YamlText, details: ErrorDetails, root: type[Model]) -> Problem:
     path: Path = tuple(piece for piece in details["loc"] if piece != "[key]")
     fault = _Fault(details["type"], details.get("ctx", {}), details["input"], path, details["msg"], root)
     line, column = part.where(path, key=fault.kind in ("extra_forbidden", "missing"))

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 from mainstem.language.base import Ddl, Identifier, Model, Options, PythonObject
 
 
-Format = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.$-]*$", max_length=255)]
+ConnectorName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.$-]*$", max_length=255)]
 """Spark's name of a connector: its short name, or its class or package."""
 
 
@@ -16,7 +16,7 @@ class Connector(Model):
 
     one_of: ClassVar = ("format", "python")
 
-    format: Format | None = None
+    format: ConnectorName | None = None
     """Name of the connector, as its own documentation has it: `mongodb`, `org.apache.spark.sql.cassandra`. Its jar is in
     `packages`."""
     python: PythonObject | None = None

@@ -18,7 +18,7 @@ from mainstem.language.base import (
 )
 
 
-Offsets = Annotated[str, StringConstraints(min_length=1, max_length=64 * 1024)]
+OffsetsText = Annotated[str, StringConstraints(min_length=1, max_length=64 * 1024)]
 Partitions = Annotated[
     tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...], Field(min_length=1, max_length=1024)
 ]
@@ -46,20 +46,20 @@ class KafkaSource(Model):
     """Topics by a Java regular expression."""
     assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
     """Exact partitions: topic -> partition numbers."""
-    starting_offsets: Offsets | None = None
-    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; used by a new checkpoint only.
+    starting_offsets: OffsetsText | None = None
+    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; heeded by a fresh checkpoint only.
     Without any start a stream begins at `latest`, a bounded source at `earliest`."""
     starting_timestamp: Text | None = None
     """Start at the first record of this time or later: `2026-01-01T00:00:00Z`, or milliseconds since 1970."""
-    starting_offsets_by_timestamp: Offsets | None = None
+    starting_offsets_by_timestamp: OffsetsText | None = None
     """The same for each partition: JSON of topic -> partition -> milliseconds since 1970."""
     starting_offsets_by_timestamp_strategy: Literal["error", "latest"] = "error"
     """What becomes of a partition without a record of the time to start at: `error` fails, `latest` takes what comes."""
-    ending_offsets: Offsets | None = None
+    ending_offsets: OffsetsText | None = None
     """End: `latest`, or Spark's JSON of topic -> partition -> offset, which is the first one not to be read."""
     ending_timestamp: Text | None = None
     """End before the first record of this time or later; at the newest, where there is none."""
-    ending_offsets_by_timestamp: Offsets | None = None
+    ending_offsets_by_timestamp: OffsetsText | None = None
     """The same for each partition: JSON of topic -> partition -> milliseconds since 1970."""
     max_offsets_per_trigger: PositiveInt | None = None
     """At most so many records in one batch, over all partitions."""

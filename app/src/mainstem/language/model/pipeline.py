@@ -34,7 +34,9 @@ KIND = "StreamingPipeline"
 PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,43}[a-z0-9])?$", max_length=45)]
 
 
-Listeners = Annotated[tuple[PythonObject, ...], Field(max_length=16, json_schema_extra=LIST_SET), UNIQUE]
+ListenerReferences = Annotated[
+    tuple[PythonObject, ...], Field(max_length=16, json_schema_extra=LIST_SET), UNIQUE
+]
 
 
 class Parameter(Model):
@@ -115,7 +117,7 @@ class PipelineSpec(Model):
     """Zone in which SQL reads and shows timestamps. A change means other days and hours: start a new generation."""
     spark: SparkSettings = Field(default_factory=SparkSettings)
     """Spark properties."""
-    listeners: Listeners = ()
+    listeners: ListenerReferences = ()
     """Listeners of your own, `module:class`: a `StreamingQueryListener` that hears of every query; what one does wrong hurts
     no query."""
     restart: Restart = Field(default_factory=Restart)

@@ -7,13 +7,13 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.relation_columns import RelationColumns
 from mainstem.language.loading.problems import problem_at
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.language.yaml.yamltext import Path, Text
+from mainstem.language.yaml.yamltext import Path, YamlText
 
 
 class Context:
     """One document under check."""
 
-    def __init__(self, pipeline: StreamingPipeline, part: Text, values: Mapping[str, str]) -> None:
+    def __init__(self, pipeline: StreamingPipeline, part: YamlText, values: Mapping[str, str]) -> None:
         self.pipeline = pipeline
         self.spec = pipeline.spec
         self.graph = Graph(pipeline)

@@ -33,7 +33,7 @@ from mainstem.language.rules.relations import (
     steps,
 )
 from mainstem.language.rules.streams import joins, modes, operators, stateful, triggers
-from mainstem.language.yaml.yamltext import Text
+from mainstem.language.yaml.yamltext import YamlText
 
 
 Rule = Callable[[Context], Iterator[Problem]]
@@ -151,7 +151,7 @@ MEANING: tuple[Rule, ...] = (
 )
 
 
-def check(pipeline: StreamingPipeline, part: Text, values: Mapping[str, str]) -> list[Problem]:
+def check(pipeline: StreamingPipeline, part: YamlText, values: Mapping[str, str]) -> list[Problem]:
     """Every problem of a well-shaped document, refusals and warnings, in the order of the file.
 
     Args:

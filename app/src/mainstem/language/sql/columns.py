@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from mainstem.language.sql.scope import UNKNOWN, Columns, Lookup, Relation, Scope, star
+from mainstem.language.sql.scope import UNKNOWN, ColumnSet, Lookup, Relation, Scope, star
 
 
 _WORD: Final = re.compile(r"[^\W\d]\w*")
@@ -36,7 +36,7 @@ _MANY: Final = frozenset(
 
 
 @dataclass(frozen=True)
-class Fault:
+class UnresolvedName:
     """A name in a text that Spark certainly refuses.
 
     Attributes:
@@ -64,10 +64,10 @@ class Resolver:
     """
 
     def __init__(self, lookup: Lookup) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[UnresolvedName] = []
         self._lookup = lookup
 
-    def columns(self, tree: exp.Expr) -> Columns:
+    def columns(self, tree: exp.Expr) -> ColumnSet:
         """The columns of the text's result; `faults` are those of the text from then on."""
         try:
             return self._query(tree, {}, None)
@@ -75,7 +75,7 @@ class Resolver:
             self.faults.clear()
             return UNKNOWN
 
-    def _query(self, tree: exp.Expr, ctes: Mapping[str, Columns], outer: Scope | None) -> Columns:
+    def _query(self, tree: exp.Expr, ctes: Mapping[str, ColumnSet], outer: Scope | None) -> ColumnSet:
         clause = tree.args.get("with_")
         if isinstance(clause, exp.With):
             ctes = self._with(clause, ctes, outer)
@@ -83,7 +83,7 @@ class Resolver:
             return self._select(tree, ctes, outer)
         if isinstance(tree, exp.SetOperation):
             left, right = (self._query(side, ctes, outer) for side in (tree.left, tree.right))
-            return Columns(left.names, open=left.open or right.open or bool(tree.args.get("by_name")))
+            return ColumnSet(left.names, open=left.open or right.open or bool(tree.args.get("by_name")))
         if isinstance(tree, (exp.Subquery, exp.Table)):
             scope = Scope(outer=outer)
             self._from(tree, scope, ctes)
@@ -91,8 +91,8 @@ class Resolver:
         return UNKNOWN
 
     def _with(
-        self, clause: exp.With, ctes: Mapping[str, Columns], outer: Scope | None
-    ) -> Mapping[str, Columns]:
+        self, clause: exp.With, ctes: Mapping[str, ColumnSet], outer: Scope | None
+    ) -> Mapping[str, ColumnSet]:
         for cte in clause.expressions:
             name = cte.alias.lower()
             if clause.args.get("recursive"):
@@ -101,7 +101,7 @@ class Resolver:
             ctes = {**ctes, name: UNKNOWN if clause.args.get("recursive") else _renamed(cte, found)}
         return ctes
 
-    def _select(self, select: exp.Select, ctes: Mapping[str, Columns], outer: Scope | None) -> Columns:
+    def _select(self, select: exp.Select, ctes: Mapping[str, ColumnSet], outer: Scope | None) -> ColumnSet:
         scope = Scope(outer=outer)
         clause = select.args.get("from_") or select.args.get("from")
         if clause is not None:
@@ -123,7 +123,7 @@ class Resolver:
         self._expressions([clause for clause in later if clause is not None], scope, ctes)
         return _projected(select.expressions, scope)
 
-    def _from(self, item: exp.Expr, scope: Scope, ctes: Mapping[str, Columns]) -> None:
+    def _from(self, item: exp.Expr, scope: Scope, ctes: Mapping[str, ColumnSet]) -> None:
         """Add the relations of an item of the FROM clause, its joins included."""
         if isinstance(item, exp.Subquery) and isinstance(item.this, (exp.Table, exp.Subquery)):
             inner = Scope(outer=scope.outer)
@@ -147,7 +147,7 @@ class Resolver:
         scope.relations += found
         self._joins(item, scope, ctes)
 
-    def _joins(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, Columns]) -> None:
+    def _joins(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, ColumnSet]) -> None:
         for join in tree.args.get("joins") or ():
             left = list(scope.relations)
             self._from(join.this, scope, ctes)
@@ -171,7 +171,7 @@ class Resolver:
                 self._fault(name, known=columns.names, relations=tuple(one.alias for one in side))
                 return
 
-    def _expressions(self, parts: Iterable[exp.Expr], scope: Scope, ctes: Mapping[str, Columns]) -> None:
+    def _expressions(self, parts: Iterable[exp.Expr], scope: Scope, ctes: Mapping[str, ColumnSet]) -> None:
         for part in parts:
             for node in part.walk(prune=lambda inner: isinstance(inner, (exp.Query, exp.Hint))):
                 if isinstance(node, exp.Query):
@@ -219,7 +219,7 @@ class Resolver:
 
     def _fault(self, name: exp.Identifier, **facts: Any) -> None:
         if "start" in name.meta and len(self.faults) < _MOST_FAULTS:
-            self.faults.append(Fault(name.name, name.meta["start"], **facts))
+            self.faults.append(UnresolvedName(name.name, name.meta["start"], **facts))
 
 
 def _plain(name: exp.Expr) -> bool:
@@ -242,10 +242,10 @@ def _is_unit(column: exp.Column) -> bool:
     return _UNITS.fullmatch(column.name.lower()) is not None and isinstance(column.parent, exp.Func)
 
 
-def _renamed(tree: exp.Expr, columns: Columns) -> Columns:
+def _renamed(tree: exp.Expr, columns: ColumnSet) -> ColumnSet:
     alias = tree.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.columns:
-        return Columns(tuple(name.name for name in alias.columns), open=False)
+        return ColumnSet(tuple(name.name for name in alias.columns), open=False)
     return columns
 
 
@@ -263,16 +263,16 @@ def _aliases(projections: Iterable[exp.Expr]) -> Iterator[str]:
             yield projection.alias.lower()
 
 
-def _projected(projections: Iterable[exp.Expr], scope: Scope) -> Columns:
+def _projected(projections: Iterable[exp.Expr], scope: Scope) -> ColumnSet:
     """The columns of a SELECT list."""
     return star(Relation("", _projection(projection, scope)) for projection in projections)
 
 
-def _projection(projection: exp.Expr, scope: Scope) -> Columns:
+def _projection(projection: exp.Expr, scope: Scope) -> ColumnSet:
     if isinstance(projection, exp.Alias):
-        return Columns((projection.alias,), open=False)
+        return ColumnSet((projection.alias,), open=False)
     if isinstance(projection, exp.Aliases):
-        return Columns(tuple(name.name for name in projection.expressions), open=False)
+        return ColumnSet(tuple(name.name for name in projection.expressions), open=False)
     if isinstance(projection, exp.Star):
         return _excepted(projection, star(scope.relations))
     if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star):
@@ -281,15 +281,15 @@ def _projection(projection: exp.Expr, scope: Scope) -> Columns:
         columns = owners[0].columns if len(owners) == 1 and len(projection.parts) == 2 else UNKNOWN
         return _excepted(projection.this, columns)
     if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Identifier):
-        return Columns((projection.name,), open=False)
+        return ColumnSet((projection.name,), open=False)
     called = str(projection.name if isinstance(projection, exp.Anonymous) else projection.sql_name() if isinstance(projection, exp.Func) else "")  # fmt: skip
     plain = isinstance(projection, _UNNAMED) and not isinstance(projection, (exp.Dot, exp.JSONExtract))
-    return Columns((), open=not plain or called.lower() in _MANY or isinstance(projection, exp.UDTF))
+    return ColumnSet((), open=not plain or called.lower() in _MANY or isinstance(projection, exp.UDTF))
 
 
-def _excepted(star: exp.Expr, columns: Columns) -> Columns:
+def _excepted(star: exp.Expr, columns: ColumnSet) -> ColumnSet:
     """A star without what it leaves out; one that renames is not looked into."""
     if star.args.get("rename") or star.args.get("replace"):
-        return Columns(open=True)
+        return ColumnSet(open=True)
     out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
     return replace(columns, names=tuple(name for name in columns.names if name.lower() not in out))

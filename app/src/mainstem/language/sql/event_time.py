@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from mainstem.language.sql.logical_plan import Events
+from mainstem.language.sql.logical_plan import EventTimeColumns
 
 
 WINDOWS: Final = frozenset({"window", "session_window", "window_time"})
@@ -17,7 +17,7 @@ _ENDS: Final = frozenset({"start", "end"})
 """Fields of a window."""
 
 
-def carries(expression: exp.Expr, events: Events) -> bool:
+def carries(expression: exp.Expr, events: EventTimeColumns) -> bool:
     """Whether the expression may be event time; false where it certainly is not.
 
     Args:
@@ -35,7 +35,7 @@ def carries(expression: exp.Expr, events: Events) -> bool:
     return mentions(expression, events)
 
 
-def is_window_end(expression: exp.Expr, events: Events, ends: frozenset[str]) -> bool:
+def is_window_end(expression: exp.Expr, events: EventTimeColumns, ends: frozenset[str]) -> bool:
     """Whether the expression certainly is the start or the end of a window over event time.
 
     Args:
@@ -64,7 +64,7 @@ def bare(expression: exp.Expr) -> exp.Expr:
     return expression
 
 
-def mentions(expression: exp.Expr, events: Events) -> bool:
+def mentions(expression: exp.Expr, events: EventTimeColumns) -> bool:
     """Whether a name that may be event time, or a star, stands anywhere in the expression."""
     names = {identifier.name.lower() for identifier in expression.find_all(exp.Identifier)}
     return events is None or bool(names & events) or expression.find(exp.Star) is not None
@@ -77,7 +77,7 @@ def called(expression: exp.Expr) -> str:
     return expression.sql_name().lower() if isinstance(expression, exp.Func) else ""
 
 
-def _is_window(expression: exp.Expr, events: Events) -> bool:
+def _is_window(expression: exp.Expr, events: EventTimeColumns) -> bool:
     return events is not None and carries(expression, events)
 
 

@@ -15,7 +15,14 @@ from sqlglot import exp
 
 from mainstem.language.sql.builtins import GRAMMAR
 from mainstem.language.sql.parser import parse
-from mainstem.language.sql.text import Refusal, forbidden_calls, has_word, statement, table_queries, unended
+from mainstem.language.sql.text import (
+    SqlRefusal,
+    forbidden_calls,
+    has_word,
+    statement,
+    table_queries,
+    unended,
+)
 
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # "unsupported syntax" is an answer to us, not news
@@ -57,7 +64,7 @@ class Facts:
     """
 
     references: tuple[Reference, ...] | None
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[SqlRefusal, ...]
     tree: exp.Expr | None
 
 
@@ -79,7 +86,7 @@ def read(sql: str) -> Facts:
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
-        return Facts(None, (Refusal(message, "NotAQuery"), *refusals), None)
+        return Facts(None, (SqlRefusal(message, "NotAQuery"), *refusals), None)
     refusals += tuple(_files_read(tree)) if tree is not None else ()
     if not isinstance(tree, _QUERIES) or has_word(_as_from(sql, tables), *_UNREADABLE):
         return Facts(None, refusals, None)
@@ -136,12 +143,12 @@ def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bo
     return streaming.get(table.name.lower(), False)
 
 
-def _files_read(tree: exp.Expr) -> Iterator[Refusal]:
+def _files_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
     """Files that the text reads by their path, which no table's name holds: text.`/a/path`."""
     for table in tree.find_all(exp.Table):
         if table.db.lower() in FILE_FORMATS and "/" in table.name and isinstance(table.this, exp.Identifier):
             message = f"{table.db}.`{table.name}` reads files by their path; name them as a source, by files or static"
-            yield Refusal(message, "FileInSql", table.this.meta.get("start", 0))
+            yield SqlRefusal(message, "FileInSql", table.this.meta.get("start", 0))
 
 
 def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from sqlglot import exp
 
 from mainstem.language.sql.event_time import WINDOWS, bare, called, mentions
-from mainstem.language.sql.logical_plan import Bounds, EarlyDrop, Events
+from mainstem.language.sql.logical_plan import Bounds, EarlyDrop, EventTimeColumns
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Side:
     """One side of a join: the names of its relations in the text, and the columns that may be event time."""
 
     names: frozenset[str]
-    events: Events
+    events: EventTimeColumns
 
 
 class _ColumnUse(NamedTuple):

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from mainstem.language.model.views import Deduplicate, Stateful
 
 
-Events = frozenset[str] | None
+EventTimeColumns = frozenset[str] | None
 """Columns that may carry event time, in lower case; None where any may. What is not in it certainly does not."""
 
 
-class Kind(StrEnum):
+class NodeKind(StrEnum):
     """What a node does."""
 
     SOURCE = "source"
@@ -120,9 +120,9 @@ class Node:
     are asked for them at every node.
     """
 
-    kind: Kind
+    kind: NodeKind
     streams: bool | None
-    events: Events
+    events: EventTimeColumns
     inputs: "tuple[Node, ...]" = ()
     view: str = ""
     offset: int = 0
@@ -156,8 +156,8 @@ class Node:
 
     def __post_init__(self) -> None:
         """Combine what is known of the inputs."""
-        aggregates = self.kind is Kind.AGGREGATE
-        known = self.kind is not Kind.UNKNOWN and all(below.known for below in self.inputs)
+        aggregates = self.kind is NodeKind.AGGREGATE
+        known = self.kind is not NodeKind.UNKNOWN and all(below.known for below in self.inputs)
         answers = [self.streams if aggregates else False, *(below.aggregated for below in self.inputs)]
         unsure = None in answers or not known
         own = aggregates and self.streams is not False
@@ -171,9 +171,9 @@ class Node:
 
     def _topmost(self) -> "Node | bool":
         """The aggregation that is met first from above and from the left; True for none, False where that is unknown."""
-        if self.kind is Kind.UNKNOWN or (self.kind is Kind.AGGREGATE and self.streams is None):
+        if self.kind is NodeKind.UNKNOWN or (self.kind is NodeKind.AGGREGATE and self.streams is None):
             return False
-        if self.kind is Kind.AGGREGATE and self.streams:
+        if self.kind is NodeKind.AGGREGATE and self.streams:
             return self
         return next((below._top for below in self.inputs if below._top is not True), True)  # noqa: SLF001
 
@@ -195,14 +195,14 @@ class Node:
 
 def source(streams: bool, watermark: str | None) -> Node:
     """A source, with the column of its watermark."""
-    node = Node(Kind.SOURCE, streams, frozenset())
+    node = Node(NodeKind.SOURCE, streams, frozenset())
     return watermarked(node, watermark) if watermark else node
 
 
 def watermarked(below: Node, column: str, view: str = "") -> Node:
     """A relation with event time in one more column."""
     events = None if below.events is None else below.events | {column.lower()}
-    return Node(Kind.WATERMARK, below.streams, events, (below,), view, ends=below.ends)
+    return Node(NodeKind.WATERMARK, below.streams, events, (below,), view, ends=below.ends)
 
 
 def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
@@ -210,7 +210,7 @@ def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
     keys = None if step.columns is None else {column.lower() for column in step.columns}
     timed = below.events is None or bool(below.events if keys is None else below.events & keys)
     return Node(
-        Kind.DEDUPLICATE,
+        NodeKind.DEDUPLICATE,
         below.streams,
         below.events,
         (below,),
@@ -225,12 +225,12 @@ def stateful(below: Node, step: Stateful, view: str) -> Node:
     """What code makes of rows and of the state that it keeps: of its columns one alone may be said to be event time."""
     column = step.event_time_column
     events = frozenset({column.lower()} if column else ())
-    return Node(Kind.STATE, below.streams, events, (below,), view, step=step)
+    return Node(NodeKind.STATE, below.streams, events, (below,), view, step=step)
 
 
-def unknown(*inputs: Node, streams: bool | None = None, events: Events = None) -> Node:
+def unknown(*inputs: Node, streams: bool | None = None, events: EventTimeColumns = None) -> Node:
     """A step of which nothing else is certain."""
-    return Node(Kind.UNKNOWN, streams, events, inputs)
+    return Node(NodeKind.UNKNOWN, streams, events, inputs)
 
 
 def unbounded_state(root: Node) -> list[tuple[Node, tuple[bool, ...]]]:
@@ -240,14 +240,14 @@ def unbounded_state(root: Node) -> list[tuple[Node, tuple[bool, ...]]]:
     """
     nodes = list(root.all())
     # A filter that orders columns may stand above a join, and Spark moves it there.
-    in_doubt = any(node.kind is Kind.UNKNOWN or node.orders for node in nodes)
+    in_doubt = any(node.kind is NodeKind.UNKNOWN or node.orders for node in nodes)
     steps: list[tuple[Node, tuple[bool, ...]]] = []
     for node in nodes:
         if join := node.stream_join:
             sides = tuple(bounded is False for bounded in join.bounds.is_bounded)
             if any(sides) and not (in_doubt and join.type == "inner"):
                 steps.append((node, sides))
-        elif node.kind in (Kind.AGGREGATE, Kind.DEDUPLICATE) and node.streams:
+        elif node.kind in (NodeKind.AGGREGATE, NodeKind.DEDUPLICATE) and node.streams:
             steps += [] if node.timed or node.within else [(node, ())]
     return steps
 
@@ -257,7 +257,7 @@ def unequal(root: Node) -> list[Node]:
     conditions of joins above.
     """
     nodes = list(root.all())
-    if any(node.kind is Kind.UNKNOWN or node.equates for node in nodes):
+    if any(node.kind is NodeKind.UNKNOWN or node.equates for node in nodes):
         return []
     above = [node for node in nodes if node.join and node.join.equal]
     below = {id(node) for node in beneath(above)}
@@ -278,7 +278,7 @@ def either(*nodes: Node) -> bool | None:
     return None if None in answers else False
 
 
-def all_events(*nodes: Node) -> Events:
+def all_events(*nodes: Node) -> EventTimeColumns:
     """Columns of any of them that may carry event time."""
     found: frozenset[str] = frozenset()
     for node in nodes:

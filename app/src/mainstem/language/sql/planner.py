@@ -10,7 +10,7 @@ from mainstem.language.sql import join_shapes
 from mainstem.language.sql.event_time import WINDOWS, called, carries, is_window_end
 from mainstem.language.sql.join_bounds import Side
 from mainstem.language.sql.join_shapes import may_equate
-from mainstem.language.sql.logical_plan import Events, Kind, Node, all_events, either, unknown
+from mainstem.language.sql.logical_plan import EventTimeColumns, Node, NodeKind, all_events, either, unknown
 
 
 Relations = Callable[[str], Node | None]
@@ -32,7 +32,7 @@ _EQUALITIES: Final = (
         exp.Anonymous,
     ),
 )
-_SETS: Final = {exp.Union: Kind.UNION, exp.Intersect: Kind.INTERSECT, exp.Except: Kind.EXCEPT}
+_SETS: Final = {exp.Union: NodeKind.UNION, exp.Intersect: NodeKind.INTERSECT, exp.Except: NodeKind.EXCEPT}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class _Scope:
     relations: Relations
     ctes: Mapping[str, Node]
 
-    def node(self, kind: Kind, below: Node, at: exp.Expr) -> Node:
+    def node(self, kind: NodeKind, below: Node, at: exp.Expr) -> Node:
         """A step over one input."""
         return Node(kind, below.streams, below.events, (below,), self.view, _offset(at), ends=below.ends)
 
@@ -73,7 +73,7 @@ def _query(tree: exp.Expr, scope: _Scope) -> Node:
     elif isinstance(tree, exp.Table):
         node = _table(tree, scope)
     elif isinstance(tree, exp.Values):
-        node = Node(Kind.SOURCE, streams=False, events=frozenset())
+        node = Node(NodeKind.SOURCE, streams=False, events=frozenset())
     else:
         return unknown()
     return _ordered(tree, node, scope)
@@ -101,11 +101,11 @@ def _ordered(tree: exp.Expr, node: Node, scope: _Scope) -> Node:
     """What stands behind a query: its order, then its limit."""
     for key in ("order", "sort", "cluster"):
         if clause := tree.args.get(key):
-            node = scope.node(Kind.SORT, node, clause)
+            node = scope.node(NodeKind.SORT, node, clause)
     if clause := tree.args.get("offset"):
-        node = scope.node(Kind.OFFSET, node, clause)
+        node = scope.node(NodeKind.OFFSET, node, clause)
     if clause := tree.args.get("limit"):
-        node = scope.node(Kind.LIMIT, node, clause)
+        node = scope.node(NodeKind.LIMIT, node, clause)
     return node
 
 
@@ -116,12 +116,12 @@ def _table(table: exp.Table, scope: _Scope) -> Node:
         found = scope.ctes.get(name) or scope.relations(name)
     node = _renamed(table, found or unknown())
     if sample := table.args.get("sample"):
-        node = scope.node(Kind.LIMIT if sample.args.get("size") else Kind.SAMPLE, node, table)
+        node = scope.node(NodeKind.LIMIT if sample.args.get("size") else NodeKind.SAMPLE, node, table)
     return _joins(table, _pivoted(table, node), scope)
 
 
 def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
-    kind = next((kind for known, kind in _SETS.items() if isinstance(tree, known)), Kind.UNKNOWN)
+    kind = next((kind for known, kind in _SETS.items() if isinstance(tree, known)), NodeKind.UNKNOWN)
     sides = (_query(tree.left, scope), _query(tree.right, scope))
     # The names are those of the left side, so a name of the right one says nothing.
     events = sides[0].events if sides[1].events == frozenset() else None
@@ -129,14 +129,14 @@ def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
     node = Node(
         kind, either(*sides), events, sides, scope.view, _offset(tree.right), timed=timed, distinct=once
     )
-    return _once(node, tree.right, scope) if once and kind is Kind.UNION else node
+    return _once(node, tree.right, scope) if once and kind is NodeKind.UNION else node
 
 
 def _once(node: Node, at: exp.Expr, scope: _Scope) -> Node:
     """Each row once, which for Spark is a group of all columns."""
     key = next((p for p in at.expressions if p.alias_or_name.lower() in node.ends), None)
     return replace(
-        scope.node(Kind.AGGREGATE, node, at),
+        scope.node(NodeKind.AGGREGATE, node, at),
         timed=_any(node.events),
         implied=True,
         end_key=None if key is None else _start(key),
@@ -146,16 +146,16 @@ def _once(node: Node, at: exp.Expr, scope: _Scope) -> Node:
 def _select(select: exp.Select, scope: _Scope) -> Node:
     clause = select.args.get("from_") or select.args.get("from")
     if clause is None:
-        return Node(Kind.SOURCE, streams=False, events=frozenset())
+        return Node(NodeKind.SOURCE, streams=False, events=frozenset())
     node = _joins(select, _query(clause.this, scope), scope)
     node = _subqueries(select, node, scope)
     node = _grouped(select, node, scope)
     if over := next(_own(select, exp.Window), None):
-        node = scope.node(Kind.OVER, node, over)
+        node = scope.node(NodeKind.OVER, node, over)
     if any(called(call) == _ROW_IDS for call in _own(select, exp.Func)):
-        node = scope.node(Kind.ROW_IDS, node, select)
+        node = scope.node(NodeKind.ROW_IDS, node, select)
     node = Node(
-        Kind.SELECT,
+        NodeKind.SELECT,
         node.streams,
         _projected(select, node.events),
         (node,),
@@ -170,7 +170,7 @@ def _select(select: exp.Select, scope: _Scope) -> Node:
 def _subqueries(select: exp.Select, node: Node, scope: _Scope) -> Node:
     for query in _nested(select):
         if _query(query, scope).streams:
-            node = scope.node(Kind.SUBQUERY, node, query)
+            node = scope.node(NodeKind.SUBQUERY, node, query)
     return node
 
 
@@ -184,7 +184,7 @@ def _grouped(select: exp.Select, below: Node, scope: _Scope) -> Node:
     keys = [] if group is None else list(_keys(select, group))
     end = next((key for key in keys if is_window_end(key, below.events, below.ends)), None)
     return replace(
-        scope.node(Kind.AGGREGATE, below, group or select),
+        scope.node(NodeKind.AGGREGATE, below, group or select),
         timed=any(carries(key, below.events) for key in keys),
         end_key=None if end is None else _start(end),
         session=any(called(call) == "session_window" for key in keys for call in key.find_all(exp.Func)),
@@ -222,7 +222,7 @@ def _keys(select: exp.Select, group: exp.Group) -> Iterator[exp.Expr]:
             yield from clause.find_all(exp.Column, exp.Func)
 
 
-def _projected(select: exp.Select, below: Events) -> Events:
+def _projected(select: exp.Select, below: EventTimeColumns) -> EventTimeColumns:
     if below is None:
         return None
     found: set[str] = set()
@@ -245,7 +245,7 @@ def _projected_ends(select: exp.Select, below: Node) -> frozenset[str]:
     return below.ends.union(ends) if any(p.is_star for p in select.expressions) else frozenset(ends)
 
 
-def _any(events: Events) -> bool:
+def _any(events: EventTimeColumns) -> bool:
     return events is None or bool(events)
 
 
@@ -259,7 +259,7 @@ def _joins(tree: exp.Expr, left: Node, scope: _Scope) -> Node:
         facts = join_shapes.joined(join, *sides, join_shapes.moved(tree, joins[place + 1 :]))
         kept = facts.type in ("semi", "anti")
         left = Node(
-            Kind.JOIN,
+            NodeKind.JOIN,
             either(left, right),
             left.events if kept else all_events(left, right),
             (left, right),

@@ -11,7 +11,7 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnSet:
     """Columns of a relation.
 
     Attributes:
@@ -30,8 +30,8 @@ class Columns:
         return frozenset(name.lower() for name in self.names)
 
 
-UNKNOWN: Final = Columns()
-Lookup = Callable[[str], Columns]
+UNKNOWN: Final = ColumnSet()
+Lookup = Callable[[str], ColumnSet]
 """The columns of a relation of the document, by its name in lower case."""
 
 
@@ -40,7 +40,7 @@ class Relation:
     """A relation of a FROM clause, by the name under which it is known there."""
 
     alias: str
-    columns: Columns
+    columns: ColumnSet
 
 
 @dataclass
@@ -90,10 +90,10 @@ class Scope:
         return tuple(dict.fromkeys(chain(own, around)))
 
 
-def star(relations: Iterable[Relation]) -> Columns:
+def star(relations: Iterable[Relation]) -> ColumnSet:
     """The columns of several relations side by side."""
     columns = [relation.columns for relation in relations]
     names = dict.fromkeys(name for one in columns for name in one.names)
-    return Columns(
+    return ColumnSet(
         tuple(names), any(one.open for one in columns), all(one.flat or not one.open for one in columns)
     )

@@ -12,7 +12,7 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Refusal:
+class SqlRefusal:
     """Why a text is certainly not one plain query, at an offset of it."""
 
     message: str
@@ -127,17 +127,17 @@ def has_word(sql: str, *words: str) -> bool:
     return re.search(rf"\b(?:{'|'.join(words)})\b", code(sql), re.IGNORECASE) is not None
 
 
-def statement(sql: str) -> Refusal | None:
+def statement(sql: str) -> SqlRefusal | None:
     """The refusal of a text that is a statement, by its first words or what follows them, or that is not one."""
     text = code(sql)
     if match := _STATEMENTS.match(text):
         return _no_query(match)
     starts = [match.start() for match in re.finditer(r"[^;\s][^;]*", text)]
     if not starts:
-        return Refusal("holds no query", "NotAQuery")
+        return SqlRefusal("holds no query", "NotAQuery")
     if len(starts) > 1:
         message = f"holds {len(starts)} statements; a view is exactly one query"
-        return Refusal(message, "NotAQuery", starts[1])
+        return SqlRefusal(message, "NotAQuery", starts[1])
     top = _top_level(text)
     if match := _BEHIND_WITH.match(top) or _BEHIND_FROM.match(top):
         return _no_query(match)
@@ -150,31 +150,31 @@ def order_by(sql: str) -> int:
     return found[-1].start() if found else 0
 
 
-def forbidden_calls(sql: str) -> Iterator[Refusal]:
+def forbidden_calls(sql: str) -> Iterator[SqlRefusal]:
     """Functions that reach out of the query, into the driver or its files, and names that are only known once computed."""
     for match in _CALL.finditer(code(sql)):
         name = match[1].lower()
         if name in FORBIDDEN_FUNCTIONS:
             message = f"the function {name} is refused: it calls into the driver's JVM"
-            yield Refusal(message, "ForbiddenFunction", match.start())
+            yield SqlRefusal(message, "ForbiddenFunction", match.start())
         elif name in FILE_FUNCTIONS:
             message = (
                 f"{name} reads files by their path; name the table as a source, by delta with readChangeFeed"
             )
-            yield Refusal(message, "FileInSql", match.start())
+            yield SqlRefusal(message, "FileInSql", match.start())
         elif name == "identifier":
             message = (
                 "IDENTIFIER(...) is refused: it hides which relation or function is meant; write the name"
             )
-            yield Refusal(message, "ForbiddenFunction", match.start())
+            yield SqlRefusal(message, "ForbiddenFunction", match.start())
     for match in _SCRIPT.finditer(code(sql)):
         message = "TRANSFORM ... USING is refused: it runs a command of the machine's"
-        yield Refusal(message, "ForbiddenFunction", match.start())
+        yield SqlRefusal(message, "ForbiddenFunction", match.start())
 
 
-def _no_query(match: re.Match[str]) -> Refusal:
+def _no_query(match: re.Match[str]) -> SqlRefusal:
     message = f"{match[1].upper()} is a statement; a view is exactly one query"
-    return Refusal(message, "NotAQuery", match.start(1))
+    return SqlRefusal(message, "NotAQuery", match.start(1))
 
 
 def _comment_end(sql: str, behind: int) -> int | None:

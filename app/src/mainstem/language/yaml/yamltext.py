@@ -38,7 +38,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
-class Text:
+class YamlText:
     """One YAML document.
 
     Attributes:
@@ -79,7 +79,7 @@ class Text:
         return self.source.count("\n", 0, at) + 1, at - self.source.rfind("\n", 0, at)
 
 
-def parse(text: str) -> list[Text]:
+def parse(text: str) -> list[YamlText]:
     """All documents of a file, empty ones left out.
 
     Raises:
@@ -140,9 +140,9 @@ class _Reader:
         except _Flood:
             self._problem(node, (), f"aliases make more than {self.limit} values of this document")
 
-    def text(self) -> Text:
+    def text(self) -> YamlText:
         """The document."""
-        return Text(self.data, self._positions, self._keys, self._spans, self._source)
+        return YamlText(self.data, self._positions, self._keys, self._spans, self._source)
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         self._positions[path] = (node.start_mark.line + 1, node.start_mark.column + 1)

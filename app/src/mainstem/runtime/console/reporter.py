@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TextIO
 
-from mainstem.runtime.progress.query_status import QueryStatus, State, as_json
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus, as_json
 
 
 LINE_SECONDS: Final = 10.0
@@ -65,7 +65,7 @@ class Lines:
     def __init__(self, stream: TextIO, pipeline: str) -> None:
         self._stream = stream
         self._pipeline = pipeline
-        self._told: dict[str, tuple[State, int, float]] = {}
+        self._told: dict[str, tuple[QueryState, int, float]] = {}
         self._last: Sequence[QueryStatus] = ()
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
@@ -73,7 +73,7 @@ class Lines:
         now = time.monotonic()
         self._last = statuses
         for status in statuses:
-            state, rows, when = self._told.get(status.name, (State.STARTING, 0, 0.0))
+            state, rows, when = self._told.get(status.name, (QueryState.STARTING, 0, 0.0))
             if status.state is not state or (status.input_rows != rows and now - when >= LINE_SECONDS):
                 self._write(status, now)
 
@@ -126,13 +126,13 @@ class Table:
 
 
 _COLOURS: Final = {
-    State.RUNNING: "green",
-    State.COMPLETED: "green",
-    State.DRAINED: "green",
-    State.WAITING: "yellow",
-    State.RESTARTING: "yellow",
-    State.INTERRUPTED: "yellow",
-    State.FAILED: "red",
+    QueryState.RUNNING: "green",
+    QueryState.COMPLETED: "green",
+    QueryState.DRAINED: "green",
+    QueryState.WAITING: "yellow",
+    QueryState.RESTARTING: "yellow",
+    QueryState.INTERRUPTED: "yellow",
+    QueryState.FAILED: "red",
 }
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
-from mainstem.runtime.driver.status_report import Executors, ready
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.driver.status_report import ExecutorCounts, ready
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 
 
 class DriverStage(StrEnum):
@@ -22,7 +22,7 @@ PATIENCE: Final = {DriverStage.STARTING: 900.0, DriverStage.RUNNING: 60.0, Drive
 supervisor's loop waits for no batch. A start waits for stores, brokers and executors. So does the restart of a single
 query, which the same loop does.
 """
-_COMING: Final = (State.STARTING, State.RESTARTING)
+_COMING: Final = (QueryState.STARTING, QueryState.RESTARTING)
 
 
 class DriverState:
@@ -37,7 +37,7 @@ class DriverState:
 
     def __init__(self, statuses: Sequence[QueryStatus]) -> None:
         self.statuses: Sequence[QueryStatus] = tuple(statuses)
-        self.executors: Executors | None = None
+        self.executors: ExecutorCounts | None = None
         self.stage = DriverStage.STARTING
         self.jvm_alive: Callable[[], bool] | None = None
         self._alive_at = time.monotonic()

@@ -28,7 +28,7 @@ SLOWEST: Final = 10.0
 """Seconds that a client may take for its request."""
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """What a path answers."""
 
     code: HTTPStatus
@@ -51,26 +51,26 @@ class Answers:
         self._driver = driver
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(Metrics(pipeline, attempt, driver))
-        self._paths: dict[str, Callable[[str], Answer]] = {
+        self._paths: dict[str, Callable[[str], HttpResponse]] = {
             "/healthz": self._healthz,
             "/readyz": self._readyz,
             "/status": self._status,
             "/metrics": self._metrics,
         }
 
-    def answer(self, target: str, accept: str) -> Answer:
+    def answer(self, target: str, accept: str) -> HttpResponse:
         """The answer to a GET of `target` by a client that takes `accept`."""
         path = urlsplit(target).path
         if path not in self._paths:
             return _json(HTTPStatus.NOT_FOUND, {"paths": sorted(self._paths)})
         return self._paths[path](accept)
 
-    def _healthz(self, _accept: str) -> Answer:
+    def _healthz(self, _accept: str) -> HttpResponse:
         trouble = self._driver.trouble()
         code = HTTPStatus.SERVICE_UNAVAILABLE if trouble else HTTPStatus.OK
         return _json(code, {"healthy": not trouble, "stage": self._driver.stage, "message": trouble or "ok"})
 
-    def _readyz(self, _accept: str) -> Answer:
+    def _readyz(self, _accept: str) -> HttpResponse:
         ready = self._driver.ready()
         waiting = {
             s.name: status_report.state(s) for s in self._driver.statuses if not status_report.active(s)
@@ -78,7 +78,7 @@ class Answers:
         code = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
         return _json(code, {"ready": ready, "stage": self._driver.stage, "notActive": waiting})
 
-    def _status(self, _accept: str) -> Answer:
+    def _status(self, _accept: str) -> HttpResponse:
         driver = self._driver
         executors = driver.executors
         found: dict[str, Any] = {
@@ -90,9 +90,9 @@ class Answers:
         }
         return _json(HTTPStatus.OK, found)
 
-    def _metrics(self, accept: str) -> Answer:
+    def _metrics(self, accept: str) -> HttpResponse:
         encode, kind = choose_encoder(accept)
-        return Answer(HTTPStatus.OK, kind, encode(self._registry))
+        return HttpResponse(HTTPStatus.OK, kind, encode(self._registry))
 
 
 class Endpoints:
@@ -169,5 +169,5 @@ def _whole(status: QueryStatus) -> dict[str, Any]:
     return found
 
 
-def _json(code: HTTPStatus, found: dict[str, Any]) -> Answer:
-    return Answer(code, JSON, (json.dumps(found) + "\n").encode())
+def _json(code: HTTPStatus, found: dict[str, Any]) -> HttpResponse:
+    return HttpResponse(code, JSON, (json.dumps(found) + "\n").encode())

@@ -74,7 +74,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         logs.get("mainstem").warning(warning.named())
     from mainstem.runtime.driver.pod_conf import pod_environment
     from mainstem.runtime.driver.pod_reporter import PodReporter
-    from mainstem.runtime.runner import Options, run
+    from mainstem.runtime.runner import RunOptions, run
 
     reporter = PodReporter(document.pipeline, pod, sys.stdout)
 
@@ -82,7 +82,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         reporter.ended(statuses)
         end.of_queries(outcome, statuses)
 
-    options = Options(
+    options = RunOptions(
         environment=pod_environment(document.pipeline, pod),
         reporter=reporter,
         verbose=verbose,

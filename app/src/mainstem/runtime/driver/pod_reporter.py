@@ -17,8 +17,8 @@ from mainstem.runtime.driver.endpoints import Answers, Endpoints
 from mainstem.runtime.driver.executor_losses import MemoryLoss, lost_executors, newest_memory_loss
 from mainstem.runtime.driver.pod import Pod
 from mainstem.runtime.driver.pod_conf import executor_memory
-from mainstem.runtime.driver.status_report import Executors
-from mainstem.runtime.driver.status_writer import Cluster, StatusWriter
+from mainstem.runtime.driver.status_report import ExecutorCounts
+from mainstem.runtime.driver.status_writer import StatusTarget, StatusWriter
 from mainstem.runtime.progress.query_status import QueryStatus
 
 
@@ -41,7 +41,7 @@ class PodReporter:
         pipeline: StreamingPipeline,
         pod: Pod,
         stream: TextIO,
-        connect: Callable[[], Cluster] | None = None,
+        connect: Callable[[], StatusTarget] | None = None,
         port: int = names.HTTP_PORT,
     ) -> None:
         self._executors = pipeline.spec.executors
@@ -87,7 +87,7 @@ class PodReporter:
         self._writer.close()
         self.endpoints.close()
 
-    def _count(self) -> Executors | None:
+    def _count(self) -> ExecutorCounts | None:
         """The executors, as Spark's scheduler has them."""
         if not self._executors.wanted:
             return None
@@ -96,8 +96,8 @@ class PodReporter:
             with suppress(Py4JError, ConnectionError):  # Spark is just ending
                 if self._executors.dynamic_allocation:
                     wanted = _target(context, wanted)
-                return Executors(int(context.getExecutorIds().size()), wanted, loss=self._loss(context))
-        return Executors(0, wanted)
+                return ExecutorCounts(int(context.getExecutorIds().size()), wanted, loss=self._loss(context))
+        return ExecutorCounts(0, wanted)
 
     def _loss(self, context: Any) -> MemoryLoss | None:
         """The newest executor that ran out of memory; Spark is asked every few seconds only."""
@@ -125,7 +125,7 @@ def _first(pipeline: StreamingPipeline) -> list[QueryStatus]:
     ]
 
 
-def _connect(namespace: str, pipeline: str) -> Cluster:
-    from mainstem.runtime.driver.status_api import Cluster as ApiServer
+def _connect(namespace: str, pipeline: str) -> StatusTarget:
+    from mainstem.runtime.driver.status_api import StatusApi
 
-    return ApiServer(namespace, pipeline)
+    return StatusApi(namespace, pipeline)

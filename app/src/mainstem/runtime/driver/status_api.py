@@ -25,7 +25,7 @@ _REASONS: Final[dict[int, str]] = {
 _COMING: Final = ("ContainerCreating", "PodInitializing")
 
 
-class Cluster:
+class StatusApi:
     """One pipeline on the API server.
 
     Args:

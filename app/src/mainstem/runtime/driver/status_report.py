@@ -13,7 +13,13 @@ from mainstem import logs
 from mainstem.language.base import MAX_ITEMS
 from mainstem.language.model.status import MAX_BYTES, tally
 from mainstem.runtime.driver.executor_losses import MemoryLoss
-from mainstem.runtime.progress.query_status import ExpectationStatus, QueryStatus, SourceStatus, State, moment
+from mainstem.runtime.progress.query_status import (
+    ExpectationStatus,
+    QueryState,
+    QueryStatus,
+    SourceStatus,
+    moment,
+)
 
 
 LONGEST_OFFSET: Final = 256
@@ -25,13 +31,13 @@ BUDGET: Final = MAX_BYTES - 6 * 1024
 
 _MOST: Final = 2**53 - 1
 """The largest number that every reader of JSON takes as it is."""
-_WELL: Final = (State.RUNNING, State.COMPLETED, State.SUSPENDED)
+_WELL: Final = (QueryState.RUNNING, QueryState.COMPLETED, QueryState.SUSPENDED)
 _SHORT: Final = 160
 """Characters of a message where not all fits."""
 
 
 @dataclass(frozen=True)
-class Executors:
+class ExecutorCounts:
     """The executors of a driver.
 
     Attributes:
@@ -49,7 +55,7 @@ class Executors:
 
 def state(status: QueryStatus) -> str:
     """The state as the resource shows it: a running query that waits for data is `Idle`."""
-    return "Idle" if status.state is State.RUNNING and status.idle else str(status.state)
+    return "Idle" if status.state is QueryState.RUNNING and status.idle else str(status.state)
 
 
 def active(status: QueryStatus) -> bool:
@@ -95,10 +101,10 @@ def query(status: QueryStatus) -> dict[str, Any]:
     return _known(found)
 
 
-def summary(statuses: Sequence[QueryStatus], executors: Executors | None) -> dict[str, Any]:
+def summary(statuses: Sequence[QueryStatus], executors: ExecutorCounts | None) -> dict[str, Any]:
     """`status.summary`: what the printer columns show."""
     lags = [status.lag for status in statuses if status.lag is not None]
-    rates = [status.rows_per_second for status in statuses if status.state is State.RUNNING]
+    rates = [status.rows_per_second for status in statuses if status.state is QueryState.RUNNING]
     found: dict[str, Any] = {
         "queries": tally(map(state, statuses)),
         "lag": _count(sum(lags)) if lags else None,
@@ -114,7 +120,7 @@ def summary(statuses: Sequence[QueryStatus], executors: Executors | None) -> dic
 
 
 def part(
-    statuses: Sequence[QueryStatus], executors: Executors | None, *, attempt: int, time: str
+    statuses: Sequence[QueryStatus], executors: ExecutorCounts | None, *, attempt: int, time: str
 ) -> dict[str, Any]:
     """All that the driver writes, short enough for a resource.
 

@@ -15,7 +15,7 @@ from mainstem import logs
 from mainstem.errors import MainstemError
 from mainstem.runtime.driver import status_report
 from mainstem.runtime.driver.driver_state import DriverState
-from mainstem.runtime.driver.status_report import Executors
+from mainstem.runtime.driver.status_report import ExecutorCounts
 
 
 SHORTEST: Final = 10.0
@@ -27,7 +27,7 @@ GOODBYE: Final = 8.0
 """Seconds that the last write may take."""
 
 
-class Cluster(Protocol):
+class StatusTarget(Protocol):
     """What a driver wants of an API server; see `mainstem.runtime.driver.status_api`."""
 
     def write(self, status: dict[str, Any]) -> None:
@@ -84,13 +84,13 @@ class StatusWriter:
 
     def __init__(
         self,
-        connect: Callable[[], Cluster],
+        connect: Callable[[], StatusTarget],
         driver: DriverState,
         attempt: int,
-        count: Callable[[], Executors | None] = lambda: None,
+        count: Callable[[], ExecutorCounts | None] = lambda: None,
     ) -> None:
         self._connect, self._driver, self._attempt = connect, driver, attempt
-        self._cluster: Cluster | None = None
+        self._cluster: StatusTarget | None = None
         self._missing = Missing(count)
         self._pace = Pace()
         self._written: Any = None
@@ -137,7 +137,7 @@ class StatusWriter:
         except MainstemError:
             return None
 
-    def _connected(self) -> Cluster:
+    def _connected(self) -> StatusTarget:
         if self._cluster is None:
             self._cluster = self._connect()
         return self._cluster
@@ -178,12 +178,12 @@ class Missing:
         message: the last answer.
     """
 
-    count: Callable[[], Executors | None]
+    count: Callable[[], ExecutorCounts | None]
     since: float | None = None
     asked: float | None = None
     message: str | None = None
 
-    def look(self, now: float, ask: Callable[[], str | None]) -> Executors | None:
+    def look(self, now: float, ask: Callable[[], str | None]) -> ExecutorCounts | None:
         """The executors, with the reason where some have been missing for ten seconds; asked for once in ten."""
         found = self.count()
         if found is None or found.loss or found.running >= found.wanted:
@@ -193,4 +193,4 @@ class Missing:
         if now - self.since >= SHORTEST and (self.asked is None or now - self.asked >= SHORTEST):
             self.asked = now
             self.message = ask()
-        return Executors(found.running, found.wanted, self.message)
+        return ExecutorCounts(found.running, found.wanted, self.message)

@@ -31,7 +31,7 @@ _GROUP: Final = "mainstem-maintenance"
 _STOP_SECONDS: Final = 10.0
 
 
-class Maintenance:
+class TableMaintenance:
     """Tends the tables of one pipeline that ask for it, from `start` on until `stop`.
 
     Attributes:

@@ -13,7 +13,7 @@ WATERMARK_AHEAD: Final = "WatermarkAhead"
 """Reason of a query that runs, and whose watermark is ahead of the clock: rows of today come too late."""
 
 
-class State(StrEnum):
+class QueryState(StrEnum):
     """What a query is doing."""
 
     STARTING = "Starting"
@@ -94,7 +94,7 @@ class QueryStatus:
     """
 
     name: str
-    state: State = State.STARTING
+    state: QueryState = QueryState.STARTING
     pool: str = ""
     checkpoint: str = ""
     counted_since: str | None = None

@@ -17,9 +17,9 @@ from mainstem.runtime.progress.query_status import (
     STALE,
     WATERMARK_AHEAD,
     ExpectationStatus,
+    QueryState,
     QueryStatus,
     SourceStatus,
-    State,
     moment,
 )
 
@@ -60,7 +60,9 @@ def updated(
         status = replace(status, reason=WATERMARK_AHEAD, message=message)
     return replace(
         status,
-        state=State.RUNNING if status.state in (State.STARTING, State.RESTARTING) else status.state,
+        state=QueryState.RUNNING
+        if status.state in (QueryState.STARTING, QueryState.RESTARTING)
+        else status.state,
         idle=False if ran or rows else status.idle,
         id=progress.get("id"),
         run_id=progress.get("runId"),
@@ -96,9 +98,9 @@ def is_ahead(watermark: str | None, now: str | None) -> bool:
 
 def waiting(status: QueryStatus) -> QueryStatus:
     """The status of a query that is seen to wait for data: Spark sends no progress of an idle start."""
-    if status.state not in (State.STARTING, State.RESTARTING):
+    if status.state not in (QueryState.STARTING, QueryState.RESTARTING):
         return replace(status, idle=True)
-    return replace(status, state=State.RUNNING, idle=True, reason=None, message=None)
+    return replace(status, state=QueryState.RUNNING, idle=True, reason=None, message=None)
 
 
 def told(status: QueryStatus, message: str) -> QueryStatus:
@@ -108,7 +110,9 @@ def told(status: QueryStatus, message: str) -> QueryStatus:
     epoch = re.fullmatch(r"Committing epoch (\d+)", message)
     if epoch is None and message not in ("Running", "Processing new data"):
         return status
-    state = State.RUNNING if status.state in (State.STARTING, State.RESTARTING) else status.state
+    state = (
+        QueryState.RUNNING if status.state in (QueryState.STARTING, QueryState.RESTARTING) else status.state
+    )
     return replace(status, state=state, batch=int(epoch[1]) if epoch else status.batch)
 
 

@@ -23,7 +23,7 @@ from mainstem.runtime.query.refusals import Refusals
 
 if TYPE_CHECKING:
     from mainstem.runtime.progress.query_status import QueryStatus
-    from mainstem.runtime.query.starting import Built, Starter
+    from mainstem.runtime.query.starting import BuiltQuery, Starter
     from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
@@ -82,7 +82,7 @@ class Analysis:
 
     def document(
         self, starter: "Starter", queries: "Sequence[SupervisedQuery]", *, some: bool, strict: bool
-    ) -> "list[tuple[SupervisedQuery, Built]]":
+    ) -> "list[tuple[SupervisedQuery, BuiltQuery]]":
         """Build queries, and the views that none of them reads; gives the queries that Spark takes and that are ready.
 
         Args:
@@ -103,7 +103,7 @@ class Analysis:
 
     def queries(
         self, starter: "Starter", queries: "Sequence[SupervisedQuery]"
-    ) -> "list[tuple[SupervisedQuery, Built]]":
+    ) -> "list[tuple[SupervisedQuery, BuiltQuery]]":
         """Build queries, each in its own session, and give those that Spark takes and that are ready."""
         built = []
         for supervised in queries:

@@ -14,12 +14,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from mainstem import logs
-from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.failures.classification import LONGEST, Failure, classify, in_sink
-from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.drain import DrainOutcome
 
 
 _CUT_SECONDS: Final = 15.0
@@ -41,7 +41,7 @@ class BatchRun:
     """
 
     def __init__(
-        self, session: SparkSession, batch: Batch, journal: BatchJournal, told: Callable[[str], None]
+        self, session: SparkSession, batch: BatchQuery, journal: BatchJournal, told: Callable[[str], None]
     ) -> None:
         self.id, self.run_id = journal.id, str(uuid.uuid4())
         self.last_progress: str | None = None
@@ -69,7 +69,7 @@ class BatchRun:
         """Why it failed, once it is over."""
         return self._failure
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
+    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Wait for the end of the run, or cut it at the deadline; cut, it is tried again at the next start."""
         begun = time.monotonic()
         while self.active and time.monotonic() < deadline and not force():
@@ -83,7 +83,7 @@ class BatchRun:
             self._failure = None
         clean, done = not cut and self._failure is None, self._journal.done
         pending = None if clean else 0 if done is None else done + 1
-        return Outcome(clean, done, pending, time.monotonic() - begun)
+        return DrainOutcome(clean, done, pending, time.monotonic() - begun)
 
     def _run(self) -> None:
         try:

@@ -32,7 +32,7 @@ REPORT_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DrainOutcome:
     """How a query was stopped.
 
     Attributes:
@@ -50,7 +50,7 @@ class Outcome:
 
 def drain(
     query: StreamingQuery, deadline: float, force: Callable[[], bool], *, resident: bool = False
-) -> Outcome:
+) -> DrainOutcome:
     """Stop one query at the end of its running batch, or cut it at the deadline.
 
     Args:
@@ -85,7 +85,7 @@ def drain(
     _stop(query)
     planned, committed = _planned(stream), _committed(stream)
     pending = planned if planned != committed else None
-    return Outcome(clean, committed, pending, time.monotonic() - begun)
+    return DrainOutcome(clean, committed, pending, time.monotonic() - begun)
 
 
 def _try(lock: Any, seconds: float) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from pyspark.sql.streaming import StreamingQuery
 
 from mainstem.runtime.failures.classification import Failure, classify
-from mainstem.runtime.query.drain import Outcome, drain
+from mainstem.runtime.query.drain import DrainOutcome, drain
 
 
 class Execution(Protocol):
@@ -39,7 +39,7 @@ class Execution(Protocol):
     def failure(self) -> Failure | None:
         """Why it failed, once it is over; None where it did not."""
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
+    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Stop it at a batch's end, or cut it at the deadline."""
 
 
@@ -85,6 +85,6 @@ class Stream:
         error = self._java.exception()
         return classify(error.get()) if error.isDefined() else None
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
+    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Stop it at a batch's end, or cut it at the deadline."""
         return drain(self._query, deadline, force, resident=self._resident)

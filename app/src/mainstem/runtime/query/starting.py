@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.dataframes import query as build
-from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.views.builder import Guard
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
@@ -28,7 +28,7 @@ from mainstem.runtime.query.execution import Execution, Stream
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
-Built: TypeAlias = DataStreamWriter | Batch
+BuiltQuery: TypeAlias = DataStreamWriter | BatchQuery
 """A query that is built: one that streams, or one that runs once."""
 
 
@@ -60,29 +60,29 @@ class Starter:
         self._run = run
         self._suspect = suspect
 
-    def built(self, supervised: SupervisedQuery, guard: Guard | None = None) -> Built:
+    def built(self, supervised: SupervisedQuery, guard: Guard | None = None) -> BuiltQuery:
         """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan.
 
         `guard` is around the making of each view; without one a view that Spark refuses is named all the same.
         """
         guard = guard or Analysis(self._graph, self._locate).part
         made = build.build(supervised.session, self._graph, supervised.query, guard)
-        frame = made.frame if isinstance(made, Batch) else made._df  # noqa: SLF001
+        frame = made.frame if isinstance(made, BatchQuery) else made._df  # noqa: SLF001
         supervised.columns = {each.name: each.dataType.simpleString() for each in frame.schema}
-        if not isinstance(made, Batch):
+        if not isinstance(made, BatchQuery):
             supervised.occurrences = {
                 name: supervised.occurrences.get(name, name) for name in build.occurrences(made)
             }
         return made
 
-    def checked(self, supervised: SupervisedQuery, guard: Guard) -> Built:
+    def checked(self, supervised: SupervisedQuery, guard: Guard) -> BuiltQuery:
         """The same, and Spark has said that it would start it."""
         made = self.built(supervised, guard)
-        if not isinstance(made, Batch):
+        if not isinstance(made, BatchQuery):
             build.check_stream(made._df, supervised.query)  # noqa: SLF001
         return made
 
-    def prepare(self, supervised: SupervisedQuery, built: Built) -> None:
+    def prepare(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
         """Take the checkpoint, make it fit, look into the folders, and see that there are cores for tasks that never end.
 
         Raises:
@@ -94,7 +94,7 @@ class Starter:
         checkpoint, logs_of_batches = build.checkpoint(self._graph, supervised.query), ("offsets", "commits")
         # Before anything is listed: what a driver writes that still owns the checkpoint is not left behind.
         self._ownership.take(supervised.session, checkpoint)
-        if isinstance(built, Batch):
+        if isinstance(built, BatchQuery):
             supervised.journal = BatchJournal(supervised.session, checkpoint, self._run)
             checkpoint, logs_of_batches = supervised.journal.path, (PLANNED, DONE)
         else:
@@ -109,9 +109,9 @@ class Starter:
             )
             self._suspect(supervised.query.name, folder, suspects)
 
-    def started(self, supervised: SupervisedQuery, built: Built) -> Execution:
+    def started(self, supervised: SupervisedQuery, built: BuiltQuery) -> Execution:
         """The query, running."""
-        if not isinstance(built, Batch):
+        if not isinstance(built, BatchQuery):
             return Stream(
                 build.start(supervised.session, built, supervised.query), resident=supervised.resident
             )

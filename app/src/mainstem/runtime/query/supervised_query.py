@@ -13,7 +13,7 @@ from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.preflight.inputs import Absent
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.progress.rates import Meter
 from mainstem.runtime.progress.spark_progress import told, waiting
 from mainstem.runtime.query.execution import Execution
@@ -93,7 +93,7 @@ class SupervisedQuery:
         self.due = due
         self.status = replace(
             self.status,
-            state=State.FAILED if due is None else State.RESTARTING,
+            state=QueryState.FAILED if due is None else QueryState.RESTARTING,
             started_at=None,
             reason=reason,
             message=message,
@@ -108,7 +108,7 @@ class SupervisedQuery:
         since = self.since.strftime("%Y-%m-%dT%H:%M:%SZ")
         self.status = replace(
             self.status,
-            state=State.WAITING,
+            state=QueryState.WAITING,
             started_at=None,
             reason=absent.reason,
             message=f"{absent.message}; waited for since {since}",
@@ -129,7 +129,7 @@ def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: 
         restarts=Restarts(graph.spec.restart),
         status=QueryStatus(
             query.name,
-            state=State.SUSPENDED if query.suspend else State.STARTING,
+            state=QueryState.SUSPENDED if query.suspend else QueryState.STARTING,
             pool=query.name,
             checkpoint=build.checkpoint(graph, query),
             counted_since=since,

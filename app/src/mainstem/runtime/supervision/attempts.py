@@ -3,7 +3,7 @@
 from typing import Any
 
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
@@ -35,7 +35,7 @@ def log_failure(log: Any, supervised: SupervisedQuery, failure: Failure, wait: f
     log.warning("query restarts", **fields, **attempt)
 
 
-def log_drain(log: Any, supervised: SupervisedQuery, outcome: Outcome) -> None:
+def log_drain(log: Any, supervised: SupervisedQuery, outcome: DrainOutcome) -> None:
     """One line: how the drain of a query ended, by its batches."""
     log.info(
         "query drained" if outcome.clean else "query cut",

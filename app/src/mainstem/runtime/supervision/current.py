@@ -9,19 +9,19 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status import OUTAGES
 from mainstem.runtime.failures import full_disks
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.progress.spark_progress import lagging
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision import castcolumns, malformed_records
 from mainstem.runtime.supervision.outages import Outage, Outages
-from mainstem.runtime.supervision.topics import Answer, Topics
+from mainstem.runtime.supervision.topics import OffsetSnapshot, Topics
 
 
-_UNDER_WAY: Final = (State.STARTING, State.RUNNING)
-_BEHIND: Final = (*_UNDER_WAY, State.WAITING, State.RESTARTING, State.FAILED)
+_UNDER_WAY: Final = (QueryState.STARTING, QueryState.RUNNING)
+_BEHIND: Final = (*_UNDER_WAY, QueryState.WAITING, QueryState.RESTARTING, QueryState.FAILED)
 """States in which records that come are not read yet, or not any more: those in which lag grows."""
 
-_WELL: Final = (*_UNDER_WAY, State.COMPLETED, State.DRAINED)
+_WELL: Final = (*_UNDER_WAY, QueryState.COMPLETED, QueryState.DRAINED)
 
 
 class Current:
@@ -45,7 +45,7 @@ class Current:
         }
         silent = {name for name, source in supervised.occurrences.items() if self._topics.outage(source)}
         status = current(supervised.status, self.outage(supervised), answers, silent)
-        if status.state is State.RUNNING:
+        if status.state is QueryState.RUNNING:
             rate = supervised.meter.rate(time.monotonic(), idle=status.idle)
             status = replace(status, rows_per_second=rate)
         if supervised.notice and status.reason is None and status.state in _WELL:
@@ -71,7 +71,7 @@ class Current:
 
 
 def current(
-    status: QueryStatus, outage: Outage | None, answers: Mapping[str, Answer], silent: Collection[str]
+    status: QueryStatus, outage: Outage | None, answers: Mapping[str, OffsetSnapshot], silent: Collection[str]
 ) -> QueryStatus:
     """The status now; pure.
 

@@ -8,14 +8,14 @@ from pyspark.errors import PySparkException
 
 from mainstem import logs
 from mainstem.runtime.failures.classification import classify
-from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
 def drained(
     queries: Sequence[SupervisedQuery], deadline: float, force: Callable[[], bool], tick: Callable[[], None]
-) -> dict[str, Outcome]:
+) -> dict[str, DrainOutcome]:
     """How each query that ran was stopped, by its name.
 
     Args:
@@ -24,7 +24,7 @@ def drained(
         force: true when to interrupt at once.
         tick: called every second meanwhile.
     """
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, DrainOutcome] = {}
 
     def stop(name: str, execution: Execution) -> None:
         outcomes[name] = stopped(name, execution, deadline, force)
@@ -47,10 +47,10 @@ def drained(
     return outcomes
 
 
-def stopped(name: str, execution: Execution, deadline: float, force: Callable[[], bool]) -> Outcome:
+def stopped(name: str, execution: Execution, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
     """How one query was stopped; as cut, where it could not be."""
     try:
         return execution.drain(deadline, force)
     except (PySparkException, Py4JError, ConnectionError) as error:
         logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
-        return Outcome(clean=False, committed=None, pending=None, seconds=0.0)
+        return DrainOutcome(clean=False, committed=None, pending=None, seconds=0.0)

@@ -18,7 +18,7 @@ SETTLE_SECONDS: Final = 3.0
 _PAUSE: Final = 0.02
 
 
-class Events:
+class EventQueue:
     """The queue between Spark's listener bus and the supervisor.
 
     Args:

@@ -22,7 +22,7 @@ GOODBYE: Final = 5.0
 _OPEN: Final = {"onQueryStarted": 1, "onQueryTerminated": -1}
 """What each event does to the number of queries whose end is still to be told."""
 
-Event = tuple[str, Any]
+ListenerEvent = tuple[str, Any]
 """Name of the listener's method, and Spark's event in the JVM."""
 
 
@@ -38,7 +38,7 @@ class Listeners:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._listeners = [(name, _made(name)) for name in names]
-        self._queue: queue.Queue[Event | None] = queue.Queue(MOST)
+        self._queue: queue.Queue[ListenerEvent | None] = queue.Queue(MOST)
         self._log = logs.get("listeners")
         self._dropped = self._open = 0
         self._lock = threading.Lock()

@@ -84,7 +84,7 @@ class TopicIds:
         found = ((file.path.split("/")[-3:], file.modified) for file in self._folder.files())
         return {(occurrence, topic, id_): modified for (occurrence, topic, id_), modified in found}
 
-    def plan(self, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]) -> "Plan":
+    def plan(self, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]) -> "RewindPlan":
         """The batch by which the query goes on from the beginning of topics; nothing is written.
 
         Args:
@@ -97,11 +97,11 @@ class TopicIds:
         log = Directory(self._session, f"{self._checkpoint}/offsets")
         planned, committed = newest(log), newest(Directory(self._session, f"{self._checkpoint}/commits"))
         if planned is None:
-            return Plan(0, "", [])
+            return RewindPlan(0, "", [])
         read, entry = rewound((log / str(planned)).text(), topics, beginnings)
-        return Plan(planned + 1 if planned == committed else planned, entry, read)
+        return RewindPlan(planned + 1 if planned == committed else planned, entry, read)
 
-    def write(self, plan: "Plan") -> None:
+    def write(self, plan: "RewindPlan") -> None:
         """Put the planned batch into the offset log, in place of one that was planned and is not committed."""
         if plan.read:
             (Directory(self._session, f"{self._checkpoint}/offsets") / str(plan.batch)).replace(plan.entry)
@@ -135,7 +135,7 @@ def _conf(session: SparkSession) -> Any:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RewindPlan:
     """A batch by which a query goes on from the beginning of topics.
 
     Attributes:

@@ -21,9 +21,9 @@ from mainstem.language.base import seconds
 from mainstem.language.model.queries import Query
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.query_status import STALE
-from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
-from mainstem.runtime.query.starting import Built
+from mainstem.runtime.query.starting import BuiltQuery
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.draining import stopped
 
@@ -52,16 +52,16 @@ class Refreshing:
         fault: why nothing could be built.
     """
 
-    def __init__(self, name: str, execution: Execution, build: Callable[[], Built]) -> None:
+    def __init__(self, name: str, execution: Execution, build: Callable[[], BuiltQuery]) -> None:
         self.execution, self.id, self.run_id = execution, execution.id, execution.run_id
-        self.built: Built | None = None
+        self.built: BuiltQuery | None = None
         self.fault: Failure | None = None
         self._name, self._build = name, build
         self._deadline = math.inf
         self._force: Callable[[], bool] = lambda: False
         self._lock = threading.Lock()
         self._called_off = False
-        self._outcome: Outcome | None = None
+        self._outcome: DrainOutcome | None = None
         self._thread = threading.Thread(target=self._run, name=f"refresh-{name}", daemon=True)
         self._thread.start()
 
@@ -94,7 +94,7 @@ class Refreshing:
         """Why it failed, once it is over; None where it did not."""
         return self.execution.failure()
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> Outcome:
+    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Stop it for good; what is being built is not waited for."""
         with self._lock:
             self._called_off = self.built is None
@@ -130,7 +130,7 @@ class Refresher:
         build: makes a query anew.
     """
 
-    def __init__(self, graph: Graph, build: Callable[[SupervisedQuery], Built]) -> None:
+    def __init__(self, graph: Graph, build: Callable[[SupervisedQuery], BuiltQuery]) -> None:
         self._every = {query.name: every(graph, query) for query in graph.spec.queries}
         self._build = build
 

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.dataframes.batch_query import Batch
+from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
@@ -26,17 +26,17 @@ from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
-from mainstem.runtime.progress.query_status import QueryStatus, State
+from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.query.analysis import Analysis
-from mainstem.runtime.query.drain import Outcome
+from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
-from mainstem.runtime.query.starting import Built, Starter
+from mainstem.runtime.query.starting import BuiltQuery, Starter
 from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
 from mainstem.runtime.stop import StopRequested
 from mainstem.runtime.supervision.attempts import log_drain, log_failure
 from mainstem.runtime.supervision.current import Current
 from mainstem.runtime.supervision.draining import drained, stopped
-from mainstem.runtime.supervision.events import Events
+from mainstem.runtime.supervision.events import EventQueue
 from mainstem.runtime.supervision.expired_files import ExpiredFiles
 from mainstem.runtime.supervision.listeners import Listeners
 from mainstem.runtime.supervision.outages import Outages
@@ -86,7 +86,7 @@ class Supervisor:
         self._renewals = Renewals(self._graph, self._topics)
         self._current = Current(self._outages, self._topics, self._graph)
         self._listeners = Listeners(pipeline.spec.listeners)
-        self._events = Events(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
+        self._events = EventQueue(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
         conditional = pipeline.spec.checkpoints.require_conditional_writes
         ownership = Ownership(owner or pipeline.name, conditional=conditional)
         self._orphans = OrphanCleaner(session, self._graph)
@@ -109,7 +109,9 @@ class Supervisor:
     @property
     def failures(self) -> list[QueryStatus]:
         """Queries that are failed for good."""
-        return [supervised.status for supervised in self._queries if supervised.status.state is State.FAILED]
+        return [
+            supervised.status for supervised in self._queries if supervised.status.state is QueryState.FAILED
+        ]
 
     @property
     def waiting(self) -> list[QueryStatus]:
@@ -158,7 +160,7 @@ class Supervisor:
         for supervised, failure in self.analysis.refusals.take():
             self._failed(supervised, failure, time.monotonic())
 
-    def _begin(self, supervised: SupervisedQuery, built: Built) -> None:
+    def _begin(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
         """Start a query for the first time, unless a topic that it reads was made anew."""
         if refused := self._made_anew(supervised, built):
             self._failed(supervised, refused, time.monotonic())
@@ -179,7 +181,7 @@ class Supervisor:
             elif self._is_due(supervised, now):
                 self._changed(self.statuses)  # a start may take its time, and there may be many
                 self._restart(supervised)
-            elif look or supervised.status.state in (State.STARTING, State.RESTARTING):
+            elif look or supervised.status.state in (QueryState.STARTING, QueryState.RESTARTING):
                 self._look(supervised, now)
         self._changed(self.statuses)
         over = all(supervised.over for supervised in self._queries)
@@ -237,7 +239,9 @@ class Supervisor:
             return
         supervised.execution = None
         if failure is None:
-            supervised.status = replace(supervised.status, state=State.COMPLETED, reason=None, message=None)
+            supervised.status = replace(
+                supervised.status, state=QueryState.COMPLETED, reason=None, message=None
+            )
             self._log.info("query completed", query=supervised.query.name, batch=supervised.status.batch)
             return
         self._failed(supervised, failure, now)
@@ -255,7 +259,7 @@ class Supervisor:
         supervised.fail(failure.reason, failure.message, None if wait is None else now + wait)
         log_failure(self._log, supervised, failure, wait)
 
-    def _restart(self, supervised: SupervisedQuery, refreshed: Built | None = None) -> None:
+    def _restart(self, supervised: SupervisedQuery, refreshed: BuiltQuery | None = None) -> None:
         """Start a query again, or what was built to take its place."""
         supervised.due = None
         try:
@@ -270,9 +274,9 @@ class Supervisor:
         else:
             self._started(supervised, execution, refreshed=refreshed is not None)
 
-    def _made_anew(self, supervised: SupervisedQuery, built: Built) -> Failure | None:
+    def _made_anew(self, supervised: SupervisedQuery, built: BuiltQuery) -> Failure | None:
         """Why a query must not start, for a topic that it reads was made anew."""
-        return None if isinstance(built, Batch) else self._renewals.begin(supervised)
+        return None if isinstance(built, BatchQuery) else self._renewals.begin(supervised)
 
     def _look(self, supervised: SupervisedQuery, now: float) -> None:
         """What a running query is about, and whether its topics are still the ones that it has read."""
@@ -300,7 +304,7 @@ class Supervisor:
         event = "side inputs read anew" if refreshed else "query started"
         self._log.info(event, query=supervised.query.name, id=execution.id)
 
-    def _drained(self, supervised: SupervisedQuery, outcome: Outcome | None) -> None:
+    def _drained(self, supervised: SupervisedQuery, outcome: DrainOutcome | None) -> None:
         if outcome is None:
             return
         failure = supervised.execution.failure() if supervised.execution is not None else None
@@ -310,6 +314,6 @@ class Supervisor:
             self._failed(supervised, replace(failure, permanent=True), time.monotonic())
             return
         supervised.status = replace(
-            supervised.status, state=State.DRAINED if outcome.clean else State.INTERRUPTED
+            supervised.status, state=QueryState.DRAINED if outcome.clean else QueryState.INTERRUPTED
         )
         log_drain(self._log, supervised, outcome)

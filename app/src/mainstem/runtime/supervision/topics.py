@@ -53,7 +53,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Answer:
+class OffsetSnapshot:
     """What the brokers said of a source's topics, and when (monotonic seconds)."""
 
     offsets: TopicOffsets
@@ -87,7 +87,7 @@ class Topics:
         self._connections = {name: source.connection for name, source, _ in self._sources}
         self._unanswered: dict[str, Outage] = {}
         self._ends: dict[tuple[str, str, str], Mapping[str, int]] = {}
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, OffsetSnapshot] = {}
         self._asked = {source.connection: threading.Event() for _, source, _ in self._sources}
         self._end = threading.Event()
         self._log = logs.get("mainstem")
@@ -112,7 +112,7 @@ class Topics:
         history = self._histories.get(source)
         return history.before(when) if history else None
 
-    def answer(self, source: str) -> Answer | None:
+    def answer(self, source: str) -> OffsetSnapshot | None:
         """The newest answer of a source; None before the first."""
         return self._answers.get(source)
 
@@ -172,7 +172,7 @@ class Topics:
             self._take(name, offsets)
 
     def _take(self, source: str, offsets: TopicOffsets) -> None:
-        self._answers[source] = Answer(offsets, time.monotonic())
+        self._answers[source] = OffsetSnapshot(offsets, time.monotonic())
         self._histories[source].add(datetime.now(UTC), offsets.earliest)  # known since now, not before
         for topic, id_ in offsets.ids.items():
             self._ends[source, topic, id_] = offsets.latest.get(topic, {})

@@ -11,7 +11,7 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.preflight.inputs import Absent, Inputs, makers, waits
-from mainstem.runtime.progress.query_status import State
+from mainstem.runtime.progress.query_status import QueryState
 from mainstem.runtime.query.refusals import Refusals
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.input_poller import InputPoller
@@ -75,7 +75,7 @@ class WaitingQueries:
             else:  # where it cannot come any more it is Spark that says so
                 supervised.absent, supervised.due = None, now
                 supervised.status = replace(
-                    supervised.status, state=State.STARTING, reason=None, message=None
+                    supervised.status, state=QueryState.STARTING, reason=None, message=None
                 )
         if polled:
             self._poller.look_for(supervised.query for supervised in queries if supervised.absent)

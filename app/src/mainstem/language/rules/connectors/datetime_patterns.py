@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 
-class Fault(NamedTuple):
+class PatternFault(NamedTuple):
     """What is wrong in a pattern.
 
     Attributes:
@@ -75,7 +75,7 @@ _COUNTS: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
 """How many of each letter Spark takes."""
 
 
-def faults(pattern: str, *, parsing: bool) -> list[Fault]:
+def faults(pattern: str, *, parsing: bool) -> list[PatternFault]:
     """What is wrong in a pattern, in its order.
 
     Args:
@@ -86,46 +86,46 @@ def faults(pattern: str, *, parsing: bool) -> list[Fault]:
     ["Spark has no letter 'Y' here; y is the year"]
     """
     runs: list[_Run] = []
-    found: list[Fault] = []
+    found: list[PatternFault] = []
     opened = 0
     for match in _TOKEN.finditer(pattern):
         text, offset = match[0], match.start()
         if match["letter"]:
             runs.append(_Run(offset, match["letter"], len(text)))
         elif match["end"] == "":
-            found.append(Fault(offset, "the quote ' is not closed; two of them stand for one"))
+            found.append(PatternFault(offset, "the quote ' is not closed; two of them stand for one"))
         elif text in "{}#":
-            found.append(Fault(offset, f"{text!r} is reserved; quote it: '{text}'"))
+            found.append(PatternFault(offset, f"{text!r} is reserved; quote it: '{text}'"))
         elif text in "[]":
             opened += 1 if text == "[" else -1
             if opened < 0:
-                found.append(Fault(offset, "']' closes nothing; '[' opens an optional part"))
+                found.append(PatternFault(offset, "']' closes nothing; '[' opens an optional part"))
                 opened = 0
     found += [fault for run in runs for fault in _of_run(run, parsing=parsing)]
     return sorted([*found, *_unlikely(runs)])
 
 
-def _of_run(run: _Run, *, parsing: bool) -> Iterator[Fault]:
+def _of_run(run: _Run, *, parsing: bool) -> Iterator[PatternFault]:
     if run.letter not in _COUNTS:
         instead = _INSTEAD.get(run.letter, f"a letter that stands for itself is quoted: '{run.letter}'")
-        yield Fault(run.offset, f"Spark has no letter {run.letter!r} here; {instead}")
+        yield PatternFault(run.offset, f"Spark has no letter {run.letter!r} here; {instead}")
     elif parsing and run.letter in _WRITING_ONLY:
-        yield Fault(run.offset, f"Spark writes {run.letter!r} and does not read it; leave it out")
+        yield PatternFault(run.offset, f"Spark writes {run.letter!r} and does not read it; leave it out")
     elif not _COUNTS[run.letter][0](run.number):
         many = f"{run.number} times {run.letter!r}"
-        yield Fault(
+        yield PatternFault(
             run.offset, f"{many} is not a number of letters that Spark takes; {_COUNTS[run.letter][1]}"
         )
 
 
-def _unlikely(runs: list[_Run]) -> Iterator[Fault]:
+def _unlikely(runs: list[_Run]) -> Iterator[PatternFault]:
     """Letters that Spark takes and that rarely mean what is meant."""
     letters = {run.letter for run in runs}
     for run in runs:
         if run.letter == "D" and letters & set("ML"):
-            yield Fault(
+            yield PatternFault(
                 run.offset, f"{str(run)!r} is the day of the year; d is that of the month", certain=False
             )
         if run.letter in "hK" and "a" not in letters:
             message = f"{str(run)!r} is an hour before or after noon, and no a says which; HH counts to 23"
-            yield Fault(run.offset, message, certain=False)
+            yield PatternFault(run.offset, message, certain=False)

@@ -10,7 +10,7 @@ from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 
 
-Given = tuple[Path, Mapping[str, str], Mapping[str, str]]
+OptionMap = tuple[Path, Mapping[str, str], Mapping[str, str]]
 """Where a map of options stands, what it holds, and what is owned there (option -> what to use instead)."""
 
 _KAFKA_SOURCE: Final = {
@@ -126,7 +126,7 @@ _OF_CONSUMER: Final = _prefixed(_SERVERS | _CONSUMER | {"interceptor.classes": "
 _OF_PRODUCER: Final = _prefixed(_SERVERS | _PRODUCER)
 
 
-def maps(context: Context) -> Iterator[Given]:
+def maps(context: Context) -> Iterator[OptionMap]:
     """Every map of options and arguments that is passed through: where, what is given, what is owned there."""
     yield from _connection_maps(context)
     for at, connector in context.spec.connectors():
@@ -143,7 +143,7 @@ def maps(context: Context) -> Iterator[Given]:
             yield from _sink_maps(("queries", index, "to", place), sink)
 
 
-def _connection_maps(context: Context) -> Iterator[Given]:
+def _connection_maps(context: Context) -> Iterator[OptionMap]:
     for index, connection in enumerate(context.spec.connections):
         if connection.kafka:
             yield ("connections", index, "kafka", "properties"), connection.kafka.properties, _KAFKA_CLIENT
@@ -153,7 +153,7 @@ def _connection_maps(context: Context) -> Iterator[Given]:
             yield ("connections", index, connection.choice(), "options"), told.options, {}
 
 
-def _source_maps(at: Path, source: Source) -> Iterator[Given]:
+def _source_maps(at: Path, source: Source) -> Iterator[OptionMap]:
     if source.kafka:
         yield (*at, "kafka", "options"), source.kafka.options, _KAFKA_SOURCE | _OF_CONSUMER
     if source.files:
@@ -174,7 +174,7 @@ def _of_files(source: Source) -> Mapping[str, str]:
     return _FILES if source.decode is None else _TEXT_FILES
 
 
-def _sink_maps(at: Path, sink: Sink) -> Iterator[Given]:
+def _sink_maps(at: Path, sink: Sink) -> Iterator[OptionMap]:
     if sink.kafka:
         yield (*at, "kafka", "options"), sink.kafka.options, _KAFKA_SINK | _OF_PRODUCER
     if sink.delta:

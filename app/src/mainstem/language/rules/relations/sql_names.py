@@ -7,7 +7,7 @@ from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, nearest_of
 from mainstem.language.rules.context import Context
 from mainstem.language.sql.builtins import BUILTINS
-from mainstem.language.sql.columns import Fault
+from mainstem.language.sql.columns import UnresolvedName
 from mainstem.language.sql.facts import unknown_calls
 
 
@@ -64,17 +64,17 @@ def _may_register(context: Context, view: str) -> bool:
     return any(name in graph.views and graph.views[name].python for name in together)
 
 
-def _faults(context: Context) -> Iterator[tuple[int, list[Fault]]]:
+def _faults(context: Context) -> Iterator[tuple[int, list[UnresolvedName]]]:
     """The views, each with the first fault of each name."""
     for index, view in enumerate(context.spec.views):
         context.columns.of(view.name)
-        first: dict[tuple[str, tuple[str, ...]], Fault] = {}
+        first: dict[tuple[str, tuple[str, ...]], UnresolvedName] = {}
         for fault in sorted(context.columns.faults.get(view.name, ()), key=lambda fault: fault.start):
             first.setdefault((fault.name.lower(), fault.relations), fault)
         yield index, list(first.values())
 
 
-def _missing(fault: Fault) -> str:
+def _missing(fault: UnresolvedName) -> str:
     hint = did_you_mean(fault.name, fault.known[:_MOST_COMPARED])
     if fault.known and not hint:
         hint = nearest_of(fault.name, fault.known[:_MOST_SHOWN])

@@ -8,7 +8,7 @@ from mainstem.language.analysis.source_columns import complete_names
 from mainstem.language.loading.shape_validation import nearest_of, show
 from mainstem.language.model.views import Deduplicate
 from mainstem.language.rules.context import Context
-from mainstem.language.sql.logical_plan import Kind, unbounded_state
+from mainstem.language.sql.logical_plan import NodeKind, unbounded_state
 from mainstem.language.yaml.yamltext import Path
 
 
@@ -65,4 +65,4 @@ def growth(context: Context) -> Iterator[Problem]:
 
 def _keeps_all(context: Context, view: str) -> bool:
     steps = unbounded_state(context.graph.plan(view))
-    return any(node.kind is Kind.DEDUPLICATE and node.view == view for node, _ in steps)
+    return any(node.kind is NodeKind.DEDUPLICATE and node.view == view for node, _ in steps)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mainstem.errors import Problem
 from mainstem.language.rules.context import Context
-from mainstem.language.sql.logical_plan import Kind, Node
+from mainstem.language.sql.logical_plan import Node, NodeKind
 from mainstem.language.sql.text import order_by
 from mainstem.language.yaml.yamltext import Path
 
@@ -19,12 +19,12 @@ class Finding:
     mode: bool = False
 
 
-Check = Callable[[Node, str], Finding | None]
+NodeCheck = Callable[[Node, str], Finding | None]
 
 
 def findings(
     context: Context,
-    *checks: Check,
+    *checks: NodeCheck,
     among: Callable[[Node], Iterable[Node]] = Node.all,
     warning: bool = False,
 ) -> Iterator[Problem]:
@@ -57,7 +57,7 @@ def place(context: Context, node: Node) -> Path:
     """What of the document makes a node: a view's text, its step or its watermark."""
     names = [view.name for view in context.spec.views]
     index = names.index(node.view)
-    if node.kind is Kind.WATERMARK:
+    if node.kind is NodeKind.WATERMARK:
         return ("views", index, "watermark")
     return ("views", index, "sql" if context.spec.views[index].sql else context.spec.views[index].choice())
 
@@ -66,4 +66,4 @@ def _offset(context: Context, node: Node) -> int:
     sql = context.graph.views[node.view].sql or ""
     if node.end_key is not None:
         return node.end_key
-    return order_by(sql) if node.kind is Kind.SORT else node.offset
+    return order_by(sql) if node.kind is NodeKind.SORT else node.offset

@@ -7,7 +7,7 @@ from mainstem.errors import Problem
 from mainstem.language.model.queries import Query
 from mainstem.language.rules.context import Context
 from mainstem.language.rules.streams.findings import Finding, findings
-from mainstem.language.sql.logical_plan import Kind, Node
+from mainstem.language.sql.logical_plan import Node, NodeKind
 
 
 def operators(context: Context) -> Iterator[Problem]:
@@ -47,7 +47,7 @@ def _timeless(context: Context, query: Query) -> Iterator[Node]:
     """Aggregations that certainly group by no event time, though append asks for it."""
     if query.output_mode == "append" and context.graph.watermarked(query.from_):
         for node in context.graph.plan(query.from_).all():
-            if node.kind is Kind.AGGREGATE and node.streams and not node.timed and node.end_key is None:
+            if node.kind is NodeKind.AGGREGATE and node.streams and not node.timed and node.end_key is None:
                 yield node
 
 
@@ -68,7 +68,7 @@ def _not_event_time(consequence: str) -> str:
 
 
 def _groups_by_window_end(node: Node) -> bool:
-    aggregates = node.kind is Kind.AGGREGATE and node.streams is True
+    aggregates = node.kind is NodeKind.AGGREGATE and node.streams is True
     return aggregates and not node.timed and node.end_key is not None
 
 
@@ -79,20 +79,20 @@ _BY_WINDOW: Final = (
 
 
 _REFUSED: Final = {
-    Kind.OFFSET: Finding("LimitNotAllowed", "OFFSET has no meaning in a stream; leave it out"),
-    Kind.SAMPLE: Finding(
+    NodeKind.OFFSET: Finding("LimitNotAllowed", "OFFSET has no meaning in a stream; leave it out"),
+    NodeKind.SAMPLE: Finding(
         "SampleNotAllowed",
         "a stream cannot be sampled; filter by a column, such as hash(id) % 10 = 0",
     ),
-    Kind.OVER: Finding(
+    NodeKind.OVER: Finding(
         "WindowFunctionNotAllowed",
         "a function OVER a window sorts a whole stream; group by window(<event time>, '1 hour') instead",
     ),
-    Kind.SUBQUERY: Finding(
+    NodeKind.SUBQUERY: Finding(
         "SubqueryNotAllowed",
         "a subquery within an expression cannot read a stream; write a join, such as LEFT SEMI JOIN for IN and EXISTS",
     ),
-    Kind.ROW_IDS: Finding(
+    NodeKind.ROW_IDS: Finding(
         "FunctionNotAllowed",
         "monotonically_increasing_id() begins anew with each batch; use uuid(), or columns that identify a row",
     ),
@@ -100,9 +100,9 @@ _REFUSED: Final = {
 
 
 def _operator(node: Node, _: str) -> Finding | None:
-    if node.kind in _REFUSED and (node.streams or node.kind is Kind.SUBQUERY):
+    if node.kind in _REFUSED and (node.streams or node.kind is NodeKind.SUBQUERY):
         return _REFUSED[node.kind]
-    if node.kind is Kind.AGGREGATE and node.streams and node.distinct:
+    if node.kind is NodeKind.AGGREGATE and node.streams and node.distinct:
         message = (
             "aggregates of DISTINCT values would keep them all; use approx_count_distinct, or collect_set"
         )
@@ -111,7 +111,7 @@ def _operator(node: Node, _: str) -> Finding | None:
 
 
 def _sorted(node: Node, mode: str) -> Finding | None:
-    if node.kind is not Kind.SORT or not node.streams:
+    if node.kind is not NodeKind.SORT or not node.streams:
         return None
     written, implied = node.groups
     if mode == "complete" and (not node.known or written):
@@ -123,7 +123,7 @@ def _sorted(node: Node, mode: str) -> Finding | None:
 
 
 def _limited(node: Node, mode: str) -> Finding | None:
-    if node.kind is not Kind.LIMIT or not node.streams or mode != "update":
+    if node.kind is not NodeKind.LIMIT or not node.streams or mode != "update":
         return None
     message = (
         f"update mode takes no LIMIT, and {node.view!r} has one; use append or complete, or leave it out"
@@ -132,7 +132,7 @@ def _limited(node: Node, mode: str) -> Finding | None:
 
 
 def _session(node: Node, mode: str) -> Finding | None:
-    if not (node.kind is Kind.AGGREGATE and node.streams and node.session and mode == "update"):
+    if not (node.kind is NodeKind.AGGREGATE and node.streams and node.session and mode == "update"):
         return None
     message = (
         f"sessions grow together, so {node.view!r} cannot be written in update mode; use append or complete"
@@ -141,7 +141,7 @@ def _session(node: Node, mode: str) -> Finding | None:
 
 
 def _lone_session(node: Node, _: str) -> Finding | None:
-    if not (node.kind is Kind.AGGREGATE and node.streams and node.lone):
+    if not (node.kind is NodeKind.AGGREGATE and node.streams and node.lone):
         return None
     message = (
         "a session window cannot be all that groups are told apart by; group by another column too, where there is none "
@@ -151,15 +151,15 @@ def _lone_session(node: Node, _: str) -> Finding | None:
 
 
 def _set(node: Node, mode: str) -> Finding | None:
-    if node.kind is Kind.UNION and set(node.sides) == {True, False}:
+    if node.kind is NodeKind.UNION and set(node.sides) == {True, False}:
         message = "a stream cannot be united with a table; read the table as a stream, or write it by a query of its own"
-    elif node.kind is Kind.INTERSECT and True in node.sides:
+    elif node.kind is NodeKind.INTERSECT and True in node.sides:
         message = "streams cannot be intersected; write LEFT SEMI JOIN"
-    elif node.kind is Kind.EXCEPT and node.sides[1]:
+    elif node.kind is NodeKind.EXCEPT and node.sides[1]:
         message = "a stream cannot be taken away from another relation: what is still to come is not known"
-    elif node.kind is Kind.EXCEPT and node.streams and not node.distinct:
+    elif node.kind is NodeKind.EXCEPT and node.streams and not node.distinct:
         message = "EXCEPT ALL would take the table's rows away anew in each batch; write LEFT ANTI JOIN"
-    elif node.kind is Kind.EXCEPT and node.streams and mode == "append" and not node.timed:
+    elif node.kind is NodeKind.EXCEPT and node.streams and mode == "append" and not node.timed:
         message = (
             "EXCEPT gives each row once, and without event time among its columns none would ever be final; "
             "write LEFT ANTI JOIN, which keeps repeats and no state, or use update"
@@ -171,14 +171,14 @@ def _set(node: Node, mode: str) -> Finding | None:
 
 
 def _chain(node: Node, mode: str) -> Finding | None:
-    stateful = (node.kind is Kind.AGGREGATE and node.streams) or node.stream_join
+    stateful = (node.kind is NodeKind.AGGREGATE and node.streams) or node.stream_join
     if mode == "append" or not stateful:
         return None
     below = [inner.aggregation for inner in node.inputs]
     found = next((inner for inner in below if inner), None)
     if found is None:
         return None
-    what = "aggregates" if node.kind is Kind.AGGREGATE else "joins"
+    what = "aggregates" if node.kind is NodeKind.AGGREGATE else "joins"
     message = (
         f"{node.view!r} {what} what {found.view!r} has aggregated; several stateful operators in a row need append mode, "
         "in which each passes on only what is final"
@@ -187,17 +187,17 @@ def _chain(node: Node, mode: str) -> Finding | None:
 
 
 def _deduplication(node: Node, _: str) -> Finding | None:
-    if node.kind is not Kind.DEDUPLICATE or not node.within or node.events != frozenset():
+    if node.kind is not NodeKind.DEDUPLICATE or not node.within or node.events != frozenset():
         return None
     message = "withinWatermark drops what it has seen behind the watermark, and nothing below has one; give the source or a view a watermark"
     return Finding("WatermarkNeeded", message)
 
 
 def _watermark(node: Node, _: str) -> Finding | None:
-    if node.kind is not Kind.WATERMARK or not node.view:
+    if node.kind is not NodeKind.WATERMARK or not node.view:
         return None
     if not any(
-        inner.kind is Kind.WATERMARK and inner.streams for inner in node.inputs[0].all(until=_begins_anew)
+        inner.kind is NodeKind.WATERMARK and inner.streams for inner in node.inputs[0].all(until=_begins_anew)
     ):
         return None
     message = "event time is declared below already, and Spark takes it once; keep one of the two watermarks"
@@ -207,4 +207,6 @@ def _watermark(node: Node, _: str) -> Finding | None:
 def _begins_anew(node: Node) -> bool:
     """Whether no watermark comes through: Spark has none above a function that keeps state, nor by the machine's clock."""
     step = node.step
-    return node.kind is Kind.UNKNOWN or bool(step and (step.function or step.time_mode == "ProcessingTime"))
+    return node.kind is NodeKind.UNKNOWN or bool(
+        step and (step.function or step.time_mode == "ProcessingTime")
+    )
