@@ -196,7 +196,7 @@ def test_nested_values_are_compared_whole(bench: Bench) -> None:
     ).passed
     deep["a"] = [4]
     outcome = bench.run({"given": {"ticks": [row]}, "expect": {"relations": {"nested": [{"deep": deep}]}}})
-    assert [failure.what for failure in outcome.failures] == [
+    assert [failure.subject for failure in outcome.failures] == [
         "the relation 'nested' differs (- expected, + found)"
     ]
     assert '- {"a": [4]' in lines(outcome)
@@ -264,7 +264,10 @@ def test_what_does_not_stream_runs_in_the_first_step(kinds: Bench) -> None:
     )
     assert outcome.passed, lines(outcome)
     [failure] = kinds.run({"expect": expect}).failures
-    assert (failure.reason, failure.what) == ("TableNotGiven", "the test gives no rows of the table 'replay'")
+    assert (failure.reason, failure.subject) == (
+        "TableNotGiven",
+        "the test gives no rows of the table 'replay'",
+    )
 
 
 @pytest.mark.parametrize(
@@ -281,7 +284,7 @@ def test_what_breaks_a_case_off_is_told_with_its_reason(
 ) -> None:
     [failure] = bench.run(step).failures
     assert failure.reason == reason
-    assert message in failure.what
+    assert message in failure.subject
 
 
 def test_nothing_runs_on_after_a_case(bench: Bench) -> None:

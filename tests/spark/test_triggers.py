@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from mainstem.dataframes.query import build, start
-from mainstem.language.analysis.eligibility import obstacles, of_async_progress
+from mainstem.language.analysis.eligibility import async_progress_obstacles, obstacles
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.plans import plan
@@ -160,7 +160,7 @@ def test_spark_refuses_of_async_progress_what_the_rules_do(
 ) -> None:
     mode = "update" if "count" in sql else "append"
     graph = bench.graph(sql, trigger, _sink(bench, sink), outputMode=mode, asyncProgressTracking={})
-    assert of_async_progress(graph, graph.spec.queries[0])
+    assert async_progress_obstacles(graph, graph.spec.queries[0])
     assert said in (bench.refusal(graph) or "")
 
 

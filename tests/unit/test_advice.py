@@ -2,7 +2,7 @@
 
 import pytest
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
-from mainstem.runtime.failures.classification import Failure, of_text
+from mainstem.runtime.failures.classification import Failure, classify_text
 from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus
 from mainstem.runtime.supervision.malformed_records import FIRST, explained
 
@@ -14,7 +14,7 @@ PARSED = QueryStatus("copy", pool="copy", checkpoint="c", sources=(SourceStatus(
 
 
 def malformed(place: str, sink: str = "") -> Failure:
-    return of_text(
+    return classify_text(
         f"{MALFORMED_RECORD} a record does not parse: {place}: not valid JSON: 'a; b'; {REMEDY}{sink}"
     )
 

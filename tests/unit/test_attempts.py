@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mainstem.language.model.pipeline import Restart
-from mainstem.runtime.failures.classification import Failure, of_text
+from mainstem.runtime.failures.classification import Failure, classify_text
 from mainstem.runtime.query.restarts import Restarts
 from mainstem.runtime.supervision.attempts import log_failure
 
@@ -44,7 +44,7 @@ def test_each_attempt_is_one_line_with_its_number_and_the_next_try() -> None:
 
 
 def test_a_traceback_is_shown_once_until_it_is_another() -> None:
-    odd, even = of_text(TRACE.format("odd")), of_text(TRACE.format("even"))
+    odd, even = classify_text(TRACE.format("odd")), classify_text(TRACE.format("even"))
     shown = [fields.get("exception") for _, _, fields in attempts(odd, odd, even)]
     assert shown == [odd.traceback, None, even.traceback]
     assert odd.traceback == TRACE.format("odd")
@@ -58,7 +58,7 @@ def test_an_outage_has_no_last_attempt() -> None:
 def test_a_traceback_has_those_of_its_causes() -> None:
     cause = TRACE.format("first")
     chained = f"{cause}\n\nThe above exception was the direct cause of the following exception:\n\n{TRACE.format('second')}"
-    found = of_text(
+    found = classify_text(
         f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {chained}\n"
     ).traceback
     assert found == chained

@@ -16,7 +16,7 @@ from mainstem.runtime.progress.query_status import (
     SourceStatus,
     as_json,
 )
-from mainstem.runtime.progress.spark_progress import Offsets, lost, updated
+from mainstem.runtime.progress.spark_progress import Offsets, expired_offsets, updated
 from mainstem.runtime.supervision.topics import History
 
 
@@ -113,7 +113,7 @@ LOST: list[tuple[Any, Any, Offsets | None, int]] = [
 def test_lost_is_what_a_batch_should_have_had_and_was_gone(
     start: Any, end: Any, earliest: Offsets | None, wanted: int
 ) -> None:
-    assert lost(start, end, earliest) == wanted
+    assert expired_offsets(start, end, earliest) == wanted
 
 
 @pytest.mark.S03

@@ -136,7 +136,7 @@ spec:
 """
     )
     graph = Graph(found)
-    told = [obstacle.what for obstacle in obstacles(graph, graph.spec.queries[0], "continuous")]
+    told = [obstacle.conflict for obstacle in obstacles(graph, graph.spec.queries[0], "continuous")]
     assert told == [f"'v' {what}" for what in stands]
 
 

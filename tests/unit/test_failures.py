@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
 from mainstem.dataframes.sinks.batches import SINK_NOTE
-from mainstem.runtime.failures.classification import classify, of_text
+from mainstem.runtime.failures.classification import classify, classify_text
 from py4j.protocol import Py4JJavaError
 
 
@@ -497,7 +497,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_texts_come_to_one_line_with_a_reason(case: Case) -> None:
-    failure = of_text(case.text)
+    failure = classify_text(case.text)
     assert (failure.reason, failure.message) == (case.reason, case.message)
     assert failure.permanent == case.permanent
 
@@ -505,7 +505,7 @@ def test_texts_come_to_one_line_with_a_reason(case: Case) -> None:
 @given(st.text())
 @example(".")
 def test_any_text_is_one_short_line(text: str) -> None:
-    failure = of_text(text)
+    failure = classify_text(text)
     assert failure.reason
     assert failure.message
     assert "\n" not in failure.message
@@ -514,18 +514,18 @@ def test_any_text_is_one_short_line(text: str) -> None:
 
 @given(st.sampled_from(CASES), st.sampled_from(["", PLAN, FRAMES]))
 def test_plans_and_frames_change_nothing(case: Case, noise: str) -> None:
-    assert of_text(case.text + noise).reason == case.reason
+    assert classify_text(case.text + noise).reason == case.reason
 
 
 @pytest.mark.parametrize("text", ["odd: password=hunter2", f"odd {'x' * 350} secretKey='hunter2 {'y' * 99}'"])
 def test_no_credential_is_told_not_even_its_beginning(text: str) -> None:
-    failure = of_text(stream(f"java.lang.IllegalStateException: {text}"))
+    failure = classify_text(stream(f"java.lang.IllegalStateException: {text}"))
     assert failure.message.startswith("IllegalStateException: odd")
     assert "hun" not in failure.message
 
 
 def test_the_sign_of_a_bad_record_is_that_of_the_build() -> None:
-    assert of_text(f"{MALFORMED_RECORD}a record does not parse: file f").reason == "MalformedRecord"
+    assert classify_text(f"{MALFORMED_RECORD}a record does not parse: file f").reason == "MalformedRecord"
 
 
 class Java:
@@ -582,6 +582,6 @@ def test_an_exception_of_python_is_its_own_text() -> None:
 
 def test_a_connector_that_writes_no_streams_is_told_of_the_other_way() -> None:
     said = "org.apache.spark.sql.UnsupportedOperationException: Data source shelf does not support streamed writing. SQLSTATE: 0A000"
-    failure = of_text(said)
+    failure = classify_text(said)
     assert (failure.reason, failure.permanent) == ("ConnectorWritesNoStreams", True)
     assert failure.message == "the connector shelf does not write streams; set mode: batch"

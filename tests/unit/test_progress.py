@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus, as_json
-from mainstem.runtime.progress.spark_progress import told, updated, waiting
+from mainstem.runtime.progress.spark_progress import updated, waiting, with_spark_message
 
 
 KAFKA: dict[str, Any] = {
@@ -275,6 +275,8 @@ def test_a_query_that_waits_for_data_runs(state: QueryState) -> None:
 def test_a_query_without_progress_is_known_by_what_spark_says(
     message: str, state: QueryState, batch: int | None
 ) -> None:
-    status = told(QueryStatus("continuous"), message)
+    status = with_spark_message(QueryStatus("continuous"), message)
     assert (status.state, status.batch) == (state, batch)
-    assert told(QueryStatus("done", state=QueryState.DRAINED), message).state is QueryState.DRAINED
+    assert (
+        with_spark_message(QueryStatus("done", state=QueryState.DRAINED), message).state is QueryState.DRAINED
+    )

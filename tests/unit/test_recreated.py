@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from mainstem.runtime.progress.spark_progress import lost, went_back
+from mainstem.runtime.progress.spark_progress import expired_offsets, went_back
 from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, made_anew, read_ids, rewound
 
 
@@ -59,8 +59,8 @@ def test_an_offset_log_of_an_older_version_is_not_touched() -> None:
 
 def test_records_that_spark_passes_over_in_a_topic_made_anew_are_counted() -> None:
     start, end = {"old": {"0": 10, "1": 4}}, {"old": {"0": 3, "1": 6}}
-    assert lost(start, end, {"old": {"0": 0, "1": 0}}) == 3
-    assert lost(start, {"old": {"0": 0, "1": 4}}, {"old": {"0": 0, "1": 0}}) == 0
+    assert expired_offsets(start, end, {"old": {"0": 0, "1": 0}}) == 3
+    assert expired_offsets(start, {"old": {"0": 0, "1": 4}}, {"old": {"0": 0, "1": 0}}) == 0
 
 
 def test_offsets_that_go_back_are_those_of_a_topic_made_anew() -> None:

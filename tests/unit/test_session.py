@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from mainstem.runtime.failures.classification import of_text
+from mainstem.runtime.failures.classification import classify_text
 from mainstem.runtime.spark.environment import this_machine
 from mainstem.runtime.spark.session import not_started, shut_down
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
@@ -43,7 +43,7 @@ def test_a_heap_that_spark_finds_too_small_is_told_by_what_sets_it() -> None:
         "org.apache.spark.SparkIllegalArgumentException: [INVALID_DRIVER_MEMORY] System memory 447741952 must be at least 471859200.\n"
         'Please increase heap size using the --driver-memory option or "spark.driver.memory" in Spark configuration. SQLSTATE: F0000'
     )
-    error = not_started(of_text(spark), this_machine(heap="480m"))
+    error = not_started(classify_text(spark), this_machine(heap="480m"))
     assert str(error) == (
         "Spark did not start: a Java heap of 480m is too small, it wants at least 512m; raise --heap [JvmNotStarted]"
     )

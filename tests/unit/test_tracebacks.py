@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.runtime.failures.classification import of_text
+from mainstem.runtime.failures.classification import classify_text
 from mainstem.runtime.failures.tracebacks import raised
 
 
@@ -27,7 +27,7 @@ OF_JAVA = WORKER.replace(
 
 
 def test_the_exception_and_the_user_s_lines() -> None:
-    failure = of_text(WORKER)
+    failure = classify_text(WORKER)
     assert failure.reason == "PythonFailed"
     assert not failure.permanent
     assert (
@@ -122,7 +122,7 @@ def test_the_last_line_of_the_innermost_traceback_comes_first(
 ) -> None:
     before, spark, after = WRAPPED[around]
     text = f"{before}Traceback (most recent call last):\n{spark}{frames}{said}\n{after}"
-    failure = of_text(text)
+    failure = classify_text(text)
     assert failure.reason == "PythonFailed"
     assert re.sub("x{50,}", "xxx", failure.message) == re.sub("x{50,}", "xxx", expected), name
     assert len(failure.message) <= 400
@@ -134,7 +134,7 @@ def test_a_group_of_exceptions(around: str) -> None:
     lines = f"{spark}{OWN}ExceptionGroup: several (2 sub-exceptions)\n".splitlines()
     group = "".join(f"  | {line}\n" for line in lines)
     group += "  +-+---------------- 1 ----------------\n    | ValueError: one\n    +------------------------------------\n"
-    failure = of_text(f"{before}  + Exception Group Traceback (most recent call last):\n{group}{after}")
+    failure = classify_text(f"{before}  + Exception Group Traceback (most recent call last):\n{group}{after}")
     assert failure.reason == "PythonFailed"
     assert failure.message == "ExceptionGroup: several (2 sub-exceptions) (shop.py:12 in parse)"
 
@@ -142,21 +142,21 @@ def test_a_group_of_exceptions(around: str) -> None:
 def test_java_s_exception_below_python_s_is_told_and_not_cut() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
     said = "py4j.protocol.Py4JJavaError: An error occurred while calling o99.save.\n: java.lang.IllegalStateException: odd\n"
-    failure = of_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
+    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
     assert (failure.reason, failure.message) == ("QueryFailed", "IllegalStateException: odd")
 
 
 def test_an_error_of_mainstem_s_in_a_batch_keeps_its_reason() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
     said = "mainstem.errors.NotReady: the secret 'db' has no password [SecretNotFound]\n"
-    failure = of_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
+    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
     assert (failure.reason, failure.message) == ("SecretNotFound", "the secret 'db' has no password")
 
 
 def test_the_sink_is_named_behind_the_exception() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
     said = "ValueError: odd\nmainstem: in the sink 'code'\n"
-    failure = of_text(f"{before}Traceback (most recent call last):\n{spark}{OWN}{said}{after}")
+    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{OWN}{said}{after}")
     assert failure.message == "ValueError: odd (shop.py:12 in parse) (sink 'code')"
 
 
@@ -168,7 +168,7 @@ def test_the_sink_is_named_behind_the_exception() -> None:
     ],
 )
 def test_a_worker_that_ends_is_told_by_what_may_have_ended_it(said: str, why: str) -> None:
-    failure = of_text(
+    failure = classify_text(
         f"org.apache.spark.SparkException: Python worker {said}. Consider setting 'spark...' to 'true'\njava.io.EOFException: None"
     )
     assert failure.reason == "PythonWorkerLost"
@@ -177,6 +177,8 @@ def test_a_worker_that_ends_is_told_by_what_may_have_ended_it(said: str, why: st
 
 @given(st.text(), st.text())
 def test_any_text_behind_a_traceback_is_read(frames: str, said: str) -> None:
-    failure = of_text(f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{frames}\n{said}')
+    failure = classify_text(
+        f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{frames}\n{said}'
+    )
     assert failure.message
     assert len(failure.message) <= 400

@@ -55,7 +55,7 @@ def _query(graph: Graph, query: Query) -> Meaning:
         },
         "state": _state(graph, query, found),
         "sinks": [
-            {"name": sink.name, "kind": sink.choice(), **_told(sink), "promise": promise(query, sink)}
+            {"name": sink.name, "kind": sink.choice(), **_sink_meaning(sink), "promise": promise(query, sink)}
             for sink in query.to
         ],
         "trigger": named(query),
@@ -65,7 +65,8 @@ def _query(graph: Graph, query: Query) -> Meaning:
                 "trigger": trigger,
                 "eligible": not obstacles,
                 "obstacles": [
-                    {"what": found.what, "limit": found.limit, "wayOut": found.way_out} for found in obstacles
+                    {"what": found.conflict, "limit": found.limit, "wayOut": found.way_out}
+                    for found in obstacles
                 ],
             }
             for trigger, obstacles in eligibility(graph, query)
@@ -91,18 +92,18 @@ def _reads(graph: Graph, query: Query) -> list[Meaning]:
 def _source(graph: Graph, name: str) -> Meaning:
     source = graph.sources.get(name) or graph.dead_letters[name]
     kind = source.choice()
-    found: Model = source.member(kind)
-    if found.one_of and kind == "static":
-        kind, found = f"{kind} {found.choice()}", found.member(found.choice())
-    told = {"kind": kind, **_plain(found)}
+    member: Model = source.member(kind)
+    if member.one_of and kind == "static":
+        kind, member = f"{kind} {member.choice()}", member.member(member.choice())
+    meaning = {"kind": kind, **_plain(member)}
     if source.spark:
-        told["promise"] = UNKNOWN_SOURCE
+        meaning["promise"] = UNKNOWN_SOURCE
     if source.static and source.static.refresh:
-        told["settings"]["refresh"] = source.static.refresh
-    return told
+        meaning["settings"]["refresh"] = source.static.refresh
+    return meaning
 
 
-def _told(sink: Model) -> Meaning:
+def _sink_meaning(sink: Model) -> Meaning:
     return _plain(sink.member(sink.choice()))
 
 
@@ -112,16 +113,16 @@ def _plain(model: Model) -> Meaning:
     return {"settings": {key: value for key, value in said.items() if key not in _LONG}}
 
 
-def _kind(graph: Graph, query: Query, found: list[QueryStep]) -> str:
+def _kind(graph: Graph, query: Query, query_steps: list[QueryStep]) -> str:
     if graph.streams(query.from_, certain=True) is False and not graph.streams(query.from_):
         return "batch"
-    if any(step.doing in STATEFUL for step in found):
+    if any(step.doing in STATEFUL for step in query_steps):
         return "stateful"
-    return "unknown" if any(step.doing is Doing.UNKNOWN for step in found) else "stateless"
+    return "unknown" if any(step.doing is Doing.UNKNOWN for step in query_steps) else "stateless"
 
 
-def _state(graph: Graph, query: Query, found: list[QueryStep]) -> Meaning | None:
-    operators = [f"{step.relation} {step.doing}" for step in found if step.doing in STATEFUL]
+def _state(graph: Graph, query: Query, query_steps: list[QueryStep]) -> Meaning | None:
+    operators = [f"{step.relation} {step.doing}" for step in query_steps if step.doing in STATEFUL]
     if not operators:
         return None
     if query.output_mode == "complete":

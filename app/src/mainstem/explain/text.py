@@ -10,17 +10,15 @@ _LABEL: Final = 13
 """Columns of the words on the left."""
 
 
-def text(found: Mapping[str, Any]) -> str:
+def text(meaning: Mapping[str, Any]) -> str:
     """What `mainstem explain` prints of `meaning`."""
-    count = len(found["queries"])
-    title = (
-        f"{found['pipeline']}: {count} {'query' if count == 1 else 'queries'}, time zone {found['timeZone']}"
-    )
+    count = len(meaning["queries"])
+    title = f"{meaning['pipeline']}: {count} {'query' if count == 1 else 'queries'}, time zone {meaning['timeZone']}"
     parts = [
         title,
-        *("\n".join(_query(query)) for query in found["queries"]),
-        "\n".join(_defaults(found["defaults"])),
-        *(f"{name}: Spark's plans\n{plan}" for name, plan in found.get("plans", {}).items()),
+        *("\n".join(_query(query)) for query in meaning["queries"]),
+        "\n".join(_defaults(meaning["defaults"])),
+        *(f"{name}: Spark's plans\n{plan}" for name, plan in meaning.get("plans", {}).items()),
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -109,19 +109,19 @@ def _root() -> Schema:
     return root | {"required": ["spec"]}
 
 
-def _structural(node: Schema, found: dict[str, Schema]) -> Schema:
+def _structural(node: Schema, models: dict[str, Schema]) -> Schema:
     """A node with every `$ref` put in place, and nothing that a structural schema may not hold."""
     if name := referred(node):
-        node = found[name] | {key: value for key, value in node.items() if key != "$ref"}
+        node = models[name] | {key: value for key, value in node.items() if key != "$ref"}
     kept = {key: value for key, value in node.items() if key in _KEPT or key.startswith("x-kubernetes-")}
     if kept.get("x-kubernetes-int-or-string"):
         kept.pop("type")
     if "properties" in node:
-        kept["properties"] = {name: _structural(field, found) for name, field in node["properties"].items()}
+        kept["properties"] = {name: _structural(field, models) for name, field in node["properties"].items()}
     if "items" in node:
-        kept["items"] = _structural(node["items"], found)
+        kept["items"] = _structural(node["items"], models)
     if isinstance(node.get("additionalProperties"), dict):
-        kept["additionalProperties"] = _structural(node["additionalProperties"], found)
+        kept["additionalProperties"] = _structural(node["additionalProperties"], models)
     rules = [exactly_one(node["x-one-of"])] if "x-one-of" in node else []
     rules += _RULES.get(node.get("x-model", ""), ())
     return kept | ({"x-kubernetes-validations": [rule.render() for rule in rules]} if rules else {})

@@ -94,15 +94,15 @@ def reference() -> str:
     return "\n".join([_INTRO, *sections, _strings(), _rules(), _features(), *_status()])
 
 
-def _walk(name: str, path: str, found: dict[str, Schema], places: dict[str, list[str]]) -> None:
+def _walk(name: str, path: str, models: dict[str, Schema], places: dict[str, list[str]]) -> None:
     """Every model in the order of the document, with all places where it stands."""
     places.setdefault(name, []).append(path)
-    for field, node in found[name].get("properties", {}).items():
+    for field, node in models[name].get("properties", {}).items():
         below, suffix = (node["items"], "[]") if "items" in node else (node, "")
         if isinstance(values := node.get("additionalProperties"), dict):
             below, suffix = values, ".*"
         if target := referred(below):
-            _walk(target, f"{path}.{field}{suffix}".lstrip("."), found, places)
+            _walk(target, f"{path}.{field}{suffix}".lstrip("."), models, places)
 
 
 def _section(name: str, schema: Schema, places: list[str]) -> str:
@@ -185,8 +185,8 @@ _WORDS: Final[dict[str, Callable[[Schema, bool], str]]] = {"array": _list, "obje
 """Type of a schema -> how the page says it."""
 
 
-def _bounds(node: Schema, of: str) -> str:
-    least, most = node.get(f"min{of}"), node.get(f"max{of}")
+def _bounds(node: Schema, suffix: str) -> str:
+    least, most = node.get(f"min{suffix}"), node.get(f"max{suffix}")
     if most is None or most > _LARGE:
         return "" if least is None else f" (at least {least})"
     if least is None:

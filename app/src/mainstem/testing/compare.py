@@ -9,13 +9,13 @@ from typing import Any
 TableRows = Sequence[dict[str, Any]]
 
 
-def difference(expected: TableRows, found: TableRows) -> str:
+def difference(expected: TableRows, actual: TableRows) -> str:
     """An aligned table of what is missing (`-`) and what is too much (`+`); empty where the rows are equal.
 
     Rows are compared in the columns that any expected row names, in any order, as often as they stand there.
     """
-    columns = list(dict.fromkeys(column for row in expected for column in row)) or _columns(found)
-    wanted, came = _counted(expected, columns), _counted(found, columns)
+    columns = list(dict.fromkeys(column for row in expected for column in row)) or _columns(actual)
+    wanted, came = _counted(expected, columns), _counted(actual, columns)
     missing, surplus, same = wanted - came, came - wanted, wanted & came
     if not missing and not surplus:
         return ""

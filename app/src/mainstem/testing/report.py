@@ -7,10 +7,10 @@ from xml.etree import ElementTree as Xml
 
 @dataclass(frozen=True)
 class StepMismatch:
-    """What was not as expected: in which step, of what, and how; `reason` is set where a step broke off."""
+    """What was not as expected: the step, the subject and the difference; `reason` is set where a step broke off."""
 
     step: int
-    what: str
+    subject: str
     difference: str
     reason: str = ""
 
@@ -72,7 +72,7 @@ def _case(suite: Xml.Element, case: CaseOutcome) -> None:
     element.set("time", f"{case.seconds:.3f}")
     if not case.passed:
         first = case.failures[0]
-        told = Xml.SubElement(element, _kind(case), message=_printable(f"step {first.step}: {first.what}"))
+        told = Xml.SubElement(element, _kind(case), message=_printable(f"step {first.step}: {first.subject}"))
         told.text = _printable("\n\n".join(_indented(failure) for failure in case.failures))
         if first.reason:
             told.set("type", first.reason)
@@ -88,7 +88,7 @@ def _kind(case: CaseOutcome) -> str:
 def _indented(failure: StepMismatch) -> str:
     reason = f" [{failure.reason}]" if failure.reason else ""
     body = "".join(f"\n      {line}" for line in failure.difference.splitlines())
-    return f"     step {failure.step}: {failure.what}{reason}{body}"
+    return f"     step {failure.step}: {failure.subject}{reason}{body}"
 
 
 def _printable(text: str) -> str:

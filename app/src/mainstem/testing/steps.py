@@ -45,7 +45,7 @@ class _Watched:
     handle: Any = None
     table: DataFrame | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
-    seen: int = -1
+    last_batch: int = -1
 
     def take(self, batch: DataFrame, _batch_id: int) -> None:
         found = [json.loads(row[0]) for row in batch.select(F.to_json(F.struct("*"), _NULLS)).collect()]
@@ -55,13 +55,13 @@ class _Watched:
         """Rows dropped by the watermark in the batches since the last call."""
         count = 0
         for progress in self.handle.recentProgress if self.handle else ():
-            if progress["batchId"] > self.seen and "addBatch" in progress["durationMs"]:
+            if progress["batchId"] > self.last_batch and "addBatch" in progress["durationMs"]:
                 count += sum(op["numRowsDroppedByWatermark"] for op in progress["stateOperators"])
-                self.seen = progress["batchId"]
+                self.last_batch = progress["batchId"]
         return count
 
 
-def run(suite: Suite, spark: SparkSession, told: Callable[[CaseOutcome], None]) -> list[CaseOutcome]:
+def run(suite: Suite, spark: SparkSession, on_outcome: Callable[[CaseOutcome], None]) -> list[CaseOutcome]:
     """Run every case, from nothing each; `told` is called as each ends."""
     outcomes = []
     for index, case in enumerate(suite.tests.cases):
@@ -70,7 +70,7 @@ def run(suite: Suite, spark: SparkSession, told: Callable[[CaseOutcome], None]) 
         outcome = CaseOutcome(
             str(suite.file), suite.line(index), case.name, time.monotonic() - start, failures
         )
-        told(outcome)
+        on_outcome(outcome)
         outcomes.append(outcome)
     return outcomes
 

@@ -39,7 +39,7 @@ _FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
 }
 
 
-class _Asked(NamedTuple):
+class _Line(NamedTuple):
     """What stays the same for all columns of a record: its text, and the options of its parser."""
 
     text: Column
@@ -72,7 +72,7 @@ def in_json(record: Column, schema: StructType, text: Column, options: Mapping[s
     Returns:
         A STRING, null where no column is found.
     """
-    return _first(_in_object(record, schema, text, _Asked(text, options), ""))
+    return _first(_in_object(record, schema, text, _Line(text, options), ""))
 
 
 def in_csv(
@@ -90,13 +90,13 @@ def in_csv(
     Returns:
         A STRING, null where no column is found.
     """
-    asked = _Asked(text, options)
+    line = _Line(text, options)
 
     def misfit(field: StructField, value: Column) -> Column:
-        return _misfit(field, _is_unfit(record[field.name], field, asked), value, asked, "")
+        return _misfit(field, _is_unfit(record[field.name], field, line), value, line, "")
 
-    def misfits(found: Column) -> Column:
-        return F.array(*(misfit(field, found[field.name]) for field in schema.fields[:_MOST]))
+    def misfits(parsed: Column) -> Column:
+        return F.array(*(misfit(field, parsed[field.name]) for field in schema.fields[:_MOST]))
 
     return _first(_bound(raw, misfits))
 
@@ -122,7 +122,7 @@ def _first(misfits: Column) -> Column:
     return F.get(said, F.lit(0))
 
 
-def _in_object(record: Column, schema: StructType, text: Column, asked: _Asked, within: str) -> Column:
+def _in_object(record: Column, schema: StructType, text: Column, line: _Line, within: str) -> Column:
     """The misfits of the fields of an object, and of the objects in it, as an array."""
 
     def misfits(raw: Column) -> Column:
@@ -130,32 +130,32 @@ def _in_object(record: Column, schema: StructType, text: Column, asked: _Asked, 
         own: list[Column] = []
         suspected: list[Column] = []  # a null among the items may be one of the record's own
         for field in schema.fields[:_MOST]:
-            found, value = record.getField(field.name), raw.getItem(field.name)
+            parsed, value = record.getField(field.name), raw.getItem(field.name)
             if isinstance(field.dataType, StructType):
-                inner.append(_in_object(found, field.dataType, value, asked, f"{within}{field.name}."))
+                inner.append(_in_object(parsed, field.dataType, value, line, f"{within}{field.name}."))
             elif isinstance(field.dataType, ArrayType):
-                empty = F.exists(found, lambda item: item.isNull())
-                suspected.append(_misfit(field, empty, value, asked, within))
-            unfit = _is_unfit(found, field, asked)
-            own.append(_misfit(field, unfit, value, asked, within))
+                empty = F.exists(parsed, lambda item: item.isNull())
+                suspected.append(_misfit(field, empty, value, line, within))
+            unfit = _is_unfit(parsed, field, line)
+            own.append(_misfit(field, unfit, value, line, within))
         return F.concat(*inner, F.array(*own, *suspected)) if inner else F.array(*own, *suspected)
 
-    texts = F.from_json(text, MapType(StringType(), StringType()), dict(asked.options))
+    texts = F.from_json(text, MapType(StringType(), StringType()), dict(line.options))
     return F.coalesce(_bound(texts, misfits), F.array().cast("array<struct<said:string,value:string>>"))
 
 
-def _is_unfit(found: Column, field: StructField, asked: _Asked) -> Column:
+def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
     """Whether a field was left null, or has another value than the text says; fields of structs are asked alone."""
     alone = None if isinstance(field.dataType, StructType) else field.dataType
-    unaltered = alone and is_unaltered(found, alone, asked.text, asked.options)
-    return found.isNull() if unaltered is None else found.isNull() | ~F.coalesce(unaltered, F.lit(True))
+    unaltered = alone and is_unaltered(value, alone, line.text, line.options)
+    return value.isNull() if unaltered is None else value.isNull() | ~F.coalesce(unaltered, F.lit(True))
 
 
-def _misfit(field: StructField, bad: Column, raw: Column, asked: _Asked, within: str) -> Column:
+def _misfit(field: StructField, bad: Column, raw: Column, line: _Line, within: str) -> Column:
     """What is said of a column and its value where it does not fit, else null."""
     name = f"{within}{field.name}"
     value = F.lit("*****") if _HIDDEN.search(name) else raw
-    said = F.lit(f"the column {name!r} takes {_form(field.dataType, asked.options)}, and is ")
+    said = F.lit(f"the column {name!r} takes {_form(field.dataType, line.options)}, and is ")
     return F.when(bad & raw.isNotNull(), F.struct(said.alias("said"), value.alias("value")))
 
 

@@ -47,12 +47,12 @@ def format_of(session: SparkSession, connector: Connector) -> str:
     if connector.python is None:
         return connector.format or ""
     where = f"connector {connector.python!r}"
-    found: Any = code.load(where, connector.python)
-    if not _is_connector(found):
+    source: Any = code.load(where, connector.python)
+    if not _is_connector(source):
         message = f"{where} is not a class derived from pyspark.sql.datasource.DataSource"
         raise NotReady(message, reason="FunctionNotUsable")
-    session.dataSource.register(found)
-    return str(found.name())
+    session.dataSource.register(source)
+    return str(source.name())
 
 
 @contextmanager
@@ -70,8 +70,8 @@ def active(session: SparkSession) -> Iterator[None]:
             sessions.clearActiveSession()
 
 
-def _is_connector(found: Any) -> bool:
-    return isinstance(found, type) and issubclass(found, DataSource)
+def _is_connector(loaded: Any) -> bool:
+    return isinstance(loaded, type) and issubclass(loaded, DataSource)
 
 
 def options(connector: Connector, connections: Mapping[str, SparkConnection]) -> dict[str, str]:
@@ -80,20 +80,20 @@ def options(connector: Connector, connections: Mapping[str, SparkConnection]) ->
     Raises:
         NotReady: `SecretNotFound`.
     """
-    shared = told(connections[connector.connection]) if connector.connection else {}
+    shared = connection_options(connections[connector.connection]) if connector.connection else {}
     own = {key.lower() for key in connector.options}
     return {key: value for key, value in shared.items() if key.lower() not in own} | dict(connector.options)
 
 
-def told(connection: ConnectorOptions) -> dict[str, str]:
+def connection_options(connection: ConnectorOptions) -> dict[str, str]:
     """The options of a connection with the values of its secrets, which no log line shows from then on.
 
     Raises:
         NotReady: `SecretNotFound`.
     """
-    found = {key: secrets.value(ref.name, ref.key) for key, ref in connection.secret_options.items()}
-    logs.hide(found.values())
-    return dict(connection.options) | found
+    revealed = {key: secrets.value(ref.name, ref.key) for key, ref in connection.secret_options.items()}
+    logs.hide(revealed.values())
+    return dict(connection.options) | revealed
 
 
 def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None = None) -> None:
@@ -112,7 +112,7 @@ def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None 
         if connection.catalog is None:
             continue
         try:
-            options = told(connection.catalog)
+            options = connection_options(connection.catalog)
         except NotReady:
             if connection.name in names:
                 raise

@@ -36,12 +36,14 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
         connections: connections by name.
     """
     alone = query.to[0] if len(query.to) == 1 else None
-    told = native(frame.sparkSession, alone, connections) if alone and not _by_batch(query, alone) else None
-    stream = (shaped(frame, alone) if alone and told else frame).writeStream
+    written = (
+        native(frame.sparkSession, alone, connections) if alone and not _by_batch(query, alone) else None
+    )
+    stream = (shaped(frame, alone) if alone and written else frame).writeStream
     stream = stream.queryName(query.name).outputMode(query.output_mode)
     stream = triggered(stream, query).option("checkpointLocation", checkpoint)
-    if told:
-        return told.apply(stream)
+    if written:
+        return written.apply(stream)
     if alone and alone.python and alone.python.foreach:
         return stream.foreach(python.row_writer(alone.python))
     return stream.foreachBatch(
@@ -94,11 +96,11 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
         return _console(query.name, sink.console)
     if sink.memory:
         return python.keeper(session, sink.name, mode)
-    told = native(session, sink, connections)
-    if told is None:
+    written = native(session, sink, connections)
+    if written is None:
         raise ValueError(f"{query.name} has no sink {sink.name}")
     replaces = sink.noop is not None or (sink.spark is not None and mode == "complete")
-    return _spark_sink(session, told, mode) if sink.folder else _plain(sink, told, replaces=replaces)
+    return _spark_sink(session, written, mode) if sink.folder else _plain(sink, written, replaces=replaces)
 
 
 def _by_batch(query: Query, sink: Sink) -> bool:
@@ -127,30 +129,30 @@ def _console(query: str, sink: ConsoleSink) -> BatchWriter:
     return write
 
 
-def _plain(sink: Sink, told: Native, *, replaces: bool) -> BatchWriter:
+def _plain(sink: Sink, native: Native, *, replaces: bool) -> BatchWriter:
     """A writer that keeps no account of batches."""
 
     def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
-        rows = shaped(batch, sink).write.format(told.format).options(**told.options)
+        rows = shaped(batch, sink).write.format(native.format).options(**native.options)
         with connector.active(batch.sparkSession):
             rows.mode("overwrite" if replaces else "append").save()
 
     return write
 
 
-def _spark_sink(session: SparkSession, told: Native, mode: str) -> BatchWriter:
+def _spark_sink(session: SparkSession, native: Native, mode: str) -> BatchWriter:
     """Spark's own streaming sink, given batches by hand: it passes over those that its log or table has already."""
     jvm: Any = session._jvm  # noqa: SLF001
     kind = jvm.org.apache.spark.sql.execution.datasources.DataSource
     to_scala = jvm.org.apache.spark.api.python.PythonUtils
     sink = kind(
         session._jsparkSession,  # noqa: SLF001
-        told.format,
+        native.format,
         getattr(kind, "$lessinit$greater$default$3")(),
         getattr(kind, "$lessinit$greater$default$4")(),
-        to_scala.toSeq(list(told.partition_by)),
+        to_scala.toSeq(list(native.partition_by)),
         getattr(kind, "$lessinit$greater$default$6")(),
-        to_scala.toScalaMap(told.options),
+        to_scala.toScalaMap(native.options),
         getattr(kind, "$lessinit$greater$default$8")(),
         getattr(kind, "$lessinit$greater$default$9")(),
     ).createSink(_mode(jvm, mode))

@@ -47,7 +47,7 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
         try:
             function(batch, batch_id, **sink.arguments)
         except SystemExit as error:  # would end the thread without an answer to Spark, which waits for one
-            raise NotReady(code.told(error), reason="PythonFailed") from error
+            raise NotReady(code.error_line(error), reason="PythonFailed") from error
 
     return write
 

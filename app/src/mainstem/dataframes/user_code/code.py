@@ -83,16 +83,16 @@ def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
     except Py4JNetworkError:
         raise
     except (Exception, SystemExit) as error:
-        raise NotReady(f"{where}: {told(error)}", reason="PythonFailed") from error
+        raise NotReady(f"{where}: {error_line(error)}", reason="PythonFailed") from error
 
 
-def not_found(where: str, what: str) -> NotReady:
+def not_found(where: str, problem: str) -> NotReady:
     """The error of a module that is not there."""
     remedy = "install it, name its folder in PYTHONPATH, or with `mainstem run` put it beside the document"
-    return NotReady(f"{where}: {what}", reason="ModuleNotFound", remedy=remedy)
+    return NotReady(f"{where}: {problem}", reason="ModuleNotFound", remedy=remedy)
 
 
-def told(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """An exception of the user's code on one line: what it says, without notes, and the lines of theirs that led to it.
 
     >>> told(ValueError("no such airport"))
@@ -100,12 +100,12 @@ def told(error: BaseException) -> str:
     """
     alone = traceback.TracebackException(type(error), error, None)
     alone.__notes__ = None
-    said = "".join(alone.format_exception_only())
+    message = "".join(alone.format_exception_only())
     frames = [Frame(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
-    return described(said, frames)
+    return described(message, frames)
 
 
-def described(said: str, frames: Sequence[Frame]) -> str:
+def described(message: str, frames: Sequence[Frame]) -> str:
     """An exception on one line: what it says, cut, and the last lines of the user's own that led to it.
 
     Code of libraries counts as theirs only where no other is: the user's may be installed among them.
@@ -113,8 +113,8 @@ def described(said: str, frames: Sequence[Frame]) -> str:
     theirs = [frame for frame in frames if not _NOT_THEIRS.search(frame.file)]
     own = [frame for frame in theirs if not _LIBRARY.search(frame.file)] or theirs
     places = f" ({', '.join(map(str, own[-4:]))})" if own else ""
-    said, room = logs.redact(" ".join(said.split())), _MOST - len(places[:200])
-    return f"{said if len(said) <= room else said[: room - 3] + '...'}{places}"[:_MOST]
+    message, room = logs.redact(" ".join(message.split())), _MOST - len(places[:200])
+    return f"{message if len(message) <= room else message[: room - 3] + '...'}{places}"[:_MOST]
 
 
 def _module(where: str, name: str) -> Any:
@@ -122,16 +122,18 @@ def _module(where: str, name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or name
-        what = (
+        problem = (
             f"no module {missing!r}"
             if name == missing or name.startswith(f"{missing}.")
             else f"{name!r} imports {missing!r}, which is not there"
         )
-        raise not_found(where, what) from error
+        raise not_found(where, problem) from error
     except (Exception, SystemExit) as error:
-        raise NotReady(f"{where}: importing {name!r} failed: {told(error)}", reason="ModuleFailed") from error
+        raise NotReady(
+            f"{where}: importing {name!r} failed: {error_line(error)}", reason="ModuleFailed"
+        ) from error
 
 
-def _which(found: Any) -> str:
-    names = [name for name, value in vars(found).items() if callable(value) and not name.startswith("_")]
+def _which(module: Any) -> str:
+    names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
     return f"there are {', '.join(names[:8])}" if names else ""

@@ -81,28 +81,28 @@ class Builder:
         if view := self._graph.views.get(name):
             rows = self._view(name)
             if view.expectations:
-                rows = expectations.kept(self._judged(rows, view), view)
+                rows = expectations.kept(self._with_verdicts(rows, view), view)
             self._watermarks[name] += 1
             with self._guard(self._place(name, "watermark")):
                 return streaming.watermarked(rows, view.watermark, f"{name}/{self._watermarks[name]}")
         if view := self._graph.quarantines.get(name):
-            return expectations.aside(self._judged(self._view(view.name), view), view)
+            return expectations.aside(self._with_verdicts(self._view(view.name), view), view)
         if source := self._graph.dead_letters.get(name):
             return streaming.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
         occurrence = name if source.static else next_name(self._counts, name)
         return streaming.relation(self._reader, self._session, source, occurrence)
 
-    def _judged(self, rows: DataFrame, view: View) -> DataFrame:
+    def _with_verdicts(self, rows: DataFrame, view: View) -> DataFrame:
         """A stream's rows are counted where the query first reads them; a table's not, which is read by each batch anew."""
         counted = view.name not in self._counted and self._graph.streams(view.name)
         self._counted.add(view.name)
         try:
-            return expectations.judged(rows, view, counted=counted)
+            return expectations.with_verdicts(rows, view, counted=counted)
         except (AnalysisException, ParseException):
             for index, one in enumerate(view.expectations):
                 with self._guard(self._place(view.name, "expectations", index, "expect"), one.expect):
-                    expectations.asked(rows, one)
+                    expectations.check_expectation(rows, one)
             raise
 
     def _place(self, view: str, *path: str | int) -> Path:

@@ -14,7 +14,7 @@ EXPECTATION_FAILED: Final = "mainstem:ExpectationFailed:"
 _ADDED: Final = ("violated", "time")
 
 
-def judged(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
+def with_verdicts(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
     """The rows, each with whether it fulfils each expectation; what is null does not.
 
     Args:
@@ -23,29 +23,32 @@ def judged(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
         counted: whether violations are counted, under `mainstem-expectations.<view>`.
     """
     verdicts = {
-        _verdict(index): F.coalesce(F.expr(one.expect), F.lit(False))
-        for index, one in enumerate(view.expectations)
+        _verdict(index): F.coalesce(F.expr(expectation.expect), F.lit(False))
+        for index, expectation in enumerate(view.expectations)
     }
     rows = frame.withColumns(verdicts)
     if not counted:
         return rows
-    violated = [F.count_if(~F.col(_verdict(i))).alias(one.name) for i, one in enumerate(view.expectations)]
+    violated = [
+        F.count_if(~F.col(_verdict(i))).alias(expectation.name)
+        for i, expectation in enumerate(view.expectations)
+    ]
     return rows.observe(f"{METRIC}{view.name}", F.count(F.lit(1)).alias(ROWS), *violated)
 
 
-def asked(frame: DataFrame, expectation: Expectation) -> None:
+def check_expectation(frame: DataFrame, expectation: Expectation) -> None:
     """Ask one expectation of rows, which Spark may refuse."""
     frame.select(F.coalesce(F.expr(expectation.expect), F.lit(False)))
 
 
 def kept(rows: DataFrame, view: View) -> DataFrame:
     """The rows that the view has; a violation that is to fail the query does so when it is met."""
-    for index, one in enumerate(view.expectations):
-        if one.on_violation == "fail":
-            message = f"{EXPECTATION_FAILED} a row of the view {view.name!r} violates {one.name!r}"
+    for index, expectation in enumerate(view.expectations):
+        if expectation.on_violation == "fail":
+            message = f"{EXPECTATION_FAILED} a row of the view {view.name!r} violates {expectation.name!r}"
             rows = rows.where(F.assert_true(F.col(_verdict(index)), F.lit(message)).isNull())
-    for index, one in enumerate(view.expectations):
-        if one.on_violation in ("drop", "quarantine"):
+    for index, expectation in enumerate(view.expectations):
+        if expectation.on_violation in ("drop", "quarantine"):
             rows = rows.where(F.col(_verdict(index)))
     return rows.drop(*_verdicts(view))
 

@@ -28,20 +28,20 @@ class Obstacle(NamedTuple):
 
     Attributes:
         reason: a stable name.
-        what: what it is of the query.
+        conflict: what it is of the query.
         limit: what of the trigger it is against.
         way_out: what to do.
     """
 
     reason: str
-    what: str
+    conflict: str
     limit: str
     way_out: str
 
     @property
     def message(self) -> str:
         """All of it."""
-        return f"{self.limit}, and {self.what}; {self.way_out}"
+        return f"{self.limit}, and {self.conflict}; {self.way_out}"
 
 
 class _Limits(NamedTuple):
@@ -103,7 +103,7 @@ def obstacles(graph: Graph, query: Query, trigger: str) -> list[Obstacle]:
     return []
 
 
-def of_async_progress(graph: Graph, query: Query) -> list[Obstacle]:
+def async_progress_obstacles(graph: Graph, query: Query) -> list[Obstacle]:
     """What stands in the way of progress beside the batches."""
     return list(_async(graph, query))
 
@@ -175,8 +175,8 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
             )
 
 
-def _several(what: str, query: Query) -> tuple[str, str, str]:
-    return f"there are {len(query.to)}", f"{what} is for one sink", "make it several queries"
+def _several(feature: str, query: Query) -> tuple[str, str, str]:
+    return f"there are {len(query.to)}", f"{feature} is for one sink", "make it several queries"
 
 
 def _ends(query: Query) -> str:

@@ -32,7 +32,7 @@ class RelationColumns:
         self._graph = graph
         self._known: dict[str, ColumnSet] = {}
 
-    def of(self, relation: str) -> ColumnSet:
+    def columns_of(self, relation: str) -> ColumnSet:
         """The columns of a source, a source's dead letters, a view or what a view puts aside."""
         if relation not in self._known:
             self._known[relation] = UNKNOWN  # should a text that nobody can read lead back to itself
@@ -46,20 +46,20 @@ class RelationColumns:
         if relation in graph.dead_letters:
             return ColumnSet(DEAD_LETTERS, open=False)
         if relation in graph.quarantines:
-            kept = self.of(graph.quarantines[relation].name)
+            kept = self.columns_of(graph.quarantines[relation].name)
             return replace(kept, names=(*kept.names, *ASIDE))
         return self._view(graph.views[relation]) if relation in graph.views else UNKNOWN
 
     def _view(self, view: View) -> ColumnSet:
         if view.deduplicate:
-            return self.of(view.deduplicate.from_)
+            return self.columns_of(view.deduplicate.from_)
         if view.state:
             names = ddl_columns(view.state.schema_)
             return UNKNOWN if names is None else ColumnSet(tuple(names), open=False)
         facts = self._graph.facts[view.name]
         if facts.tree is None or facts.references is None:
             return UNKNOWN
-        resolver = Resolver(self.of)
+        resolver = Resolver(self.columns_of)
         columns = resolver.columns(facts.tree)
         self.faults[view.name] = resolver.faults
         return columns

@@ -129,14 +129,14 @@ def _calls_python(graph: Graph, relation: str) -> bool:
     if not isinstance(tree, exp.Select) or not graph.streams(relation, certain=True):
         return False
     wanted = {function.name.lower() for function in graph.spec.functions if function.python}
-    return any(call.name.lower() in wanted for call in _found(tree, exp.Anonymous))
+    return any(call.name.lower() in wanted for call in _expressions(tree, exp.Anonymous))
 
 
 def _has(select: exp.Select, *kinds: type[exp.Expr]) -> bool:
-    return any(True for _ in _found(select, *kinds))
+    return any(True for _ in _expressions(select, *kinds))
 
 
-def _found(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
+def _expressions(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
     """Such expressions of the projections and the condition of this very SELECT."""
     parts = [*select.expressions, select.args.get("where")]
     nodes = (node for part in parts if part is not None for node in part.walk())

@@ -91,7 +91,7 @@ def _fill(
     if not isinstance(value, str) or "${" not in value:
         return value
 
-    def one(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         name = match[1]
         if match[2]:
             tell(_problem(part, path, "${ is never closed; write $${ for a literal ${", at=match))
@@ -100,7 +100,7 @@ def _fill(
             tell(_problem(part, path, message, at=match))
         return _filled(match, values)
 
-    return _PLACE.sub(one, value)
+    return _PLACE.sub(replacement, value)
 
 
 def _filled(match: re.Match[str], values: Mapping[str, str]) -> str:

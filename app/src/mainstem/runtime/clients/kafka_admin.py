@@ -100,14 +100,14 @@ class KafkaAdmin:
             ids = {str(topic): str(described.topicId()) for topic, described in topics.items()}
             partitions = {str(topic): int(each.partitions().size()) for topic, each in topics.items()}
             if partitions != self._partitions:
-                self._partitions, self._questions = partitions, self._asked(source, partitions)
+                self._partitions, self._questions = partitions, self._questions_about(source, partitions)
             earliest, latest = self._questions
             level = self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(source.isolation_level.upper())
             options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(level)
-            answers = [admin.listOffsets(asked, options).all() for asked in (earliest, latest)]
+            answers = [admin.listOffsets(question, options).all() for question in (earliest, latest)]
             return TopicOffsets(ids, *(offsets(answer.get().toString()) for answer in answers))
 
-    def _asked(self, source: KafkaSource, partitions: Mapping[str, int]) -> tuple[Any, Any]:
+    def _questions_about(self, source: KafkaSource, partitions: Mapping[str, int]) -> tuple[Any, Any]:
         """The questions for the earliest and the latest offsets; a topic has the partitions from 0 on."""
         spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
         first, last = spec.earliest(), spec.latest()
@@ -147,15 +147,15 @@ def time_outs(properties: Mapping[str, str], patience: int) -> dict[str, str]:
 
 def offsets(text: str) -> dict[str, dict[str, int]]:
     """Topic -> partition -> offset, from the text of Kafka's answer: one call over the wire, not five for each partition."""
-    found: dict[str, dict[str, int]] = {}
+    result: dict[str, dict[str, int]] = {}
     for topic, partition, offset in _ANSWER.findall(text):
-        found.setdefault(topic, {})[partition] = int(offset)
-    return found
+        result.setdefault(topic, {})[partition] = int(offset)
+    return result
 
 
 @contextmanager
-def _closing(jvm: Any, what: Any) -> Iterator[None]:
+def _closing(jvm: Any, resource: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        what.close(jvm.java.time.Duration.ofSeconds(1))
+        resource.close(jvm.java.time.Duration.ofSeconds(1))

@@ -23,12 +23,12 @@ _POSTGRES: Final = re.compile(r"jdbc:postgresql://(\[[^\]/]+\]|[^:/?,]+)(?::(\d+
 
 def unreachable(connections: Iterable[Connection]) -> dict[str, NotReady]:
     """The connections whose server does not answer, by name, each with the error; all are asked at once."""
-    asked = list(connections)
-    if not asked:
+    questioned = list(connections)
+    if not questioned:
         return {}
-    with ThreadPoolExecutor(len(asked), thread_name_prefix="reachability") as pool:
-        errors = list(pool.map(silence, asked))
-    return {connection.name: error for connection, error in zip(asked, errors, strict=True) if error}
+    with ThreadPoolExecutor(len(questioned), thread_name_prefix="reachability") as pool:
+        errors = list(pool.map(silence, questioned))
+    return {connection.name: error for connection, error in zip(questioned, errors, strict=True) if error}
 
 
 def silence(connection: Connection) -> NotReady | None:

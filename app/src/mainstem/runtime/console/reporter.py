@@ -48,13 +48,13 @@ class _Quiet:
         """Pass on."""
         self._tell(lambda reporter: reporter.close())
 
-    def _tell(self, what: Callable[[Reporter], None]) -> None:
+    def _tell(self, call: Callable[[Reporter], None]) -> None:
         # Rows of a console sink come in a thread of their own, which may be the one to find nobody there.
         reporter = self._reporter
         if reporter is None:
             return
         try:
-            what(reporter)
+            call(reporter)
         except (OSError, SystemExit):  # rich exits where a pipe is closed
             self._reporter = None
 
@@ -65,7 +65,7 @@ class Lines:
     def __init__(self, stream: TextIO, pipeline: str) -> None:
         self._stream = stream
         self._pipeline = pipeline
-        self._told: dict[str, tuple[QueryState, int, float]] = {}
+        self._written: dict[str, tuple[QueryState, int, float]] = {}
         self._last: Sequence[QueryStatus] = ()
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
@@ -73,7 +73,7 @@ class Lines:
         now = time.monotonic()
         self._last = statuses
         for status in statuses:
-            state, rows, when = self._told.get(status.name, (QueryState.STARTING, 0, 0.0))
+            state, rows, when = self._written.get(status.name, (QueryState.STARTING, 0, 0.0))
             if status.state is not state or (status.input_rows != rows and now - when >= LINE_SECONDS):
                 self._write(status, now)
 
@@ -85,12 +85,12 @@ class Lines:
     def close(self) -> None:
         """Write what was held back."""
         for status in self._last:
-            _, rows, _ = self._told.get(status.name, (None, -1, 0.0))
+            _, rows, _ = self._written.get(status.name, (None, -1, 0.0))
             if rows != status.input_rows:
                 self._write(status, time.monotonic())
 
     def _write(self, status: QueryStatus, now: float) -> None:
-        self._told[status.name] = (status.state, status.input_rows, now)
+        self._written[status.name] = (status.state, status.input_rows, now)
         self.output(json.dumps({"event": "progress", "pipeline": self._pipeline, **as_json(status)}))
 
 

@@ -81,14 +81,14 @@ class Answers:
     def _status(self, _accept: str) -> HttpResponse:
         driver = self._driver
         executors = driver.executors
-        found: dict[str, Any] = {
+        body: dict[str, Any] = {
             **self._about,
             "stage": driver.stage,
             "ready": driver.ready(),
             "summary": status_report.summary(driver.statuses, executors),
             "queries": [_whole(status) for status in driver.statuses],
         }
-        return _json(HTTPStatus.OK, found)
+        return _json(HTTPStatus.OK, body)
 
     def _metrics(self, accept: str) -> HttpResponse:
         encode, kind = choose_encoder(accept)
@@ -163,11 +163,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _whole(status: QueryStatus) -> dict[str, Any]:
     """A query as in the report of `mainstem run`, offsets and all."""
-    found = as_json(status, offsets=True) | {"state": status_report.state(status)}
+    body = as_json(status, offsets=True) | {"state": status_report.state(status)}
     if status.message:
-        found["message"] = logs.redact(status.message)
-    return found
+        body["message"] = logs.redact(status.message)
+    return body
 
 
-def _json(code: HTTPStatus, found: dict[str, Any]) -> HttpResponse:
-    return HttpResponse(code, JSON, (json.dumps(found) + "\n").encode())
+def _json(code: HTTPStatus, body: dict[str, Any]) -> HttpResponse:
+    return HttpResponse(code, JSON, (json.dumps(body) + "\n").encode())

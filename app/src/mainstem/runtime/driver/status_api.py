@@ -83,7 +83,7 @@ class StatusApi:
             )
         except (client.ApiException, HTTPError, OSError) as error:
             raise _failure("its executors' pods", error) from None
-        return next((said for pod in pods.items for said in _said(pod)), None)
+        return next((said for pod in pods.items for said in _wait_messages(pod)), None)
 
 
 def in_cluster() -> Any:
@@ -104,7 +104,7 @@ def in_cluster() -> Any:
     return client.ApiClient(configuration)
 
 
-def _said(pod: Any) -> Iterator[str]:
+def _wait_messages(pod: Any) -> Iterator[str]:
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False" and condition.message:
             yield condition.message
@@ -114,11 +114,11 @@ def _said(pod: Any) -> Iterator[str]:
             yield f"{pod.metadata.name}: {waiting.reason}: {waiting.message or ''}".rstrip(": ")
 
 
-def _failure(what: str, error: Exception) -> NotReady:
+def _failure(subject: str, error: Exception) -> NotReady:
     if not isinstance(error, client.ApiException) or not error.status:
-        return NotReady(f"{what}: the API server does not answer: {error}", reason="ApiServerUnreachable")
+        return NotReady(f"{subject}: the API server does not answer: {error}", reason="ApiServerUnreachable")
     reason = _REASONS.get(error.status, "ApiServerRefuses")
-    return NotReady(f"{what}: {error.status}: {_message(error)}", reason=reason)
+    return NotReady(f"{subject}: {error.status}: {_message(error)}", reason=reason)
 
 
 def _message(error: Any) -> str:

@@ -155,9 +155,9 @@ def meaning(written: Mapping[str, Any]) -> Any:
     return {"queries": queries, "summary": written["summary"]}
 
 
-def size(found: Mapping[str, Any]) -> int:
+def size(part: Mapping[str, Any]) -> int:
     """Bytes of a part, as JSON."""
-    return len(json.dumps(found, separators=(",", ":"), ensure_ascii=False).encode())
+    return len(json.dumps(part, separators=(",", ":"), ensure_ascii=False).encode())
 
 
 def _source(source: SourceStatus) -> dict[str, Any]:
@@ -182,12 +182,12 @@ def _worst(expectations: Sequence[ExpectationStatus]) -> list[ExpectationStatus]
     return sorted(expectations, key=lambda one: (-one.violated, one.view, one.name))[:MAX_ITEMS]
 
 
-def _expectation(one: ExpectationStatus) -> dict[str, Any]:
+def _expectation(expectation: ExpectationStatus) -> dict[str, Any]:
     return {
-        "view": one.view,
-        "name": one.name,
-        "passed": _count(one.passed),
-        "violated": _count(one.violated),
+        "view": expectation.view,
+        "name": expectation.name,
+        "passed": _count(expectation.passed),
+        "violated": _count(expectation.violated),
     }
 
 
@@ -201,8 +201,8 @@ def _rate(number: float) -> int | None:
     return _count(math.ceil(number) if number < 1 else number)
 
 
-def _known(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if value is not None and value != []}
+def _known(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None and value != []}
 
 
 def _shortened(text: str, most: int) -> str:

@@ -125,12 +125,12 @@ class StatusWriter:
             self._pace.tried(time.monotonic(), well=False)
 
     def _look_for_executors(self) -> None:
-        found = self._missing.look(time.monotonic(), self._asked)
+        found = self._missing.look(time.monotonic(), self._reason_for_missing)
         self._driver.executors = found
         if found and not found.running and found.wanted:
             self._driver.alive()  # a start that waits for its first executor; another driver would wait as well
 
-    def _asked(self) -> str | None:
+    def _reason_for_missing(self) -> str | None:
         """The scheduler's words; None too where the API server does not answer, which `write` tells of."""
         try:
             return self._connected().unscheduled()
@@ -174,23 +174,23 @@ class Missing:
     Attributes:
         count: the executors that run and are wanted.
         since: when some were first missing, None where none is.
-        asked: when the last question was.
+        asked_at: when the last question was.
         message: the last answer.
     """
 
     count: Callable[[], ExecutorCounts | None]
     since: float | None = None
-    asked: float | None = None
+    asked_at: float | None = None
     message: str | None = None
 
     def look(self, now: float, ask: Callable[[], str | None]) -> ExecutorCounts | None:
         """The executors, with the reason where some have been missing for ten seconds; asked for once in ten."""
-        found = self.count()
-        if found is None or found.loss or found.running >= found.wanted:
-            self.since = self.asked = self.message = None
-            return found
+        counts = self.count()
+        if counts is None or counts.loss or counts.running >= counts.wanted:
+            self.since = self.asked_at = self.message = None
+            return counts
         self.since = now if self.since is None else self.since
-        if now - self.since >= SHORTEST and (self.asked is None or now - self.asked >= SHORTEST):
-            self.asked = now
+        if now - self.since >= SHORTEST and (self.asked_at is None or now - self.asked_at >= SHORTEST):
+            self.asked_at = now
             self.message = ask()
-        return ExecutorCounts(found.running, found.wanted, self.message)
+        return ExecutorCounts(counts.running, counts.wanted, self.message)

@@ -56,5 +56,5 @@ def _cut(message: str, most: int) -> str:
     return message if len(whole) <= most else f"{whole[: most - 3].decode(errors='ignore')}..."
 
 
-def _json(found: dict[str, Any]) -> str:
-    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+def _json(message: dict[str, Any]) -> str:
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False)

@@ -34,7 +34,7 @@ _OPERATORS: Final = re.compile(
 _OPERATOR: Final = re.compile(r"OperatorName: (?P<name>\w+)")
 
 
-def told(condition: str, text: str) -> str | None:
+def change_message(condition: str, text: str) -> str | None:
     """What a condition of Spark's means for the document; None where it tells of no change.
 
     Args:

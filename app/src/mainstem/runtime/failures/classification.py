@@ -80,12 +80,12 @@ def classify(error: Any) -> Failure:
     if isinstance(error, NotReady):
         return Failure(error.reason, error.message)
     notes = getattr(error, "__notes__", []) if isinstance(error, BaseException) else []
-    return of_text("\n".join([_chain(error), *notes]))
+    return classify_text("\n".join([_chain(error), *notes]))
 
 
-def of_text(text: str) -> Failure:
+def classify_text(text: str) -> Failure:
     """The failure that the text of a chain of causes tells of; pure."""
-    return in_sink(_of_text(_SINK.sub("", text)), text)
+    return in_sink(_classify_text(_SINK.sub("", text)), text)
 
 
 def in_sink(failure: Failure, text: str) -> Failure:
@@ -97,13 +97,13 @@ def in_sink(failure: Failure, text: str) -> Failure:
     return replace(failure, message=f"{_short(failure.message, MOST - len(sink))}{sink}")
 
 
-def _of_text(text: str) -> Failure:
-    text = _told(text)
+def _classify_text(text: str) -> Failure:
+    text = _cleaned(text)
     for candidate in FAILURE_PATTERNS:
         if match := candidate.pattern.search(text):
             return Failure(candidate.reason, _line(candidate, match, text), candidate.permanent)
     raised = tracebacks.raised(text)
-    if raised and (known := raised.of_mainstem):
+    if raised and (known := raised.mainstem_error):
         return Failure(known[0], _short(known[1]))
     if raised and raised.java is None:
         return Failure("PythonFailed", _short(str(raised)), traceback=raised.text[-LONGEST:])
@@ -111,7 +111,7 @@ def _of_text(text: str) -> Failure:
     permanent = bool(_ANALYSIS.search(text))
     if conditions:
         name, rest = conditions[0]
-        if unfit := changes.told(name, text):
+        if unfit := changes.change_message(name, text):
             return Failure(name, _short(unfit), permanent=True)
         message = _short(rest) or name
         if name == "DELTA_METADATA_MISMATCH" and (differs := difference(text)):
@@ -126,7 +126,7 @@ def _of_text(text: str) -> Failure:
     return Failure("QueryFailed", _short(_simple(first)) or first.strip(), permanent)
 
 
-def _told(text: str) -> str:
+def _cleaned(text: str) -> str:
     """The text without plans, stack frames, wrappers and SQL states, which hold words that mislead, and without what looks
     like a credential: what is made of it goes to terminals, reports and the resource.
     """

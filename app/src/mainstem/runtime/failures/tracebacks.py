@@ -32,19 +32,19 @@ class Raised(NamedTuple):
         text: its traceback as Python prints it, with those of its causes.
     """
 
-    said: str
+    message: str
     frames: tuple[Frame, ...]
     java: str | None
     text: str
 
     @property
-    def of_mainstem(self) -> tuple[str, str] | None:
+    def mainstem_error(self) -> tuple[str, str] | None:
         """Reason and message, where code of Mainstem's raised it."""
-        match = _OURS.match(self.said)
+        match = _OURS.match(self.message)
         return (match["reason"], match["message"]) if match else None
 
     def __str__(self) -> str:
-        return described(re.sub(r"^pyspark\.[\w.]*?(?=\w+(?:: |$))", "", self.said), self.frames)
+        return described(re.sub(r"^pyspark\.[\w.]*?(?=\w+(?:: |$))", "", self.message), self.frames)
 
 
 def raised(text: str) -> Raised | None:
@@ -55,14 +55,16 @@ def raised(text: str) -> Raised | None:
     frames = tuple(_frames(trace))
     if not frames or len(trace) == len(lines):
         return None
-    said, *more = lines[len(trace) :]
-    message = [said, *takewhile(lambda line: not _END.match(line), more)]
-    printed = "\n".join([*_causes(before), _BEGIN, *filter(str.strip, trace), *message])
-    said = " ".join(message)
+    first, *more = lines[len(trace) :]
+    message_lines = [first, *takewhile(lambda line: not _END.match(line), more)]
+    printed = "\n".join([*_causes(before), _BEGIN, *filter(str.strip, trace), *message_lines])
+    message = " ".join(message_lines)
     java = None
-    if _JAVA.match(said):
-        java = next((line[2:] for line in more if line.startswith(": ")), said.partition(": ")[2] or said)
-    return Raised(" ".join(said.split()), frames, java, printed)
+    if _JAVA.match(message):
+        java = next(
+            (line[2:] for line in more if line.startswith(": ")), message.partition(": ")[2] or message
+        )
+    return Raised(" ".join(message.split()), frames, java, printed)
 
 
 def _causes(before: str) -> list[str]:

@@ -79,16 +79,16 @@ class TableMaintenance:
         """One round of a table; a failure is told and counted, and nothing more."""
         from delta.tables import DeltaTable
 
-        path, asked = located(sink.path), sink.maintenance
+        path, settings = located(sink.path), sink.maintenance
         try:
-            if asked is None or not DeltaTable.isDeltaTable(self._session, path):
+            if settings is None or not DeltaTable.isDeltaTable(self._session, path):
                 return  # no batch has made it yet
             table = DeltaTable.forPath(self._session, path)
-            if asked.optimize:
+            if settings.optimize:
                 with alone(path):
-                    _optimize(table, asked.optimize)
-            if asked.vacuum and not self._done.is_set():
-                self._retain(table, path, asked.vacuum)
+                    _optimize(table, settings.optimize)
+            if settings.vacuum and not self._done.is_set():
+                self._retain(table, path, settings.vacuum)
                 table.vacuum()
         except (PySparkException, Py4JError, ConnectionError) as error:
             self._failed(path, error)
@@ -107,9 +107,9 @@ class TableMaintenance:
             self.tend(self._tables[index])
             due[index] = time.monotonic() + _every(self._tables[index])
 
-    def _retain(self, table: Any, path: str, asked: Vacuum) -> None:
+    def _retain(self, table: Any, path: str, vacuum: Vacuum) -> None:
         """Write down how long files stay, where the table says otherwise: Delta heeds nothing else."""
-        wanted = f"interval {int(seconds(asked.retain))} seconds"
+        wanted = f"interval {int(seconds(vacuum.retain))} seconds"
         if table.detail().first()["properties"].get(_RETENTION) != wanted:
             quoted = path.replace("`", "``")
             with alone(path):
@@ -131,9 +131,9 @@ class TableMaintenance:
         )
 
 
-def _optimize(table: Any, asked: Optimize) -> None:
-    if asked.z_order_by:
-        table.optimize().executeZOrderBy(*asked.z_order_by)
+def _optimize(table: Any, optimize: Optimize) -> None:
+    if optimize.z_order_by:
+        table.optimize().executeZOrderBy(*optimize.z_order_by)
     else:
         table.optimize().executeCompaction()
 

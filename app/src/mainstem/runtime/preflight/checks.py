@@ -20,7 +20,7 @@ from mainstem.language.requirements import required_connections, running, used
 from mainstem.runtime.clients.exclusive_files import S3Object
 from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.reachability import unreachable
-from mainstem.runtime.preflight.inputs import asked
+from mainstem.runtime.preflight.inputs import ask
 
 
 def reachable(graph: Graph) -> frozenset[str]:
@@ -53,9 +53,9 @@ def present(session: SparkSession, graph: Graph) -> None:
         NotReady: `BucketNotFound`, `StoreAccessDenied`, `CheckpointStoreNotConditional`, and the like.
     """
     location = graph.spec.checkpoints.location
-    asked("checkpoints.location", location, lambda: _probe(Directory(session, location)))
+    ask("checkpoints.location", location, lambda: _probe(Directory(session, location)))
     if location.startswith("s3a://") and graph.spec.checkpoints.require_conditional_writes:
-        asked("checkpoints.location", location, partial(_refuse_unconditional, session, location))
+        ask("checkpoints.location", location, partial(_refuse_unconditional, session, location))
 
 
 def local_path(path: str) -> Path | None:
@@ -64,14 +64,14 @@ def local_path(path: str) -> Path | None:
     return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
 
 
-def writable(what: str, path: str) -> None:
+def writable(subject: str, path: str) -> None:
     """Look at the rights of a local folder, or of the one that it will be made in.
 
     Raises:
         NotReady: `PathNotWritable`.
     """
     if (local := local_path(path)) and (why := _unwritable(local)):
-        raise NotReady(f"{what}: nothing can be written at {path}: {why}", reason="PathNotWritable")
+        raise NotReady(f"{subject}: nothing can be written at {path}: {why}", reason="PathNotWritable")
 
 
 def _unwritable(folder: Path) -> str | None:

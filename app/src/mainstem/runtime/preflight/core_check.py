@@ -16,7 +16,7 @@ from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
-from mainstem.runtime.preflight.inputs import asked
+from mainstem.runtime.preflight.inputs import ask
 
 
 def enough(session: SparkSession, graph: Graph) -> None:
@@ -35,9 +35,9 @@ def enough(session: SparkSession, graph: Graph) -> None:
         if source.kafka is None:
             return there  # a rate has as many as there are cores
         connection = known[source.kafka.connection]
-        what = f"connection {source.kafka.connection!r} ({connection.bootstrap_servers})"
+        subject = f"connection {source.kafka.connection!r} ({connection.bootstrap_servers})"
         kafka = source.kafka
-        return int(asked(what, "", lambda: KafkaAdmin(session, connection).partitions(kafka)))
+        return int(ask(subject, "", lambda: KafkaAdmin(session, connection).partitions(kafka)))
 
     needed = {query.name: held(graph, query, partitions) for query in found}
     others = sum(not query.suspend for query in graph.spec.queries) > len(found)

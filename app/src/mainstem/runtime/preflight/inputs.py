@@ -104,40 +104,40 @@ class Inputs:
         return None
 
     def _missing(self, source: Source) -> Absent | None:
-        what = f"source {source.name!r}"
+        subject = f"source {source.name!r}"
         if source.kafka:
             return self._without_topics(
                 source.kafka.connection, {*(source.kafka.subscribe or ()), *(source.kafka.assign or ())}
             )
         path = path_of(source)
         if path is None:
-            return self._without_table(what, source.static) if source.static else None
-        if not asked(what, path, lambda: Directory(self._session, path).matches()):
-            return Absent("PathNotFound", f"{what}: nothing is at {path}")
+            return self._without_table(subject, source.static) if source.static else None
+        if not ask(subject, path, lambda: Directory(self._session, path).matches()):
+            return Absent("PathNotFound", f"{subject}: nothing is at {path}")
         table = source.delta or (source.static and source.static.delta)
-        if table and not asked(what, path, lambda: self._is_table(path)):
-            return Absent("PathNotFound", f"{what}: no Delta table is at {path}")
+        if table and not ask(subject, path, lambda: self._is_table(path)):
+            return Absent("PathNotFound", f"{subject}: no Delta table is at {path}")
         return None
 
     def _without_topics(self, connection: str, topics: set[str]) -> Absent | None:
         kafka = self._connections.kafka[connection]
-        what = f"connection {connection!r} ({kafka.bootstrap_servers})"
-        missing = sorted(topics - asked(what, "", KafkaAdmin(self._session, kafka).topics)) if topics else []
+        subject = f"connection {connection!r} ({kafka.bootstrap_servers})"
+        missing = sorted(topics - ask(subject, "", KafkaAdmin(self._session, kafka).topics)) if topics else []
         if not missing:
             return None
-        return Absent("TopicNotFound", f"{what}: no topic {', '.join(map(repr, missing))}")
+        return Absent("TopicNotFound", f"{subject}: no topic {', '.join(map(repr, missing))}")
 
-    def _without_table(self, what: str, source: StaticSource) -> Absent | None:
+    def _without_table(self, subject: str, source: StaticSource) -> Absent | None:
         """A table that has a name and no path is looked up as it will be read; its columns are asked for, no row."""
         if source.table:
             words = source.table.name.lower().replace("`", "").split(".")
             named = [each.name for each in self._graph.spec.connections if each.name.lower() in words]
             connector.catalogs(self._session, self._graph, named)
         name = source.table.name if source.table else None
-        if name and not asked(what, "", lambda: self._session.catalog.tableExists(name)):
-            return Absent("TableNotFound", f"{what}: no table is called {name!r}")
+        if name and not ask(subject, "", lambda: self._session.catalog.tableExists(name)):
+            return Absent("TableNotFound", f"{subject}: no table is called {name!r}")
         try:
-            asked(what, "", lambda: static.table(self._session, what, source, self._connections))
+            ask(subject, "", lambda: static.table(self._session, subject, source, self._connections))
         except NotReady as error:
             if error.reason != "TableNotFound":
                 raise
@@ -149,7 +149,7 @@ class Inputs:
         return (Directory(self._session, path) / "_delta_log/[0-9]*").matches()
 
 
-def asked(what: str, path: str, question: Callable[[], Any]) -> Any:
+def ask(subject: str, path: str, question: Callable[[], Any]) -> Any:
     """The answer, or the failure as `NotReady`."""
     try:
         return question()
@@ -160,7 +160,7 @@ def asked(what: str, path: str, question: Callable[[], Any]) -> Any:
         at = f" ({path})" if path else ""
         transient = not failure.permanent
         raise NotReady(
-            f"{what}{at}: {failure.message}", reason=failure.reason, transient=transient
+            f"{subject}{at}: {failure.message}", reason=failure.reason, transient=transient
         ) from error
 
 

@@ -18,7 +18,7 @@ from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.preflight import table_ownership, user_modules
 from mainstem.runtime.preflight.checks import local_path, writable
-from mainstem.runtime.preflight.inputs import asked, demanded
+from mainstem.runtime.preflight.inputs import ask, demanded
 from mainstem.runtime.spark import secrets
 
 
@@ -67,11 +67,11 @@ def without(pipeline: StreamingPipeline, refused: Mapping[str, NotReady]) -> Str
 def _on_this_machine(graph: Graph, query: Query) -> None:
     user_modules.installed(graph, query)
     secrets.complete(graph, query)
-    for what, path in (*demanded(graph, query), *_jars(graph, query)):
+    for subject, path in (*demanded(graph, query), *_jars(graph, query)):
         if (local := local_path(path)) and not local.exists():
-            raise _absent(what, path)
-    for what, path in _outputs(query):
-        writable(what, path)
+            raise _absent(subject, path)
+    for subject, path in _outputs(query):
+        writable(subject, path)
 
 
 class _Asker:
@@ -86,12 +86,12 @@ class _Asker:
     def ask(self, query: Query) -> None:
         """Raise `NotReady` where something is missing of the query."""
         self._make_topics(query)
-        for what, path in demanded(self._graph, query):
-            if path not in self._there and not asked(what, path, Directory(self._session, path).matches):
-                raise _absent(what, path)
+        for subject, path in demanded(self._graph, query):
+            if path not in self._there and not ask(subject, path, Directory(self._session, path).matches):
+                raise _absent(subject, path)
             self._there.add(path)
-        for what, path in _outputs(query):
-            asked(what, path, Directory(self._session, path).exists)
+        for subject, path in _outputs(query):
+            ask(subject, path, Directory(self._session, path).exists)
         table_ownership.take(self._session, query, self._owner)
 
     def _make_topics(self, query: Query) -> None:
@@ -99,16 +99,19 @@ class _Asker:
         for name, kafka in self._connections.kafka.items():
             if name not in names:
                 continue
-            what, admin = f"connection {name!r} ({kafka.bootstrap_servers})", KafkaAdmin(self._session, kafka)
+            subject, admin = (
+                f"connection {name!r} ({kafka.bootstrap_servers})",
+                KafkaAdmin(self._session, kafka),
+            )
             if name not in self._topics:
-                self._topics[name] = set(asked(what, "", admin.topics))
+                self._topics[name] = set(ask(subject, "", admin.topics))
             for topic in sorted(_topics(query, name) - self._topics[name]):
-                asked(what, topic, partial(admin.make, topic))
+                ask(subject, topic, partial(admin.make, topic))
                 self._topics[name].add(topic)
 
 
-def _absent(what: str, path: str) -> NotReady:
-    return NotReady(f"{what}: nothing is at {path}", reason="PathNotFound")
+def _absent(subject: str, path: str) -> NotReady:
+    return NotReady(f"{subject}: nothing is at {path}", reason="PathNotFound")
 
 
 def _topics(query: Query, connection: str) -> set[str]:

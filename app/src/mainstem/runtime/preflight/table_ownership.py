@@ -17,7 +17,7 @@ from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import Query
 from mainstem.runtime.clients.exclusive_files import S3Object
-from mainstem.runtime.preflight.inputs import asked
+from mainstem.runtime.preflight.inputs import ask
 
 
 _CLAIM: Final = "mainstem-writer.json"
@@ -52,7 +52,7 @@ def take(session: SparkSession, query: Query, pipeline: str) -> None:
         if sink.delta and sink.delta.path.startswith("s3a://")
     }
     for table in sorted(tables):
-        asked("the Delta table", table, partial(_take, session, table, pipeline))
+        ask("the Delta table", table, partial(_take, session, table, pipeline))
 
 
 def _take(session: SparkSession, table: str, pipeline: str) -> None:

@@ -24,9 +24,9 @@ class Listener:
         told: takes the name of the method and its event, of whatever kind.
     """
 
-    def __init__(self, events: "queue.Queue[Progress]", told: Callable[[str, Any], None]) -> None:
+    def __init__(self, events: "queue.Queue[Progress]", on_event: Callable[[str, Any], None]) -> None:
         self._events = events
-        self._told = told
+        self._on_event = on_event
 
     def attach(self, session: SparkSession) -> None:
         """Listen to the queries of one session; Spark's manager of queries is per session."""
@@ -38,21 +38,21 @@ class Listener:
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
         """Pass it on and no more: Spark waits for this call within start()."""
-        self._told("onQueryStarted", event)
+        self._on_event("onQueryStarted", event)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """Enqueue the event's JSON."""
         text = event.progress().json()
         self._events.put(Progress(text))
-        self._told("onQueryProgress", text)
+        self._on_event("onQueryProgress", text)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
         """Pass it on: the supervisor asks for the query's status itself."""
-        self._told("onQueryIdle", event)
+        self._on_event("onQueryIdle", event)
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         """Pass it on: the supervisor sees that the query is no longer active."""
-        self._told("onQueryTerminated", event)
+        self._on_event("onQueryTerminated", event)
 
     class Java:
         """py4j reads here which interface this is."""

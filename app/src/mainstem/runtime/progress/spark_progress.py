@@ -51,10 +51,12 @@ def updated(
     watermark = (progress.get("eventTime") or {}).get("watermark")
     if ran and status.reason != STALE:  # which a batch does not mend
         status = replace(status, reason=None, message=None)
-    told = watermark if watermark and not watermark.startswith("1970-01-01T00:00:00") else status.watermark
-    if is_ahead(told, progress.get("timestamp")):
+    with_spark_message = (
+        watermark if watermark and not watermark.startswith("1970-01-01T00:00:00") else status.watermark
+    )
+    if is_ahead(with_spark_message, progress.get("timestamp")):
         message = (
-            f"the watermark, {told}, is more than an hour ahead of the clock: a record of the future moved it, and rows "
+            f"the watermark, {with_spark_message}, is more than an hour ahead of the clock: a record of the future moved it, and rows "
             "of today are dropped; set watermark.maxFuture, and start a new generation of the checkpoint"
         )
         status = replace(status, reason=WATERMARK_AHEAD, message=message)
@@ -73,7 +75,7 @@ def updated(
         if rows
         else status.processed_rows_per_second,
         batch_duration_ms=int(progress.get("batchDuration") or 0) if ran else status.batch_duration_ms,
-        watermark=told,
+        watermark=with_spark_message,
         state_rows=sum(int(op.get("numRowsTotal") or 0) for op in operators)
         if operators
         else status.state_rows,
@@ -103,7 +105,7 @@ def waiting(status: QueryStatus) -> QueryStatus:
     return replace(status, state=QueryState.RUNNING, idle=True, reason=None, message=None)
 
 
-def told(status: QueryStatus, message: str) -> QueryStatus:
+def with_spark_message(status: QueryStatus, message: str) -> QueryStatus:
     """The status of a query whose tasks never end, from what Spark says of it: a continuous stream sends no progress at
     all, and a real-time one none before its first batch ends.
     """
@@ -131,7 +133,7 @@ def _sources(
         if index < len(reported):
             source = replace(source, end_offset=reported[index].get("endOffset"))
             source = lagging(source, reported[index].get("latestOffset"))
-            gap = lost(
+            gap = expired_offsets(
                 reported[index].get("startOffset"), reported[index].get("endOffset"), earliest.get(name)
             )
             source = replace(source, expired=source.expired + gap)
@@ -171,7 +173,7 @@ def went_back(progress: Mapping[str, Any], occurrences: Sequence[str]) -> set[tu
     return found
 
 
-def lost(start: Any, end: Any, earliest: Offsets | None) -> int:
+def expired_offsets(start: Any, end: Any, earliest: Offsets | None) -> int:
     """Offsets of a batch that its topics had no more when it was planned.
 
     Certain, and a lower bound: what expires while a batch runs is not seen. In a topic with transactions or compaction

@@ -119,7 +119,7 @@ class Analysis:
     @contextmanager
     def guarded(self, supervised: "SupervisedQuery") -> Iterator[None]:
         """While a query is made ready to start: what is in its way refuses it, and is noted with its line."""
-        with self.refusals.of(supervised):
+        with self.refusals.collecting(supervised):
             try:
                 yield
             except SpecInvalid as refused:

@@ -41,11 +41,15 @@ class BatchRun:
     """
 
     def __init__(
-        self, session: SparkSession, batch: BatchQuery, journal: BatchJournal, told: Callable[[str], None]
+        self,
+        session: SparkSession,
+        batch: BatchQuery,
+        journal: BatchJournal,
+        on_progress: Callable[[str], None],
     ) -> None:
         self.id, self.run_id = journal.id, str(uuid.uuid4())
         self.last_progress: str | None = None
-        self._session, self._batch, self._journal, self._told = session, batch, journal, told
+        self._session, self._batch, self._journal, self._on_progress = session, batch, journal, on_progress
         self._failure: Failure | None = None
         self._thread = threading.Thread(target=self._run, name=f"batch-{batch.query.name}", daemon=True)
         self._thread.start()
@@ -92,7 +96,7 @@ class BatchRun:
             self._failure = classify(error)
         except Exception as error:  # noqa: BLE001 - the user's own code, called in this thread, may raise anything
             trace = logs.redact("".join(traceback.format_exception(error)))[-LONGEST:]
-            self._failure = in_sink(Failure("PythonFailed", code.told(error), traceback=trace), trace)
+            self._failure = in_sink(Failure("PythonFailed", code.error_line(error), traceback=trace), trace)
 
     def _write(self) -> None:
         began = time.monotonic()
@@ -139,7 +143,7 @@ class BatchRun:
             "durationMs": {"addBatch": took},
             "observedMetrics": counted,
         }
-        self._told(json.dumps(progress))
+        self._on_progress(json.dumps(progress))
 
 
 def _rows_read(session: SparkSession, plan: Any) -> Iterator[int]:

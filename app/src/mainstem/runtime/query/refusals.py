@@ -22,7 +22,7 @@ class Refusals:
         self._new: list[SupervisedQuery] = []
 
     @contextmanager
-    def of(self, supervised: "SupervisedQuery") -> "Iterator[None]":
+    def collecting(self, supervised: "SupervisedQuery") -> "Iterator[None]":
         """While something is done for a query: it is refused where that is `SpecInvalid` or `NotReady`."""
         try:
             yield

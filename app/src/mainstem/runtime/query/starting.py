@@ -48,7 +48,7 @@ class Starter:
         self,
         graph: Graph,
         ownership: Ownership,
-        told: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
         run: str = "",
         suspect: Callable[[str, str, Suspects], None] = lambda *_: None,
         locate: Locate = without_text,
@@ -56,7 +56,7 @@ class Starter:
         self._locate = locate
         self._graph = graph
         self._ownership = ownership
-        self._told = told
+        self._on_progress = on_progress
         self._run = run
         self._suspect = suspect
 
@@ -119,7 +119,7 @@ class Starter:
             raise ValueError(f"{supervised.query.name} was not prepared")
         supervised.occurrences = dict(occurrence_names(self._graph, supervised.query.from_, bounded=True))
         return BatchRun(
-            supervised.session, built, supervised.journal, lambda text: self._told(Progress(text))
+            supervised.session, built, supervised.journal, lambda text: self._on_progress(Progress(text))
         )
 
     def first(self, query: Query, act: Callable[[], Any]) -> Any:

@@ -15,7 +15,7 @@ from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.preflight.inputs import Absent
 from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.progress.rates import Meter
-from mainstem.runtime.progress.spark_progress import told, waiting
+from mainstem.runtime.progress.spark_progress import waiting, with_spark_message
 from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.restarts import Restarts
 
@@ -83,7 +83,7 @@ class SupervisedQuery:
         if self.execution is None:
             return
         if self.resident:
-            self.status = told(self.status, self.execution.message)
+            self.status = with_spark_message(self.status, self.execution.message)
         elif (waits := self.execution.waiting) is not None:
             self.resting = waits
             self.status = waiting(self.status) if waits else replace(self.status, idle=False)

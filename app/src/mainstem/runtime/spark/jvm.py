@@ -34,11 +34,11 @@ class Jvm(NamedTuple):
 
     Attributes:
         gateway: py4j's.
-        last_words: the last lines that it said outside its log.
+        last_lines: the last lines that it said outside its log.
     """
 
     gateway: Any
-    last_words: Callable[[], str]
+    last_lines: Callable[[], str]
 
 
 def launch(
@@ -85,13 +85,13 @@ def launch(
         with _popen_hook(command, pump.start):
             gateway = launch_gateway(settings, pipes)
     except PySparkRuntimeError:
-        raise NotReady(f"Spark's JVM did not start: {pump.last_words()}", reason="JvmNotStarted") from None
+        raise NotReady(f"Spark's JVM did not start: {pump.last_lines()}", reason="JvmNotStarted") from None
     if os.environ.get(command_line.DUMP):
         from mainstem.runtime.spark import class_data_sharing
 
         class_data_sharing.load_clients(gateway.jvm)
         atexit.register(_ended, gateway.proc)
-    return Jvm(gateway, pump.last_words)
+    return Jvm(gateway, pump.last_lines)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
@@ -132,11 +132,11 @@ class _Pump:
     def __init__(self, output: Callable[[str], None]) -> None:
         self._output = output
         self._log = logs.get("spark")
-        self._said: dict[str, list[str]] = {"stderr": [], "stdout": []}
+        self._last_lines: dict[str, list[str]] = {"stderr": [], "stdout": []}
 
-    def last_words(self) -> str:
+    def last_lines(self) -> str:
         """The last lines that were no log, on one line; a JVM that cannot start says so on either stream."""
-        return " | ".join(self._said["stderr"] or self._said["stdout"]) or "it said nothing"
+        return " | ".join(self._last_lines["stderr"] or self._last_lines["stdout"]) or "it said nothing"
 
     def start(self, process: subprocess.Popen[bytes]) -> None:
         """Read both pipes of the process, each in a thread of its own."""
@@ -150,7 +150,7 @@ class _Pump:
 
     def _keep(self, stream: str, line: str) -> None:
         if not _FRAME.match(line):  # what an exception says, not where
-            self._said[stream] = [*self._said[stream][-4:], line]
+            self._last_lines[stream] = [*self._last_lines[stream][-4:], line]
 
     def _log_line(self, line: str) -> None:
         try:

@@ -56,7 +56,7 @@ def opened(
                     session.stop()
         except (Py4JNetworkError, ConnectionError) as error:
             raise NotReady(
-                f"Spark's JVM has ended: {jvm.last_words()}",
+                f"Spark's JVM has ended: {jvm.last_lines()}",
                 reason="JvmLost",
                 remedy=f"often the heap is too small: {environment.memory}",
             ) from error

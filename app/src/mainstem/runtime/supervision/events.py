@@ -27,11 +27,11 @@ class EventQueue:
         told: takes every event besides, for others.
     """
 
-    def __init__(self, topics: Topics, files: ExpiredFiles, told: Callable[[str, Any], None]) -> None:
+    def __init__(self, topics: Topics, files: ExpiredFiles, on_event: Callable[[str, Any], None]) -> None:
         self._topics = topics
         self._files = files
         self._queue: queue.Queue[Progress] = queue.Queue()
-        self.listener = Listener(self._queue, told)
+        self.listener = Listener(self._queue, on_event)
 
     def put(self, progress: Progress) -> None:
         """One more event, from any thread."""

@@ -74,9 +74,9 @@ class Listeners:
 
     def _run(self) -> None:
         while (event := self._queue.get()) is not None:
-            self._told(*event)
+            self._deliver(*event)
 
-    def _told(self, method: str, event: Any) -> None:
+    def _deliver(self, method: str, event: Any) -> None:
         try:
             found = _event(method, event)
         except Exception as error:  # noqa: BLE001 - Spark is just ending, or tells something new
@@ -86,7 +86,9 @@ class Listeners:
             try:
                 getattr(listener, method)(found)
             except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is the listener's own
-                self._log.warning("a listener failed", listener=name, method=method, error=code.told(error))
+                self._log.warning(
+                    "a listener failed", listener=name, method=method, error=code.error_line(error)
+                )
 
 
 def _event(method: str, event: Any) -> Any:
@@ -107,7 +109,7 @@ def _made(name: str) -> spark.StreamingQueryListener:
     try:
         made = getattr(import_module(module), kind)()
     except (Exception, SystemExit) as error:
-        message = f"the listener {name!r} cannot be made: {code.told(error)}"
+        message = f"the listener {name!r} cannot be made: {code.error_line(error)}"
         raise NotReady(message, reason="ListenerNotFound") from error
     if not isinstance(made, spark.StreamingQueryListener):
         message = f"the listener {name!r} is no pyspark.sql.streaming.StreamingQueryListener"

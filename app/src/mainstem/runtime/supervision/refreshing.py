@@ -30,12 +30,12 @@ from mainstem.runtime.supervision.draining import stopped
 
 def every(graph: Graph, query: Query) -> float | None:
     """Seconds between two refreshes of a query; None where no side input asks for any, or the query ends by itself."""
-    asked = [
+    intervals = [
         seconds(source.static.refresh)
         for source in graph.sources_of(query.from_)
         if source.static and source.static.refresh
     ]
-    return min(asked) if asked and not graph.ends(query) else None
+    return min(intervals) if intervals and not graph.ends(query) else None
 
 
 class Refreshing:

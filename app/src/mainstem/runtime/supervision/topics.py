@@ -88,20 +88,20 @@ class Topics:
         self._unanswered: dict[str, Outage] = {}
         self._ends: dict[tuple[str, str, str], Mapping[str, int]] = {}
         self._answers: dict[str, OffsetSnapshot] = {}
-        self._asked = {source.connection: threading.Event() for _, source, _ in self._sources}
+        self._polled = {source.connection: threading.Event() for _, source, _ in self._sources}
         self._end = threading.Event()
         self._log = logs.get("mainstem")
 
     def start(self) -> None:
         """Begin to ask. Where a source goes on behind a gap, what its topics have is known before any query starts."""
-        for connection in self._asked:
+        for connection in self._polled:
             name = f"topics-{connection}"
             threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
         until = time.monotonic() + PATIENCE_MS / 1000
         for connection in {
             source.connection for _, source, _ in self._sources if not source.fail_on_data_loss
         }:
-            self._asked[connection].wait(max(0.0, until - time.monotonic()))
+            self._polled[connection].wait(max(0.0, until - time.monotonic()))
 
     def close(self) -> None:
         """Ask no more."""
@@ -154,7 +154,7 @@ class Topics:
             except (Py4JNetworkError, ConnectionError):
                 return  # no JVM: the supervisor finds out by itself
             finally:
-                self._asked[connection].set()
+                self._polled[connection].set()
             self._end.wait(ASK_SECONDS)
 
     def _ask(self, connection: str) -> None:

@@ -39,7 +39,7 @@ class WaitingQueries:
         """
         known: dict[str, Absent | None] = {}
         for supervised in queries:
-            with refusals.of(supervised):
+            with refusals.collecting(supervised):
                 absent = self._absent(supervised, known)
                 if absent is not None and not absent.outage and not waits(self._graph, supervised.query):
                     raise NotReady(absent.message, reason=absent.reason)

@@ -67,7 +67,7 @@ def _may_register(context: Context, view: str) -> bool:
 def _faults(context: Context) -> Iterator[tuple[int, list[UnresolvedName]]]:
     """The views, each with the first fault of each name."""
     for index, view in enumerate(context.spec.views):
-        context.columns.of(view.name)
+        context.columns.columns_of(view.name)
         first: dict[tuple[str, tuple[str, ...]], UnresolvedName] = {}
         for fault in sorted(context.columns.faults.get(view.name, ()), key=lambda fault: fault.start):
             first.setdefault((fault.name.lower(), fault.relations), fault)

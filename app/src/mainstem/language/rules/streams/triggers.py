@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
-from mainstem.language.analysis.eligibility import ASYNC, named, obstacles, of_async_progress
+from mainstem.language.analysis.eligibility import ASYNC, async_progress_obstacles, named, obstacles
 from mainstem.language.base import seconds
 from mainstem.language.rules.context import Context
 
@@ -23,7 +23,7 @@ def async_progress(context: Context) -> Iterator[Problem]:
     """`asyncProgressTracking` is for queries without state that write no table and no files, and do not end by themselves."""
     for index, query in enumerate(context.spec.queries):
         if query.async_progress_tracking is not None:
-            for found in of_async_progress(context.graph, query):
+            for found in async_progress_obstacles(context.graph, query):
                 yield context.problem(("queries", index, ASYNC), found.message, found.reason)
 
 
