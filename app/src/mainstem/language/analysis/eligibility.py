@@ -28,8 +28,8 @@ class Obstacle(NamedTuple):
 
     Attributes:
         reason: a stable name.
-        conflict: what it is of the query.
-        limit: what of the trigger it is against.
+        conflict: the part of the query that the trigger does not allow.
+        limit: the limit of the trigger.
         way_out: what to do.
     """
 
@@ -132,20 +132,20 @@ def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterat
 
 def _continuous(query: Query) -> Iterator[Obstacle]:
     if query.output_mode == "complete":
-        limit, what = "continuous aggregates nothing", "there is no complete result"
-        yield Obstacle("TriggerNotForOutputMode", what, limit, "use outputMode: append")
+        limit, conflict = "continuous aggregates nothing", "there is no complete result"
+        yield Obstacle("TriggerNotForOutputMode", conflict, limit, "use outputMode: append")
 
 
 def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
     if query.output_mode != "update":
-        limit, what = "realTime writes in update mode only", f"the mode is {query.output_mode}"
-        yield Obstacle("TriggerNotForOutputMode", what, limit, "use outputMode: update")
+        limit, conflict = "realTime writes in update mode only", f"the mode is {query.output_mode}"
+        yield Obstacle("TriggerNotForOutputMode", conflict, limit, "use outputMode: update")
     for source in graph.sources_of(query.from_, certain=True):
         for field in _LIMITS:
             if source.kafka and source.kafka.member(field) is not None:
                 limit = "realTime reads all there is of each partition at once"
-                what = f"the source {source.name!r} has {field}"
-                yield Obstacle("TriggerNotForSource", what, limit, "leave it out")
+                conflict = f"the source {source.name!r} has {field}"
+                yield Obstacle("TriggerNotForSource", conflict, limit, "leave it out")
     interval = query.trigger.real_time if query.trigger else None
     if interval is not None and seconds(interval) < LEAST_CHECKPOINT_INTERVAL:
         limit = "realTime says how long a batch lasts, at least 5 seconds"
@@ -161,11 +161,11 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
         yield Obstacle("AsyncProgressNotAllowed", f"the trigger is {trigger}", limit, "leave one of them out")
     for sink in query.to:
         if sink.choice() not in _ASYNC_SINKS:
-            limit, what = (
+            limit, conflict = (
                 f"{ASYNC} is for queries that write a topic",
                 f"the sink {sink.name!r} is {sink.choice()}",
             )
-            yield Obstacle("AsyncProgressNotAllowed", what, limit, leave)
+            yield Obstacle("AsyncProgressNotAllowed", conflict, limit, leave)
     if len(query.to) > 1:
         yield Obstacle("AsyncProgressNotAllowed", *_several(ASYNC, query))
     for step in steps(graph, query.from_):

@@ -1,4 +1,5 @@
-"""A driver over HTTP: `/healthz` and `/readyz` for the kubelet, `/metrics` for Prometheus, `/status` for people.
+"""The HTTP endpoints of a driver: `/healthz` and `/readyz` for the kubelet, `/metrics` for Prometheus, `/status` for
+people.
 
 Nobody is asked who he is: whoever reaches the pod may read. No secret is among what there is to read.
 """
@@ -29,7 +30,7 @@ SLOWEST: Final = 10.0
 
 
 class HttpResponse(NamedTuple):
-    """What a path answers."""
+    """The response of an endpoint."""
 
     code: HTTPStatus
     kind: str
@@ -37,7 +38,7 @@ class HttpResponse(NamedTuple):
 
 
 class Answers:
-    """What is answered, from what is known at the moment.
+    """Makes the response of each endpoint from the driver's current state.
 
     Args:
         pipeline: its name.
@@ -59,7 +60,7 @@ class Answers:
         }
 
     def answer(self, target: str, accept: str) -> HttpResponse:
-        """The answer to a GET of `target` by a client that takes `accept`."""
+        """The response to a GET of `target` by a client that accepts `accept`."""
         path = urlsplit(target).path
         if path not in self._paths:
             return _json(HTTPStatus.NOT_FOUND, {"paths": sorted(self._paths)})
@@ -96,7 +97,7 @@ class Answers:
 
 
 class Endpoints:
-    """The server, in a thread of its own.
+    """The HTTP server, in a thread of its own.
 
     Args:
         answers: what to answer.
@@ -111,15 +112,15 @@ class Endpoints:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port on which the server listens."""
         return int(self._server.server_address[1])
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start to serve requests."""
         self._thread.start()
 
     def close(self) -> None:
-        """End, and give the port back."""
+        """Stop serving, and close the port."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -1,4 +1,4 @@
-"""`mainstem driver`: the run of a pipeline in its pod, and all that tells of it.
+"""The entry of `mainstem driver`: runs a pipeline in its pod and reports its progress and its end.
 
 The same run as `mainstem run`; what differs is the environment (`pod_conf`) and who listens: the kubelet and Prometheus by HTTP,
 the resource's status, the log as JSON, and the operator by the container's termination message.
@@ -19,7 +19,7 @@ from mainstem.runtime.stop import Stop
 
 
 def main(file: str, *, verbose: bool) -> int:
-    """Run the pipeline of a file, and say in the end how it went, whatever the end; returns the exit code."""
+    """Run the pipeline of a file and write how the run ended, whatever the end; returns the exit code."""
     stop = Stop()
     stop.listen()
     logs.configure("json", verbose=verbose)
@@ -48,12 +48,12 @@ class _End:
         self._outcome, self._reason, self._message = "drained", "", ""
         self._statuses: Sequence[QueryStatus] = ()
 
-    def of_queries(self, outcome: str, statuses: Sequence[QueryStatus]) -> None:
-        """The queries have ended."""
+    def queries_ended(self, outcome: str, statuses: Sequence[QueryStatus]) -> None:
+        """Take the outcome of the run and the last statuses of its queries."""
         self._outcome, self._statuses = outcome, statuses
 
     def came(self, outcome: str, reason: str, message: str) -> None:
-        """It was an error."""
+        """Take the error that ended the run."""
         self._outcome, self._reason, self._message = outcome, reason, message
 
     def leave(self) -> None:
@@ -80,7 +80,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
 
     def ended(outcome: str, statuses: list[QueryStatus]) -> None:
         reporter.ended(statuses)
-        end.of_queries(outcome, statuses)
+        end.queries_ended(outcome, statuses)
 
     options = RunOptions(
         environment=pod_environment(document.pipeline, pod),

@@ -1,4 +1,4 @@
-"""Why executors were lost, where their memory was the cause; from what Spark keeps of them."""
+"""Reports executors that were lost because their memory ran out, from what Spark keeps of lost executors."""
 
 import re
 from typing import Any, Final, NamedTuple
@@ -23,7 +23,7 @@ class MemoryLoss(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """An executor that is gone.
+    """An executor that Spark has removed.
 
     Attributes:
         id: Spark's number of it.
@@ -37,7 +37,7 @@ class Lost(NamedTuple):
 
 
 def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
-    """What to report of an executor that is gone; None where its memory is not known to be the cause.
+    """The report of a lost executor whose memory ran out; None where its memory is not known to be the cause.
 
     Args:
         lost: the executor.
@@ -62,7 +62,7 @@ def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
 
 
 def newest_memory_loss(lost: list[Lost], limit: str, heap: str, now: float) -> MemoryLoss | None:
-    """The newest loss by memory of the last ten minutes; None where there is none."""
+    """The newest lost executor of the last ten minutes whose memory ran out; None where there is none."""
     for executor in sorted(lost, key=lambda one: one.at, reverse=True):
         if now - executor.at > REMEMBERED_SECONDS:
             return None
@@ -72,7 +72,7 @@ def newest_memory_loss(lost: list[Lost], limit: str, heap: str, now: float) -> M
 
 
 def lost_executors(context: Any) -> list[Lost]:
-    """The executors that are gone, as many as Spark remembers (`spark.ui.retainedDeadExecutors`).
+    """The executors that Spark has removed, as many as it remembers (`spark.ui.retainedDeadExecutors`).
 
     Args:
         context: the JVM's SparkContext.

@@ -49,13 +49,13 @@ Sample = tuple[tuple[str, ...], float | None]
 
 
 class Metrics(Collector):
-    """The metrics of one driver, made anew from what is known whenever they are asked for."""
+    """The Prometheus collector of one driver: makes the metrics from the current state at each scrape."""
 
     def __init__(self, pipeline: str, attempt: int, driver: DriverState) -> None:
         self._pipeline, self._attempt, self._driver = pipeline, attempt, driver
 
     def collect(self) -> Iterator[Family]:
-        """All families."""
+        """All metric families."""
         yield from self._of_pipeline()
         statuses = tuple(self._driver.statuses)
         yield self._states(statuses)

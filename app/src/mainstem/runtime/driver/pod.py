@@ -1,4 +1,4 @@
-"""The driver's own pod, as the operator describes it in the environment."""
+"""The driver's own pod, as the operator describes it in environment variables."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from mainstem.errors import NotReady
 
 @dataclass(frozen=True)
 class Pod:
-    """What a driver knows of its pod.
+    """The names and settings that a driver has from its pod.
 
     Attributes:
         namespace: the pipeline's and the pod's.

@@ -1,4 +1,4 @@
-"""What a driver's pod decides about a run: its Spark properties, from the document and the pod; pure.
+"""The environment of a run in a driver's pod: its Spark properties, from the document and the pod; pure.
 
 Client mode: the driver is this pod, executors are pods that it owns, so that they go with it.
 """
@@ -47,13 +47,13 @@ def pod_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
 
 
 def most_executors(executors: Executors) -> int:
-    """How many there are at most."""
+    """The largest number of executors that the document allows."""
     bounds = executors.dynamic_allocation
     return bounds.max_executors if bounds else executors.instances
 
 
 def heap(given: str | None, resources: Resources, share: float) -> int:
-    """The Java heap in MiB: what is given, else a share of the container's memory."""
+    """The Java heap in MiB: the given one, else a share of the container's memory."""
     if given:
         return max(1, memory_bytes(given) // _MIB)  # Java takes 0 as nothing said
     return int(_memory(resources) * share)
@@ -155,7 +155,7 @@ def _resources(executors: Executors, off_heap: int) -> dict[str, str]:
 
 
 def executor_memory(executors: Executors) -> tuple[str, str]:
-    """Memory limit of an executor's container, as the document has it, and its Java heap."""
+    """The memory limit of an executor's container, as the document has it, and its Java heap."""
     java = heap(executors.heap, executors.resources, HEAP_OF_EXECUTOR)
     return str(executors.resources.limits["memory"]), f"{java}Mi"
 

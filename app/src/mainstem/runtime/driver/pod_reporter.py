@@ -1,4 +1,4 @@
-"""Where progress goes in a pod: lines on standard output, HTTP, and the resource's status."""
+"""Reports progress from a driver's pod: lines on standard output, HTTP endpoints, and the resource's status."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +26,8 @@ _LOSSES_SECONDS: Final = 5.0
 
 
 class PodReporter:
-    """A reporter, from the moment it is made: HTTP answers and the status is written while Spark still starts.
+    """The reporter of a driver's pod; it serves HTTP and writes the status from the moment it is made, while Spark
+    still starts.
 
     Args:
         pipeline: the checked document.
@@ -59,29 +60,29 @@ class PodReporter:
         self._writer.start()
 
     def opened(self, session: Any) -> None:
-        """Spark has started."""
+        """Take Spark's session once it has started."""
         process = session.sparkContext._gateway.proc  # noqa: SLF001
         self.driver.jvm_alive = lambda: process.poll() is None
         self.driver.alive()
         self._context = session.sparkContext._jsc.sc()  # noqa: SLF001
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """The statuses after a tick of the supervisor."""
+        """Take the statuses after a tick of the supervisor."""
         self.driver.update(statuses)
         self._lines.changed(statuses)
 
     def output(self, line: str) -> None:
-        """A line of a console sink."""
+        """Write a line of a console sink."""
         self._lines.output(line)
 
     def ended(self, statuses: Sequence[QueryStatus]) -> None:
-        """The queries have ended; Spark is about to."""
+        """Take the last statuses once the queries have ended, before Spark ends."""
         self._context = None
         self.driver.update(statuses)
         self.driver.ending()
 
     def close(self) -> None:
-        """Write the last status, and stop answering."""
+        """Write the last status, and stop serving HTTP."""
         self.driver.ending()
         self._lines.close()
         self._writer.close()

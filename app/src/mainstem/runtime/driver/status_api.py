@@ -1,4 +1,4 @@
-"""The API server, as a driver sees it; the app's only importer of `kubernetes`, which is slow to import."""
+"""The driver's client of the Kubernetes API; the app's only importer of `kubernetes`, which is slow to import."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _COMING: Final = ("ContainerCreating", "PodInitializing")
 
 
 class StatusApi:
-    """One pipeline on the API server.
+    """Writes the status of one pipeline to the Kubernetes API, and reads why its executors wait.
 
     Args:
         namespace: the pipeline's.
@@ -68,7 +68,7 @@ class StatusApi:
             raise _failure("its status", error) from None
 
     def unscheduled(self) -> str | None:
-        """Why executors' pods wait, in the scheduler's or the kubelet's words; None where none is seen to wait.
+        """Why executors' pods wait, in the scheduler's or the kubelet's words; None where no pod waits.
 
         Raises:
             NotReady: as `write`.

@@ -1,4 +1,4 @@
-"""The driver's part of the resource's status, from what the queries do; pure.
+"""Makes the driver's part of the resource's status from the statuses of the queries; pure.
 
 Its fields are those of `mainstem.language.model.status`; a test holds them against the models and against an API server.
 """
@@ -38,7 +38,7 @@ _SHORT: Final = 160
 
 @dataclass(frozen=True)
 class ExecutorCounts:
-    """The executors of a driver.
+    """The numbers of a driver's executors, and why some are missing.
 
     Attributes:
         running: registered with the driver.
@@ -122,7 +122,7 @@ def summary(statuses: Sequence[QueryStatus], executors: ExecutorCounts | None) -
 def part(
     statuses: Sequence[QueryStatus], executors: ExecutorCounts | None, *, attempt: int, time: str
 ) -> dict[str, Any]:
-    """All that the driver writes, short enough for a resource.
+    """The driver's part of the status, short enough for a resource.
 
     Args:
         statuses: the queries in the order of the document.
@@ -147,7 +147,7 @@ def _since(statuses: Sequence[QueryStatus]) -> str | None:
 
 
 def meaning(written: Mapping[str, Any]) -> Any:
-    """What of a part is worth a write: all but the times of writing and of Spark's idle reports."""
+    """The fields of a part whose change is worth a write: all but the times of writing and of Spark's idle reports."""
     queries = [
         {key: value for key, value in entry.items() if key != "lastProgressTime"}
         for entry in written["queries"]
@@ -156,7 +156,7 @@ def meaning(written: Mapping[str, Any]) -> Any:
 
 
 def size(part: Mapping[str, Any]) -> int:
-    """Bytes of a part, as JSON."""
+    """The size of a part in bytes, as JSON."""
     return len(json.dumps(part, separators=(",", ":"), ensure_ascii=False).encode())
 
 

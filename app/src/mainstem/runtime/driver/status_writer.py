@@ -1,4 +1,5 @@
-"""Writes the driver's part of the status onto the resource: from a thread of its own, seldom, and for as long as it takes.
+"""Writes the driver's part of the status to the resource, from a thread of its own, so that a slow API server delays
+nothing.
 
 Nothing here may hold up a query or end a run. An API server that is away costs one line of log, and the newest status
 is written once it is back.
@@ -28,7 +29,9 @@ GOODBYE: Final = 8.0
 
 
 class StatusTarget(Protocol):
-    """What a driver wants of an API server; see `mainstem.runtime.driver.status_api`."""
+    """The calls of the Kubernetes API that the status writer needs; `mainstem.runtime.driver.status_api` implements
+    them.
+    """
 
     def write(self, status: dict[str, Any]) -> None:
         """Put the driver's part of the status in place of what it wrote before.
@@ -38,7 +41,7 @@ class StatusTarget(Protocol):
         """
 
     def unscheduled(self) -> str | None:
-        """Why executors' pods do not come up, None where none is seen to wait.
+        """Why executors' pods do not start; None where no pod waits.
 
         Raises:
             MainstemError: it could not be asked.
@@ -47,7 +50,7 @@ class StatusTarget(Protocol):
 
 @dataclass
 class Pace:
-    """When to write; pure, with the time as an argument.
+    """Decides when the next write is due; pure, with the time as an argument.
 
     Attributes:
         last: when the last try was.
@@ -58,7 +61,9 @@ class Pace:
     failures: int = 0
 
     def due(self, now: float, *, changed: bool) -> bool:
-        """Whether it is time: at first at once, then a change after ten seconds, a sign of life after a minute."""
+        """Whether a write is due: the first one at once, then a change after ten seconds, an unchanged status after a
+        minute.
+        """
         if self.last is None:
             return True
         since = now - self.last
@@ -67,13 +72,13 @@ class Pace:
         return since >= (SHORTEST if changed else LONGEST)
 
     def tried(self, now: float, *, well: bool) -> None:
-        """A try has ended, well or not."""
+        """Record that a write has ended, and whether it succeeded."""
         self.last = now
         self.failures = 0 if well else self.failures + 1
 
 
 class StatusWriter:
-    """The thread.
+    """The thread that writes the status.
 
     Args:
         connect: makes the client; called in the thread, for its import is slow.
@@ -99,11 +104,11 @@ class StatusWriter:
         self._thread = threading.Thread(target=self._run, name="status", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Write what is so in the end, and stop; gives up after some seconds."""
+        """Write the last status and stop; gives up after some seconds."""
         self._end.set()
         self._thread.join(GOODBYE)
         if self._thread.is_alive():
@@ -169,7 +174,7 @@ class StatusWriter:
 
 @dataclass
 class Missing:
-    """Asks why executors are missing, once they are for a while; for a moment they always are.
+    """Reads why executors are missing, once they have been missing for a while; for a moment they always are.
 
     Attributes:
         count: the executors that run and are wanted.

@@ -1,4 +1,4 @@
-"""What a driver leaves behind for the operator: how it ended, in the container's termination message."""
+"""The container's termination message, by which a driver reports its end to the operator."""
 
 import json
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def text(outcome: str, reason: str, message: str, statuses: Sequence[QueryStatus
 
 
 def write(file: Path, message: str) -> None:
-    """Leave the message; a file that cannot be written is told and nothing else, for the end has come anyway."""
+    """Write the message; a file that cannot be written is logged and nothing else, for the driver ends anyway."""
     try:
         file.write_text(message, encoding="utf-8")
     except OSError as error:

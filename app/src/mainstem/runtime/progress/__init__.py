@@ -1,4 +1,4 @@
-"""Spark's progress events as the status of a query.
+"""Turns Spark's progress events into the status of a query.
 
 Never decides anything by it.
 """

@@ -1,4 +1,4 @@
-"""Spark's streaming events, put into a queue and nothing else: a listener that works slows the queries down."""
+"""Puts Spark's streaming events into a queue and does nothing else: a slow listener slows the queries down."""
 
 import queue
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Progress:
 
 
 class Listener:
-    """The JVM calls these methods; pyspark's own listener would copy every field over the wire, one call each.
+    """The streaming listener that the JVM calls; pyspark's own would copy every field over the wire, one call each.
 
     Args:
         events: takes the progress of all queries.

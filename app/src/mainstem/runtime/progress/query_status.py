@@ -1,4 +1,4 @@
-"""How a query stands: what the table, the JSON lines, the report, the endpoints and the resource tell of it; pure."""
+"""The status of a query, which the table, the JSON lines, the report, the endpoints and the resource show; pure."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ WATERMARK_AHEAD: Final = "WatermarkAhead"
 
 
 class QueryState(StrEnum):
-    """What a query is doing."""
+    """The state of a query."""
 
     STARTING = "Starting"
     WAITING = "Waiting"
@@ -29,7 +29,7 @@ class QueryState(StrEnum):
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """One occurrence of a source in a query.
+    """The status of one occurrence of a source in a query.
 
     Attributes:
         name: the occurrence: the source's name, or `<name>_2` for a second one.
@@ -54,7 +54,7 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class ExpectationStatus:
-    """One expectation of a view that a query reads, since the driver started.
+    """The status of one expectation of a view that a query reads, since the driver started.
 
     Attributes:
         view: the view.
@@ -71,7 +71,7 @@ class ExpectationStatus:
 
 @dataclass(frozen=True)
 class QueryStatus:
-    """All that is known of a query. Sums count since the driver started; `batch` is the checkpoint's.
+    """The status of a query. Sums count since the driver started; `batch` is the checkpoint's.
 
     Attributes:
         counted_since: when the driver began to count, ISO 8601.
@@ -136,13 +136,13 @@ class QueryStatus:
 
     @property
     def lag(self) -> int | None:
-        """Records behind, over all sources that tell; None where none does."""
+        """Records behind, over all sources whose lag is known; None where none is."""
         known = [source.lag for source in self.sources if source.lag is not None]
         return sum(known) if known else None
 
 
 def moment(text: str | None) -> datetime | None:
-    """One of Spark's times; None for one beyond the year 9999, which no resource and no clock of ours can hold.
+    """Parse one of Spark's times; None for one beyond the year 9999, which no resource and no clock of ours can hold.
 
     Event time gets there where milliseconds are taken for seconds, and the watermark with it.
     """
@@ -153,7 +153,7 @@ def moment(text: str | None) -> datetime | None:
 
 
 def as_json(status: QueryStatus, *, offsets: bool = False) -> dict[str, Any]:
-    """A status as JSON, keys in camelCase, without what is unknown."""
+    """The status as JSON, keys in camelCase, without unknown values."""
     plain = asdict(status)
     del plain["idle"]
     if not status.expectations:

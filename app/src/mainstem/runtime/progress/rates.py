@@ -1,4 +1,4 @@
-"""How many rows a query reads in a second, by the clock on the wall; pure, with the time as an argument."""
+"""Measures how many rows a query reads in a second of wall-clock time; pure, with the time as an argument."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +12,7 @@ LONGEST: Final = 60.0
 
 @dataclass
 class Meter:
-    """Counts the rows of batches as they are reported.
+    """Measures the rate of a query from the rows of its reported batches.
 
     Attributes:
         last: when the last batch with rows was reported, or the query first began (monotonic seconds).
@@ -22,7 +22,7 @@ class Meter:
     _batches: list[tuple[float, int]] = field(default_factory=list)
 
     def add(self, now: float, rows: int, seconds: float) -> None:
-        """A batch with so many rows was reported, which took so many seconds."""
+        """Take a reported batch: its rows, and how many seconds it took."""
         pause = max(now - self.last, 1e-3)
         self._batches.append((min(pause, max(LONGEST, seconds)), rows))
         while sum(pause for pause, _ in self._batches[1:]) >= SHORTEST:
@@ -30,7 +30,8 @@ class Meter:
         self.last = now
 
     def rate(self, now: float, *, idle: bool) -> float:
-        """Rows in a second: those of the last batches, over the time between their reports; 0 once nothing came for longer.
+        """Rows in a second: those of the last batches, over the time between their reports; 0 once no rows came for
+        longer.
 
         Args:
             now: monotonic seconds.

@@ -1,4 +1,4 @@
-"""One query: analysed, started, run, drained, restarted within its budget.
+"""One query: its analysis, start, execution, drain and restart budget.
 
 Never knows the other queries.
 """

@@ -1,4 +1,4 @@
-"""What Spark's analysis refuses of a whole document: each view and each query by itself, so that all is known at once."""
+"""Builds all parts of a document, so that every problem that Spark's analysis finds is known at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Analysis:
-    """The parts of a document that were built, and what Spark refuses of them; each part is refused once.
+    """Builds the views and queries of a document, and collects what Spark refuses of them; each part is refused once.
 
     Args:
         graph: the document's.
@@ -47,14 +47,14 @@ class Analysis:
 
     @property
     def problems(self) -> list[Problem]:
-        """All that Spark refuses, in the order of the file."""
+        """All problems that Spark finds, in the order of the file."""
         return sorted(self._problems.values())
 
     @contextmanager
     def part(
         self, path: Path, sql: str = "", written: Callable[[int], int] = lambda offset: offset
     ) -> Iterator[None]:
-        """While a part of the document is built.
+        """A context in which one part of the document is built; Spark's refusal becomes a problem of that part.
 
         Args:
             path: the part, from the document's root.
@@ -118,7 +118,7 @@ class Analysis:
 
     @contextmanager
     def guarded(self, supervised: "SupervisedQuery") -> Iterator[None]:
-        """While a query is made ready to start: what is in its way refuses it, and is noted with its line."""
+        """A context in which a query is prepared; an error refuses the query and gets its line in the document."""
         with self.refusals.collecting(supervised):
             try:
                 yield
@@ -130,7 +130,7 @@ class Analysis:
         return self.refusals.final(failures, self.problems)
 
     def others(self, session: SparkSession) -> None:
-        """Build the views that no query has led to, as far as what they read is there; their rows are not asked for."""
+        """Build the views that no query reads, as far as their inputs are there; reads no rows."""
         waiting = [
             name for name in self._graph.views if self._own(name) not in self._views and self._plain(name)
         ]
@@ -165,7 +165,7 @@ class Analysis:
         return not any(view.python or view.state for view in views)
 
     def noted(self, refused: SpecInvalid) -> SpecInvalid:
-        """A refusal with the lines of its problems, of which each is kept once."""
+        """The refusal with the lines of its problems; keeps each problem once."""
         located = [
             problem
             if problem.line

@@ -1,4 +1,4 @@
-"""One run of a query that does not stream, in a thread and a scheduler pool of its own."""
+"""One run of a batch query, in a thread and a scheduler pool of its own."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ _CUT_SECONDS: Final = 15.0
 
 
 class BatchRun:
-    """A run under way, or over.
+    """A started run of a batch query: the execution of a query that does not stream.
 
     Args:
         session: the query's.
@@ -66,7 +66,7 @@ class BatchRun:
 
     @property
     def message(self) -> str:
-        """What it is about."""
+        """The current activity."""
         return "Running a batch"
 
     def failure(self) -> Failure | None:
@@ -74,7 +74,9 @@ class BatchRun:
         return self._failure
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Wait for the end of the run, or cut it at the deadline; cut, it is tried again at the next start."""
+        """Wait for the end of the run, or interrupt it at the deadline; an interrupted run is tried again at the next
+        start.
+        """
         begun = time.monotonic()
         while self.active and time.monotonic() < deadline and not force():
             self._thread.join(0.2)

@@ -1,4 +1,4 @@
-"""Stopping a query at a batch boundary, which Spark has no call for: `stop()` cancels the running batch.
+"""Stops a query at a batch boundary, which Spark has no call for: `stop()` cancels the running batch.
 
 A micro-batch stream plans a batch and commits it under one fair lock (`awaitProgressLock`), and runs it without. So
 whoever holds the lock between a commit and the next plan has the stream at a boundary:
@@ -51,7 +51,7 @@ class DrainOutcome:
 def drain(
     query: StreamingQuery, deadline: float, force: Callable[[], bool], *, resident: bool = False
 ) -> DrainOutcome:
-    """Stop one query at the end of its running batch, or cut it at the deadline.
+    """Stop one query at the end of its running batch, or interrupt the batch at the deadline.
 
     Args:
         query: a running query; one that has ended well already is a clean outcome, one that failed is not.

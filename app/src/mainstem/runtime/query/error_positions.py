@@ -1,4 +1,4 @@
-"""Where in a SQL text Spark's analysis or parser has stumbled."""
+"""Finds the position in a SQL text that an error of Spark's analysis or parser is about."""
 
 import re
 from contextlib import suppress
@@ -14,7 +14,8 @@ _PLACE: Final = re.compile(r"[;.]? *\(?\bline (\d+),? pos (\d+)\)?(?: *== SQL.*)
 
 
 def offset_of(error: PySparkException, sql: str) -> int | None:
-    """The offset of what an error is about, by Spark's word, or else of the first name that it mentions.
+    """The offset of the name that an error is about, by Spark's own position, or else by the first name in the
+    message.
 
     Args:
         error: of Spark's analysis or its parser.
@@ -31,7 +32,7 @@ def offset_of(error: PySparkException, sql: str) -> int | None:
 
 
 def without_place(message: str) -> str:
-    """The message without Spark's own line and position, which are of the text that it was given."""
+    """The message without Spark's own line and position, which count in the text that Spark was given."""
     return _PLACE.sub("", message)
 
 

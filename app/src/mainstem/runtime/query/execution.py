@@ -26,21 +26,21 @@ class Execution(Protocol):
 
     @property
     def waiting(self) -> bool | None:
-        """Whether it waits for data; None where that cannot be told just now."""
+        """Whether it waits for data; None where that is not known just now."""
 
     @property
     def message(self) -> str:
-        """What it is about, in Spark's words."""
+        """The current activity, in Spark's words."""
 
     @property
     def last_progress(self) -> str | None:
-        """Time of the last progress that is told, or will be in a moment."""
+        """The time of the last progress that Spark reports, or will report in a moment."""
 
     def failure(self) -> Failure | None:
         """Why it failed, once it is over; None where it did not."""
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Stop it at a batch's end, or cut it at the deadline."""
+        """Stop it at a batch's end, or interrupt the batch at the deadline."""
 
 
 class Stream:
@@ -71,7 +71,7 @@ class Stream:
 
     @property
     def message(self) -> str:
-        """What it is about, in Spark's words."""
+        """The current activity, in Spark's words."""
         return str(self._query.status["message"])
 
     @property
@@ -86,5 +86,5 @@ class Stream:
         return classify(error.get()) if error.isDefined() else None
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Stop it at a batch's end, or cut it at the deadline."""
+        """Stop it at a batch's end, or interrupt the batch at the deadline."""
         return drain(self._query, deadline, force, resident=self._resident)

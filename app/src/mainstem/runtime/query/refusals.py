@@ -1,4 +1,6 @@
-"""Queries that do not start with the others: Spark refuses them, or something that they need is not there."""
+"""Collects the queries that cannot start with the others: Spark refuses them, or something that they need is not
+there.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Refusals:
-    """The refused queries of a run, each with why."""
+    """The refused queries of a run, each with its error."""
 
     def __init__(self) -> None:
         self._errors: dict[str, SpecInvalid | NotReady] = {}
@@ -23,7 +25,7 @@ class Refusals:
 
     @contextmanager
     def collecting(self, supervised: "SupervisedQuery") -> "Iterator[None]":
-        """While something is done for a query: it is refused where that is `SpecInvalid` or `NotReady`."""
+        """A context for work on a query; `SpecInvalid` or `NotReady` within it refuses the query."""
         try:
             yield
         except (SpecInvalid, NotReady) as error:
@@ -43,7 +45,7 @@ class Refusals:
         ]
 
     def check(self, problems: Sequence[Problem], *, some: bool, strict: bool) -> None:
-        """End the run where nothing is left of it, or with `strict` where anything is refused.
+        """End the run where no query is left, or with `strict` where any query is refused.
 
         Args:
             problems: all that Spark refuses.
@@ -62,7 +64,9 @@ class Refusals:
             raise not_ready(missing)
 
     def take(self) -> "list[tuple[SupervisedQuery, Failure]]":
-        """The queries that were refused since the last call, each with its failure; one that may pass is no refusal then."""
+        """The queries refused since the last call, each with its failure; a failure that may pass no longer counts as
+        a refusal.
+        """
         taken = [(supervised, _failure(self._errors[supervised.query.name])) for supervised in self._new]
         self._new = []
         for supervised, failure in taken:
@@ -84,7 +88,9 @@ class Refusals:
 
 
 def not_ready(errors: Mapping[str, NotReady]) -> NotReady:
-    """The error of a run with queries that are not ready: it says why of each; the reason is the first one's."""
+    """The error of a run whose queries are not ready: the message has the cause of each, the reason is that of the
+    first.
+    """
     (name, first), *others = errors.items()
     more = [(each, error) for each, error in others if error.message != first.message]
     if not more:

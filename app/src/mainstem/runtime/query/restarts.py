@@ -1,4 +1,4 @@
-"""The restart budget of one query: exponential backoff, given back after a time of health.
+"""The restart budget of one query: exponential backoff; a healthy time gives the budget back.
 
 An outage, a server that does not answer, is no failure of the query: it spends no budget, and is tried again without end.
 """
@@ -16,7 +16,7 @@ _LARGEST_EXPONENT: Final = 60
 
 @dataclass
 class Restarts:
-    """Counts restarts in a row.
+    """Counts restarts in a row, and computes the wait before the next one.
 
     Attributes:
         settings: the document's `restart`.
@@ -30,13 +30,13 @@ class Restarts:
     _since: float | None = field(default=None, repr=False)
 
     def started(self, now: float) -> None:
-        """The query runs, since `now` (monotonic seconds); without a failure in between, since it did before."""
+        """Record that the query runs since `now` (monotonic seconds), unless it already ran."""
         if self._since is None:
             self._since = now
 
     @property
     def in_a_row(self) -> int:
-        """All restarts in a row."""
+        """The number of restarts in a row, after failures and after outages."""
         return self.count + self.outages
 
     def next(self, now: float, *, outage: bool = False) -> float | None:

@@ -1,4 +1,4 @@
-"""A query from the document to a started one: built, its folders looked into, started in its pool."""
+"""Starts a query: builds it, prepares its checkpoint and folders, and starts it in its pool."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -33,7 +33,7 @@ BuiltQuery: TypeAlias = DataStreamWriter | BatchQuery
 
 
 class Starter:
-    """Starts queries of one document; what goes wrong is raised as Spark has it.
+    """Starts queries of one document; raises Spark's own errors.
 
     Args:
         graph: the document's.
@@ -61,7 +61,7 @@ class Starter:
         self._suspect = suspect
 
     def built(self, supervised: SupervisedQuery, guard: Guard | None = None) -> BuiltQuery:
-        """The query's writer, its DataFrames built anew; what streams in it is known from then on, whatever made its plan.
+        """Build the query's writer and DataFrames anew; records which streams the plan reads.
 
         `guard` is around the making of each view; without one a view that Spark refuses is named all the same.
         """
@@ -76,14 +76,15 @@ class Starter:
         return made
 
     def checked(self, supervised: SupervisedQuery, guard: Guard) -> BuiltQuery:
-        """The same, and Spark has said that it would start it."""
+        """Build the query and let Spark check that it can start."""
         made = self.built(supervised, guard)
         if not isinstance(made, BatchQuery):
             build.check_stream(made._df, supervised.query)  # noqa: SLF001
         return made
 
     def prepare(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
-        """Take the checkpoint, make it fit, look into the folders, and see that there are cores for tasks that never end.
+        """Take the checkpoint, check its state layout, look into the sinks' folders, and check that there are cores
+        for tasks that never end.
 
         Raises:
             NotReady: another driver uses the checkpoint, a sink's folder is another's, the state is kept otherwise, or
@@ -110,7 +111,7 @@ class Starter:
             self._suspect(supervised.query.name, folder, suspects)
 
     def started(self, supervised: SupervisedQuery, built: BuiltQuery) -> Execution:
-        """The query, running."""
+        """Start the built query."""
         if not isinstance(built, BatchQuery):
             return Stream(
                 build.start(supervised.session, built, supervised.query), resident=supervised.resident
@@ -123,7 +124,7 @@ class Starter:
         )
 
     def first(self, query: Query, act: Callable[[], Any]) -> Any:
-        """What a step of the first start gives; what goes wrong there ends the run, in the document's terms.
+        """Do a step of the first start; an error there ends the run, in the document's terms.
 
         Raises:
             SpecInvalid: Spark's analysis refuses the query; with Spark's own condition as reason.

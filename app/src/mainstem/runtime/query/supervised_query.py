@@ -79,7 +79,7 @@ class SupervisedQuery:
         return self.query.trigger is not None and self.query.trigger.resident
 
     def look(self) -> None:
-        """Whether a running query waits for data."""
+        """Update whether a running query waits for data."""
         if self.execution is None:
             return
         if self.resident:
@@ -89,7 +89,7 @@ class SupervisedQuery:
             self.status = waiting(self.status) if waits else replace(self.status, idle=False)
 
     def fail(self, reason: str, message: str, due: float | None) -> None:
-        """It has failed; `due` is when it is started again (monotonic seconds), None for never."""
+        """Record a failure; `due` is when the query is started again (monotonic seconds), None for never."""
         self.due = due
         self.status = replace(
             self.status,
@@ -101,7 +101,7 @@ class SupervisedQuery:
         )
 
     def wait_for(self, absent: Absent, now: float) -> None:
-        """It waits for a source; what it is and since when stands in its status."""
+        """Record what the query waits for, and since when."""
         if self.absent is None or self.since is None:
             self.busy, self.since = now, datetime.now(UTC)
         self.absent = absent

@@ -140,19 +140,19 @@ class Supervisor:
         first = self._starter.first
         queries = [supervised for supervised in refusals.others(self._queries) if supervised.absent is None]
         built = self.analysis.document(self._starter, queries, some=bool(self.waiting), strict=strict)
-        for supervised, one in built:
+        for supervised, ready in built:
             with self.analysis.guarded(supervised):
-                first(supervised.query, partial(self._starter.prepare, supervised, one))
+                first(supervised.query, partial(self._starter.prepare, supervised, ready))
         built = [
-            (supervised, one) for supervised, one in built if supervised in refusals.others(self._queries)
+            (supervised, ready) for supervised, ready in built if supervised in refusals.others(self._queries)
         ]
         refusals.check(self.analysis.problems, some=bool(built or self.waiting), strict=strict)
         self._refused()
-        for supervised, one in built:
+        for supervised, ready in built:
             if self._stop.requested:
                 return
             with self.analysis.guarded(supervised):
-                first(supervised.query, partial(self._begin, supervised, one))
+                first(supervised.query, partial(self._begin, supervised, ready))
             refusals.check(self.analysis.problems, some=True, strict=strict)
             self._refused()
 
