@@ -193,7 +193,7 @@ def test_what_may_be_data_is_left_alone(
 @pytest.mark.S36
 def test_a_first_plan_half_written_goes(spark: SparkSession, tmp_path: Path) -> None:
     stray = write(tmp_path / "offsets" / ".0.3f2a.tmp")
-    assert len(orphan_files.clear_stillborn(spark, str(tmp_path))) == 1
+    assert len(orphan_files.clear_incomplete_first_batch(spark, str(tmp_path))) == 1
     assert not stray.exists()
 
 
@@ -201,5 +201,5 @@ def test_a_first_plan_half_written_goes(spark: SparkSession, tmp_path: Path) -> 
 def test_a_plan_half_written_later_stays(spark: SparkSession, folders: tuple[Path, Path]) -> None:
     _, checkpoint = folders
     stray = write(checkpoint / "offsets" / ".2.3f2a.tmp")
-    assert orphan_files.clear_stillborn(spark, str(checkpoint)) == []
+    assert orphan_files.clear_incomplete_first_batch(spark, str(checkpoint)) == []
     assert stray.exists()

@@ -1,4 +1,4 @@
-"""What stands in and beside a checkpoint: owner, fixed settings, journal of batches, unfinished files.
+"""The files in and beside a checkpoint: owner record, fixed settings, journal of batches, orphan files.
 
 Never starts a query.
 """

@@ -44,7 +44,7 @@ class BatchJournal:
 
     @property
     def done(self) -> int | None:
-        """The newest run that is done."""
+        """The number of the newest run that is done."""
         return newest(self._directory / DONE)
 
     def plan(self) -> int | None:
@@ -59,11 +59,11 @@ class BatchJournal:
         return run
 
     def finish(self, run: int) -> None:
-        """The sink has all of the run."""
+        """Record that the sink has all of the run."""
         (self._directory / DONE / str(run)).touch()
 
     def close(self) -> None:
-        """The pipeline has come to its end: what is started from now on is another run."""
+        """Record that the pipeline has ended: the next start of it is another run."""
         if (done := self.done) is not None:
             if self._ended is not None:
                 self._ended.touch()  # before the run is closed: a start in between finds the run either done or ended

@@ -1,4 +1,4 @@
-"""What a checkpoint has fixed by its first batch, beside what the document says now.
+"""Compares the settings that a checkpoint's first batch has fixed with those of the document.
 
 State is spread over as many partitions as there were in the first batch. With another number Spark 4.2 reads the
 partitions that it now has: rows of the others are lost without a word, or their files are missed. Where state is kept
@@ -21,7 +21,7 @@ _ABOUT: Final = re.compile(r"/_metadata/(metadata|v2/\d+)$")
 
 
 def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
-    """See that the state is kept as the document says.
+    """Refuse a document whose state layout differs from the checkpoint's.
 
     Raises:
         NotReady: `StateLayoutChanged`: the checkpoint holds state, kept otherwise.
@@ -42,7 +42,7 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
 
 
 def differences(operators: list[str], entry: str, state: State) -> list[str]:
-    """What is fixed, and the document says otherwise; pure.
+    """The fixed settings that differ from the document's; pure.
 
     Args:
         operators: what Spark has written down of a stateful operator, each version of it.

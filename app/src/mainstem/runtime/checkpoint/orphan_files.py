@@ -1,4 +1,5 @@
-"""What a driver that died has left: files of unfinished batches in a sink's folder, and a first plan half written.
+"""Finds what a driver that died has left: files of unfinished batches in a sink's folder, and an incomplete first
+batch.
 
 Spark's file sink logs a batch's files in `_spark_metadata` once the batch is complete, and Spark's readers go by that
 log. A driver that dies in a batch leaves files that no log names; readers of the bare folder see their rows twice once
@@ -39,7 +40,7 @@ SKEW_MS: Final = 2_000
 
 @dataclass(frozen=True)
 class Suspects:
-    """Files that may be leftovers.
+    """Files that may be orphans.
 
     Attributes:
         files: full names, as in a listing.
@@ -58,7 +59,7 @@ def suspects(
     kind: str = "parquet",
     logs: tuple[str, str] = ("offsets", "commits"),
 ) -> Suspects:
-    """What an unfinished batch may have left in a folder, looked for before the folder's query starts.
+    """The files in a folder that an unfinished batch may have left, looked for before the folder's query starts.
 
     Args:
         session: the query's session.
@@ -88,8 +89,8 @@ def suspects(
     return Suspects(tuple(found), newest(offsets) or planned)
 
 
-def clear_stillborn(session: SparkSession, checkpoint: str) -> list[str]:
-    """Remove what a start that died before its first plan left in `offsets`, and return it.
+def clear_incomplete_first_batch(session: SparkSession, checkpoint: str) -> list[str]:
+    """Remove the files that a start left in `offsets` when it died before its first plan, and return them.
 
     A stateful query of Spark 4.2 refuses a checkpoint whose first plan was begun and not written
     (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY). Without a numbered entry there was no batch, so nothing is lost.
@@ -114,7 +115,7 @@ def unlogged_files(session: SparkSession, folder: Directory, since: int, kind: s
 
 
 def leftovers(session: SparkSession, folder: Directory, files: Iterable[str]) -> list[str]:
-    """Those of some files that are certainly left over, once their batch is committed: the log as it stands has none."""
+    """The files that are certainly orphans, once their batch is committed: the current log does not name them."""
     if (folder / _SUCCESS).exists():
         return []
     known = {_name(path) for path in _logged(session, folder)}

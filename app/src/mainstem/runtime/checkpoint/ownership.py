@@ -44,12 +44,12 @@ class Owner:
     token: str
 
     def text(self) -> str:
-        """The record: JSON, padded to `LENGTH` bytes."""
+        """The owner record: JSON, padded to `LENGTH` bytes."""
         return json.dumps(asdict(self)).ljust(LENGTH - 1) + "\n"
 
 
 class Ownership:
-    """What one driver owns.
+    """Takes the checkpoints of one driver.
 
     Args:
         pipeline: `namespace/name`, or the name alone of one that runs on a machine.
@@ -120,7 +120,7 @@ def record_of(checkpoint: str) -> str:
 
 
 def parsed(text: str, path: str) -> Owner:
-    """The owner in a record.
+    """The owner that a record names.
 
     Raises:
         NotReady: `CheckpointOwnerUnreadable`.

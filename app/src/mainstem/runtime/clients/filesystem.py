@@ -34,11 +34,11 @@ class Directory:
         return str(self._system.makeQualified(self._path).toString())
 
     def exists(self) -> bool:
-        """True where something is there."""
+        """Whether a file or directory is there."""
         return bool(self._system.exists(self._path))
 
     def matches(self) -> bool:
-        """True where at least one thing matches the path, taken as a glob."""
+        """Whether at least one file or directory matches the path, taken as a glob."""
         found = self._system.globStatus(self._path)
         return found is not None and len(found) > 0
 
@@ -47,14 +47,14 @@ class Directory:
         return int(self._system.getFileStatus(self._path).getModificationTime())
 
     def files(self) -> Iterator[FileInfo]:
-        """All files below, at any depth."""
+        """All files below the directory, at any depth."""
         found = self._system.listFiles(self._path, True)
         while found.hasNext():
             status = found.next()
             yield FileInfo(str(status.getPath().toString()), int(status.getModificationTime()))
 
     def text(self) -> str:
-        """What stands in the file, as UTF-8."""
+        """The content of the file, read as UTF-8."""
         stream = self._system.open(self._path)
         try:
             jvm: Any = self._session._jvm  # noqa: SLF001
@@ -63,7 +63,7 @@ class Directory:
             stream.close()
 
     def replace(self, text: str) -> None:
-        """Write the file, as UTF-8, in place of one that is there: a reader finds the one or the other, and whole."""
+        """Write the file as UTF-8, in place of an existing one: a reader sees either one, always whole."""
         if self._path.toUri().getScheme() == "s3a":  # an object is there once it is whole
             self._write(self._path, text)
             return
@@ -86,7 +86,7 @@ class Directory:
             stream.close()
 
     def names(self) -> list[str]:
-        """What is directly in the folder, by its own name."""
+        """The names of the files and directories directly in the directory."""
         return [str(status.getPath().getName()) for status in self._system.listStatus(self._path)]
 
     def delete(self) -> None:
@@ -94,11 +94,11 @@ class Directory:
         self._system.delete(self._path, False)
 
     def make(self) -> None:
-        """Make the folder and its parents."""
+        """Make the directory and its parents."""
         self._system.mkdirs(self._path)
 
     def touch(self) -> None:
-        """Write an empty file, in place of one that is there."""
+        """Write an empty file, in place of an existing one."""
         self._system.create(self._path, True).close()
 
 

@@ -22,7 +22,7 @@ _BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
 
 @dataclass(frozen=True)
 class TopicOffsets:
-    """What the topics of a source have.
+    """The ids and the first and last offsets of a source's topics.
 
     Attributes:
         ids: topic -> the id that the broker gave it when it was made: one that is made anew has another.
@@ -60,7 +60,7 @@ class KafkaAdmin:
             return self._names(admin)
 
     def partitions(self, source: KafkaSource) -> int:
-        """Partitions that a source reads, of topics that are there."""
+        """The number of partitions that a source reads, of existing topics."""
         if source.assign:
             return sum(len(partitions) for partitions in source.assign.values())
         with self._admin() as admin:
@@ -88,13 +88,13 @@ class KafkaAdmin:
         return set(text.splitlines())
 
     def make(self, topic: str) -> None:
-        """Ask for a topic as a sink will, so that a broker that makes topics on demand makes this one."""
+        """Request a topic as a sink would, so that a broker that creates topics on demand creates it."""
         producer = self._jvm.org.apache.kafka.clients.producer.KafkaProducer(self.properties())
         with _closing(self._jvm, producer):
             producer.partitionsFor(topic)
 
     def offsets(self, source: KafkaSource) -> TopicOffsets:
-        """What the topics of a source have now, of those that are there. Always of the same source."""
+        """The current ids and offsets of a source's existing topics. Always of the same source."""
         with self._admin() as admin:
             topics = self._described(admin, source)
             ids = {str(topic): str(described.topicId()) for topic, described in topics.items()}
@@ -127,7 +127,7 @@ class KafkaAdmin:
             yield admin
 
     def properties(self) -> Any:
-        """What a client of the connection is told, as Java has it."""
+        """The client properties of the connection, as Java properties."""
         properties = self._jvm.java.util.Properties()
         serializers = {"key.serializer": _BYTES, "value.serializer": _BYTES}
         for key, value in (client(self._kafka) | serializers | self._patience).items():
@@ -136,7 +136,7 @@ class KafkaAdmin:
 
 
 def time_outs(properties: Mapping[str, str], patience: int) -> dict[str, str]:
-    """The time-outs of a client that asks with some patience, in milliseconds: the user's own where they are longer; pure.
+    """The time-outs of a client with a given patience, in milliseconds; longer ones of the user stay; pure.
 
     Kafka refuses a time-out of the API below a request's.
     """

@@ -1,4 +1,6 @@
-"""Whether the server behind a connection answers: a greeting over a plain socket, without a JVM, within seconds."""
+"""Checks whether the server behind a connection answers: a greeting over a plain socket, without a JVM, within
+seconds.
+"""
 
 import re
 import socket
@@ -22,7 +24,7 @@ _POSTGRES: Final = re.compile(r"jdbc:postgresql://(\[[^\]/]+\]|[^:/?,]+)(?::(\d+
 
 
 def unreachable(connections: Iterable[Connection]) -> dict[str, NotReady]:
-    """The connections whose server does not answer, by name, each with the error; all are asked at once."""
+    """The connections whose server does not answer, by name, each with the error; greets all at once."""
     questioned = list(connections)
     if not questioned:
         return {}

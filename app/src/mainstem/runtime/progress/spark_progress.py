@@ -159,7 +159,7 @@ def _expectations(
 
 
 def went_back(progress: Mapping[str, Any], occurrences: Sequence[str]) -> set[tuple[str, str]]:
-    """Occurrence and topic of those whose offsets went back in a batch: topics that were made anew."""
+    """The occurrences and topics whose offsets went back in a batch: the topics were recreated."""
     found = set()
     for name, reported in zip(occurrences, progress.get("sources") or [], strict=False):
         start, end = reported.get("startOffset"), reported.get("endOffset")
@@ -174,7 +174,7 @@ def went_back(progress: Mapping[str, Any], occurrences: Sequence[str]) -> set[tu
 
 
 def expired_offsets(start: Any, end: Any, earliest: Offsets | None) -> int:
-    """Offsets of a batch that its topics had no more when it was planned.
+    """The number of offsets of a batch that had expired when the batch was planned.
 
     Certain, and a lower bound: what expires while a batch runs is not seen. In a topic with transactions or compaction
     some of these offsets were no records. A batch that ends before it starts is one of a topic that was made anew: Spark
@@ -197,7 +197,7 @@ def expired_offsets(start: Any, end: Any, earliest: Offsets | None) -> int:
 
 
 def lagging(source: SourceStatus, latest: Any, earliest: Offsets = MappingProxyType({})) -> SourceStatus:
-    """The source with its lag behind the newest offsets of its topics, where both are Kafka's; else as it is.
+    """The source with its lag behind the newest offsets of its topics; unchanged where either is not Kafka's.
 
     Args:
         source: with the end of the last batch.

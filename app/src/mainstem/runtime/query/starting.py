@@ -99,7 +99,7 @@ class Starter:
             supervised.journal = BatchJournal(supervised.session, checkpoint, self._run)
             checkpoint, logs_of_batches = supervised.journal.path, (PLANNED, DONE)
         else:
-            orphan_files.clear_stillborn(supervised.session, checkpoint)
+            orphan_files.clear_incomplete_first_batch(supervised.session, checkpoint)
             checkpoint_compatibility.refuse_change(supervised.session, checkpoint, supervised.query.state)
         for sink in supervised.query.to:
             if sink.files is None:

@@ -1,4 +1,4 @@
-"""What the log says of a query that failed, one line an attempt, and of one that was drained."""
+"""Logs the failures and drains of queries, one line each."""
 
 from typing import Any
 
@@ -8,7 +8,8 @@ from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
 def log_failure(log: Any, supervised: SupervisedQuery, failure: Failure, wait: float | None) -> None:
-    """One line: why, which restart in a row comes next, of how many, and when; an error where none comes.
+    """Log one line: the reason, the number of this restart in a row and of all allowed ones, and the wait; an error
+    where no restart follows.
 
     A traceback of Python's stands behind it once, until it is another one: a query that fails in the same way again and
     again would fill the log.
@@ -36,7 +37,7 @@ def log_failure(log: Any, supervised: SupervisedQuery, failure: Failure, wait: f
 
 
 def log_drain(log: Any, supervised: SupervisedQuery, outcome: DrainOutcome) -> None:
-    """One line: how the drain of a query ended, by its batches."""
+    """Log one line: how the drain of a query ended, by its batches."""
     log.info(
         "query drained" if outcome.clean else "query cut",
         query=supervised.query.name,

@@ -1,4 +1,6 @@
-"""Which columns a query casts to those of its Delta tables: Spark's error of a value that does not fit names none."""
+"""Names the columns that a query casts to those of its Delta tables, which Spark's error of a value that does not fit
+leaves out.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -20,7 +22,7 @@ _CASTS: Final = ("CAST_", "DELTA_CAST_", "NUMERIC_VALUE_OUT_OF_RANGE", "EXCEED_L
 def explained(
     failure: Failure, session: SparkSession, sinks: tuple[Sink, ...], columns: Mapping[str, str]
 ) -> Failure:
-    """The failure with the columns whose types differ from the table's, by sink; another one is left alone.
+    """The failure with the columns whose types differ from the table's, by sink; unchanged for other failures.
 
     Args:
         failure: why the query failed.

@@ -1,4 +1,4 @@
-"""The status of a query as it is now, from what Spark reported last and what the servers say since."""
+"""The current status of a query, from Spark's last report and the latest answers of the servers."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -25,7 +25,7 @@ _WELL: Final = (*_UNDER_WAY, QueryState.COMPLETED, QueryState.DRAINED)
 
 
 class Current:
-    """Asks nobody itself.
+    """Computes the current status of each query; sends no request itself.
 
     Args:
         outages: which servers do not answer.
@@ -37,7 +37,7 @@ class Current:
         self._outages, self._topics, self._graph = outages, topics, graph
 
     def status(self, supervised: SupervisedQuery) -> QueryStatus:
-        """How a query stands now."""
+        """The current status of a query."""
         answers = {
             name: answer
             for name, source in supervised.occurrences.items()
@@ -59,7 +59,7 @@ class Current:
         return known or next(filter(None, sources), None)
 
     def explained(self, supervised: SupervisedQuery, failure: Failure) -> Failure:
-        """The failure, or the outage behind it: clients have many words for a server that does not answer."""
+        """The failure, or the outage that caused it: clients have many errors for a server that does not answer."""
         failure = malformed_records.explained(
             full_disks.explained(failure, self._graph, supervised.query), supervised.status
         )
@@ -73,7 +73,7 @@ class Current:
 def current(
     status: QueryStatus, outage: Outage | None, answers: Mapping[str, OffsetSnapshot], silent: Collection[str]
 ) -> QueryStatus:
-    """The status now; pure.
+    """The current status; pure.
 
     Args:
         status: from what Spark reported.

@@ -1,4 +1,4 @@
-"""All queries stopped at once, each at its batch's end."""
+"""Drains all queries at once, each at its batch's end."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from mainstem.runtime.query.supervised_query import SupervisedQuery
 def drained(
     queries: Sequence[SupervisedQuery], deadline: float, force: Callable[[], bool], tick: Callable[[], None]
 ) -> dict[str, DrainOutcome]:
-    """How each query that ran was stopped, by its name.
+    """Stop the queries at once; returns how each query that ran was stopped, by its name.
 
     Args:
         queries: the queries; those that do not run are left alone.
@@ -48,7 +48,7 @@ def drained(
 
 
 def stopped(name: str, execution: Execution, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-    """How one query was stopped; as cut, where it could not be."""
+    """Stop one query; returns how. A query that could not be stopped counts as interrupted."""
     try:
         return execution.drain(deadline, force)
     except (PySparkException, Py4JError, ConnectionError) as error:

@@ -1,4 +1,4 @@
-"""Spark's events of all queries, taken into their statuses."""
+"""Takes Spark's events of all queries into their statuses."""
 
 import json
 import queue
@@ -34,7 +34,7 @@ class EventQueue:
         self.listener = Listener(self._queue, on_event)
 
     def put(self, progress: Progress) -> None:
-        """One more event, from any thread."""
+        """Add an event, from any thread."""
         self._queue.put(progress)
 
     def take(self, queries: Sequence[SupervisedQuery]) -> None:

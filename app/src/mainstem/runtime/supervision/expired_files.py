@@ -1,4 +1,4 @@
-"""Files that were gone before their batch read them, as the project's jar has counted them."""
+"""Counts files that expired before their batch read them, from the counters of the project's jar."""
 
 from collections.abc import Mapping
 from dataclasses import replace

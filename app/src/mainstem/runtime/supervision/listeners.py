@@ -1,4 +1,6 @@
-"""Listeners of the user's own, in a thread of their own: one that fails or dawdles costs its events, never a batch."""
+"""Runs the user's listeners in a thread of their own: a listener that fails or is slow loses events and delays no
+batch.
+"""
 
 import json
 import queue
@@ -27,7 +29,7 @@ ListenerEvent = tuple[str, Any]
 
 
 class Listeners:
-    """Passes on what Spark tells of all queries, in its order.
+    """Passes Spark's events of all queries to the user's listeners, in Spark's order.
 
     Args:
         names: `module:class` of each.
@@ -60,7 +62,9 @@ class Listeners:
                 self._log.warning("listeners are too slow, events are dropped", waiting=MOST)
 
     def close(self) -> None:
-        """Wait for what is left to be told, for some seconds: a query's end comes from Spark a moment after it has ended."""
+        """Wait some seconds until the remaining events are passed on: the end of a query comes a moment after it has
+        ended.
+        """
         if not self._thread.is_alive():
             return
         until = time.monotonic() + GOODBYE

@@ -18,7 +18,7 @@ _MALFORMED: Final = re.compile(
 
 
 def explained(failure: Failure, status: QueryStatus) -> Failure:
-    """The failure, with the advice to look at the schema where the query has read no good record yet.
+    """The failure, with the advice to look at the schema where the query has not decoded a record yet.
 
     To leave malformed records out would leave out all of them, where the schema is wrong.
 

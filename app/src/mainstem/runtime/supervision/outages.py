@@ -1,4 +1,4 @@
-"""Which servers do not answer now: each connection is greeted every few seconds, in a thread of its own.
+"""Detects servers that do not answer: a thread for each connection greets its server every few seconds.
 
 A query shows nothing of an outage by itself: Spark's sources and sinks try again for minutes, within one batch.
 """
@@ -41,12 +41,12 @@ class Outage:
     since: datetime
 
     def described(self) -> str:
-        """The message with the time since."""
+        """The message, with the time since which the server does not answer."""
         return f"{self.message}, since {self.since:%Y-%m-%dT%H:%M:%SZ}"
 
 
 class Outages:
-    """Greets the servers that the queries use.
+    """Greets the servers that the queries use, and keeps which of them do not answer.
 
     Args:
         graph: the document's.
@@ -65,17 +65,17 @@ class Outages:
         self._log = logs.get("mainstem")
 
     def start(self) -> None:
-        """Begin to greet."""
+        """Start to greet."""
         for connection in self._connections:
             name = f"greet-{connection.name}"
             threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
 
     def close(self) -> None:
-        """Greet no more; an answer that is awaited is not waited for."""
+        """Stop greeting; does not wait for a pending answer."""
         self._end.set()
 
     def connection(self, name: str) -> Outage | None:
-        """The outage of a connection now; None where its server answers."""
+        """The current outage of a connection; None where its server answers."""
         return self._outages.get(name)
 
     def query(self, query: Query) -> Outage | None:

@@ -1,4 +1,5 @@
-"""Topics that were deleted and made anew since a query read them: known by their ids, and gone on with from their beginning.
+"""Detects topics that were deleted and recreated since a query read them, by their ids, and plans to read them from
+their beginning.
 
 Spark knows topics by name alone. It goes on at the old topic's offset: what the new one has before that is passed over
 without a word, and only where the new one ends before that offset Spark says so. The ids that a query has read are kept
@@ -32,7 +33,7 @@ Ids = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Read:
-    """What a query has read of a topic that was made anew.
+    """The position that a query has read up to in a topic that was recreated.
 
     Attributes:
         occurrence: of the source.
@@ -46,7 +47,7 @@ class Read:
 
 
 class TopicIds:
-    """The topics that a query has read, as they are kept below its checkpoint.
+    """The ids of the topics that a query has read, stored below its checkpoint.
 
     Args:
         session: any session.
@@ -58,18 +59,18 @@ class TopicIds:
         self._folder = Directory(session, f"{checkpoint}/topics")
 
     def known(self) -> set[tuple[str, str, str]]:
-        """Occurrence, topic and id of each."""
+        """Occurrence, topic and id of each topic that the query may have read."""
         log = Directory(self._session, f"{self._checkpoint}/offsets")
         planned = newest(log)
         return read_ids(self._kept(), -1 if planned is None else (log / str(planned)).modified())
 
     def add(self, ids: Ids) -> None:
-        """It may read these now, beside those that are kept already."""
+        """Store ids beside the stored ones."""
         for occurrence, topic, id_ in sorted(_flat(ids) - self._kept().keys()):
             (self._folder / occurrence / topic / id_).touch()
 
     def keep(self, ids: Ids) -> None:
-        """From now on it reads these. The old ones go only once the new ones are there."""
+        """Store ids in place of the stored ones. The old ones go only once the new ones are there."""
         self.add(ids)
         known, current = set(self._kept()), _flat(ids)
         renewed = {(occurrence, topic) for occurrence, topic, _ in current}
@@ -85,7 +86,7 @@ class TopicIds:
         return {(occurrence, topic, id_): modified for (occurrence, topic, id_), modified in found}
 
     def plan(self, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]) -> "RewindPlan":
-        """The batch by which the query goes on from the beginning of topics; nothing is written.
+        """The batch with which the query continues from the beginning of topics; writes nothing.
 
         Args:
             topics: occurrence and topic of each.
@@ -102,13 +103,13 @@ class TopicIds:
         return RewindPlan(planned + 1 if planned == committed else planned, entry, read)
 
     def write(self, plan: "RewindPlan") -> None:
-        """Put the planned batch into the offset log, in place of one that was planned and is not committed."""
+        """Write the planned batch to the offset log, in place of one that was planned and is not committed."""
         if plan.read:
             (Directory(self._session, f"{self._checkpoint}/offsets") / str(plan.batch)).replace(plan.entry)
 
 
 def watch(session: SparkSession, checkpoint: str, clients: Mapping[str, Any], ids: Ids) -> None:
-    """Have ids that are new kept before the next batch of a checkpoint is planned.
+    """Have new ids stored before the next batch of a checkpoint is planned.
 
     Args:
         session: any session.
@@ -121,7 +122,7 @@ def watch(session: SparkSession, checkpoint: str, clients: Mapping[str, Any], id
 
 
 def forget(session: SparkSession, checkpoint: str) -> None:
-    """Watch the topics of a checkpoint no longer."""
+    """Stop watching the topics of a checkpoint."""
     _java(session).forget(_conf(session), checkpoint)
 
 
@@ -136,7 +137,7 @@ def _conf(session: SparkSession) -> Any:
 
 @dataclass(frozen=True)
 class RewindPlan:
-    """A batch by which a query goes on from the beginning of topics.
+    """A batch with which a query continues from the beginning of topics.
 
     Attributes:
         batch: its number.
@@ -150,7 +151,7 @@ class RewindPlan:
 
 
 def read_ids(kept: Mapping[tuple[str, str, str], int], planned: int) -> set[tuple[str, str, str]]:
-    """The ids of which something may have been read; pure.
+    """The ids of topics of which the query may have read records; pure.
 
     Args:
         kept: occurrence, topic and id of each, with the time when it was kept, in milliseconds.
@@ -166,7 +167,7 @@ def read_ids(kept: Mapping[tuple[str, str, str], int], planned: int) -> set[tupl
 
 
 def made_anew(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str]]:
-    """Occurrence and topic of those that were read and now have another id; pure."""
+    """The occurrences and topics that were read and now have another id; pure."""
     read = {(occurrence, topic) for occurrence, topic, _ in known}
     return sorted(
         (occurrence, topic)
@@ -178,7 +179,7 @@ def made_anew(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str
 def rewound(
     entry: str, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]
 ) -> tuple[list[Read], str]:
-    """What an entry of the offset log has of topics, and the entry with their beginnings in its place; pure.
+    """The positions of topics in an entry of the offset log, and the entry with their beginnings instead; pure.
 
     Raises:
         ValueError: the entry is of an older version.

@@ -39,7 +39,7 @@ def every(graph: Graph, query: Query) -> float | None:
 
 
 class Refreshing:
-    """A running query until another takes its place: that is when it is no longer active.
+    """A running query while its replacement is built; no longer active once the replacement can start.
 
     Args:
         name: of the query.
@@ -72,22 +72,22 @@ class Refreshing:
 
     @property
     def given_up(self) -> bool:
-        """Whether it runs on, for nothing could be built."""
+        """Whether it runs on because its replacement could not be built."""
         return not self._thread.is_alive() and self.execution.active
 
     @property
     def waiting(self) -> bool | None:
-        """Whether it waits for data; None where that cannot be told just now."""
+        """Whether it waits for data; None where that is not known just now."""
         return self.execution.waiting
 
     @property
     def message(self) -> str:
-        """What it is about, in Spark's words."""
+        """The current activity, in Spark's words."""
         return self.execution.message
 
     @property
     def last_progress(self) -> str | None:
-        """Time of the last progress that is told, or will be in a moment."""
+        """The time of the last progress that Spark reports, or will report in a moment."""
         return self.execution.last_progress
 
     def failure(self) -> Failure | None:
@@ -95,7 +95,7 @@ class Refreshing:
         return self.execution.failure()
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Stop it for good; what is being built is not waited for."""
+        """Stop it for good; does not wait for a replacement that is being built."""
         with self._lock:
             self._called_off = self.built is None
             self._deadline, self._force = deadline, force
@@ -123,7 +123,7 @@ class Refreshing:
 
 
 class Refresher:
-    """Sees to it that side inputs are read anew when it is time.
+    """Starts the refresh of side inputs when it is due.
 
     Args:
         graph: the document's.
@@ -135,14 +135,14 @@ class Refresher:
         self._build = build
 
     def started(self, supervised: SupervisedQuery, now: float) -> None:
-        """The query has read its side inputs just now (monotonic seconds)."""
+        """Record that the query has read its side inputs just now (monotonic seconds)."""
         interval = self._every[supervised.query.name] if supervised.journal is None else None
         supervised.refresh = None if interval is None else now + interval
         if supervised.status.reason == STALE:
             supervised.status = replace(supervised.status, reason=None, message=None)
 
     def tick(self, supervised: SupervisedQuery, now: float) -> None:
-        """Begin where it is time, and leave off where nothing could be built."""
+        """Start a refresh that is due, and take up the old execution where the replacement could not be built."""
         if isinstance(supervised.execution, Refreshing):
             if supervised.execution.given_up:
                 fault, supervised.execution = supervised.execution.fault, supervised.execution.execution

@@ -1,4 +1,4 @@
-"""Topics that are deleted and made anew under a query: noticed when it starts, and while it runs."""
+"""Handles topics that are deleted and recreated under a query: when it starts, and while it runs."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,7 +21,7 @@ from mainstem.runtime.supervision.topics import Topics
 
 
 class Renewals:
-    """Compares the ids of topics with those that a query has read.
+    """Compares the ids of topics with the ids that a query has read.
 
     Args:
         graph: the document's.
@@ -34,7 +34,7 @@ class Renewals:
         self._log = logs.get("mainstem")
 
     def begin(self, supervised: SupervisedQuery) -> Failure | None:
-        """Make a stream's checkpoint go on from the beginning of topics that were made anew, before the stream starts.
+        """Let a stream's checkpoint continue from the beginning of recreated topics, before the stream starts.
 
         Returns:
             why it must not start; None where it may.
@@ -68,13 +68,15 @@ class Renewals:
         return None
 
     def close(self) -> None:
-        """Watch no topics any more."""
+        """Stop watching topics."""
         for checkpoint, session in self._watched.items():
             with suppress(PySparkException, Py4JError, ConnectionError):
                 forget(session, checkpoint)
 
     def tick(self, supervised: SupervisedQuery) -> Failure | None:
-        """See to a running stream; the failure by which it has to end where it may lose nothing."""
+        """Check the topics of a running stream; returns the failure with which it has to end where it may lose no
+        records.
+        """
         for occurrence, known in supervised.topic_ids.items():
             source = supervised.occurrences.get(occurrence, "")
             answer = self._topics.answer(source)

@@ -103,19 +103,19 @@ class Supervisor:
 
     @property
     def statuses(self) -> list[QueryStatus]:
-        """The queries in the order of the document, as they are now."""
+        """The current statuses of the queries, in the order of the document."""
         return [self._current.status(supervised) for supervised in self._queries]
 
     @property
     def failures(self) -> list[QueryStatus]:
-        """Queries that are failed for good."""
+        """The statuses of queries that have failed for good."""
         return [
             supervised.status for supervised in self._queries if supervised.status.state is QueryState.FAILED
         ]
 
     @property
     def waiting(self) -> list[QueryStatus]:
-        """Queries that wait for a source."""
+        """The statuses of queries that wait for a source."""
         return [supervised.status for supervised in self._queries if supervised.absent is not None]
 
     def start(self, *, strict: bool = False, unready: Mapping[str, NotReady] = NOTHING) -> None:
@@ -168,7 +168,9 @@ class Supervisor:
             self._started(supervised, self._starter.started(supervised, built))
 
     def tick(self) -> bool:
-        """Take events, see to ended and waiting queries; False once nothing is left to run."""
+        """Take events, restart and start queries that are due, and check the running ones; False once nothing is left
+        to run.
+        """
         self._events.take(self._queries)
         now = time.monotonic()
         look = now - self._looked >= LOOK_SECONDS
@@ -200,7 +202,9 @@ class Supervisor:
         return now - max(supervised.busy for supervised in self._queries)
 
     def drain(self) -> bool:
-        """Stop every query at its batch's end, all at once, within `drain.timeout`; True where none was cut."""
+        """Stop every query at its batch's end, all at once, within `drain.timeout`; True where no batch was
+        interrupted.
+        """
         self._waiting.close()
         deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
         outcomes = drained(
@@ -214,7 +218,7 @@ class Supervisor:
         return all(outcome.clean for outcome in outcomes.values())
 
     def close(self) -> None:
-        """Look and ask no more, remove what is left over, and let listeners hear the end."""
+        """Stop all polling, remove orphan files, and let listeners take the last events."""
         self._waiting.close()
         self._outages.close()
         self._topics.close()

@@ -1,4 +1,4 @@
-"""What the topics of the streams have, asked of the brokers every few seconds: the ends, the beginnings, the ids.
+"""Polls the brokers every few seconds for the first and last offsets and the ids of the streams' topics.
 
 By the ends the lag is known while a batch runs, or while none can. By the beginnings a batch is known to have begun with
 offsets that were gone. Asked in a thread of each connection, for brokers take their time to answer.
@@ -43,30 +43,30 @@ class History:
         self._entries: tuple[tuple[datetime, Offsets], ...] = ()
 
     def add(self, when: datetime, offsets: Offsets) -> None:
-        """They were so at that time."""
+        """Record the first offsets at a time."""
         if not self._entries or self._entries[-1][1] != offsets:
             self._entries = (*self._entries[-_MOST:], (when, offsets))
 
     def before(self, when: datetime) -> Offsets | None:
-        """The latest that was known at that time."""
+        """The first offsets as last known at a time."""
         return next((offsets for known, offsets in reversed(self._entries) if known <= when), None)
 
 
 @dataclass(frozen=True)
 class OffsetSnapshot:
-    """What the brokers said of a source's topics, and when (monotonic seconds)."""
+    """The offsets that the brokers reported for a source's topics, and when (monotonic seconds)."""
 
     offsets: TopicOffsets
     time: float
 
     @property
     def fresh(self) -> bool:
-        """Whether it still says something of now."""
+        """Whether the report is recent enough to count as current."""
         return time.monotonic() - self.time <= FRESH_SECONDS
 
 
 class Topics:
-    """Asks every few seconds, of the sources that a running query reads.
+    """Polls the offsets of the Kafka sources that running queries read.
 
     Args:
         session: the application's session.
@@ -93,7 +93,7 @@ class Topics:
         self._log = logs.get("mainstem")
 
     def start(self) -> None:
-        """Begin to ask. Where a source goes on behind a gap, what its topics have is known before any query starts."""
+        """Start to poll. For a source that may skip expired records, its offsets are known before any query starts."""
         for connection in self._polled:
             name = f"topics-{connection}"
             threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
@@ -104,20 +104,20 @@ class Topics:
             self._polled[connection].wait(max(0.0, until - time.monotonic()))
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop polling."""
         self._end.set()
 
     def before(self, source: str, when: datetime) -> Offsets | None:
-        """The first offsets that the source's topics had at a time; None where nobody knows."""
+        """The first offsets that the source's topics had at a time; None where they are not known."""
         history = self._histories.get(source)
         return history.before(when) if history else None
 
     def answer(self, source: str) -> OffsetSnapshot | None:
-        """The newest answer of a source; None before the first."""
+        """The newest report of a source; None before the first."""
         return self._answers.get(source)
 
     def now(self, source: str) -> TopicOffsets | None:
-        """What the topics of a source have at this moment; None for one that is none of Kafka's streams.
+        """The offsets of a source's topics at this moment; None for a source that is not a Kafka stream.
 
         Raises:
             Py4JError: the brokers do not say.
@@ -130,19 +130,19 @@ class Topics:
         return None
 
     def client(self, source: str) -> Any:
-        """The properties of a client that asks the brokers of a source, as Java has them; None where it is none of Kafka's."""
+        """The client properties for the brokers of a source, as Java properties; None where it is not a Kafka stream."""
         return next((admin.properties() for name, _, admin in self._sources if name == source), None)
 
     def end(self, source: str, topic: str, id_: str) -> Mapping[str, int]:
-        """Partition -> the offset behind the last record that a topic of this id was known to have."""
+        """Partition -> the offset behind the last known record of the topic with this id."""
         return self._ends.get((source, topic, id_), {})
 
     def strict(self, source: str) -> bool:
-        """Whether a source may lose nothing."""
+        """Whether the source may lose no records (`failOnDataLoss`)."""
         return any(name == source and kafka.fail_on_data_loss for name, kafka, _ in self._sources)
 
     def outage(self, source: str) -> Outage | None:
-        """Why the brokers of a source say nothing; None where they answer, or it is no source of Kafka's."""
+        """The outage of a source's brokers; None where they answer, or where it is not a Kafka source."""
         connection = self._connections.get(source)
         known = self._outages.connection(connection) if connection else None
         return known or self._unanswered.get(source)

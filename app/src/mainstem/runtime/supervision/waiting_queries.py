@@ -1,4 +1,4 @@
-"""Queries that wait for what they read, or for a server, until it is there: from the start of a run, or once it goes."""
+"""Queries that wait for their inputs or for a server: from the start of a run, or once an input goes away."""
 
 import time
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class WaitingQueries:
         self._log = logs.get("mainstem")
 
     def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
-        """Look for all that queries read, and from then on, in a thread, for what is not there.
+        """Look for the inputs of all queries, and poll for the missing ones from then on, in a thread.
 
         A query is refused where a source is not there and it does not wait; or where nobody can be asked for another
         reason than an outage.
@@ -50,7 +50,7 @@ class WaitingQueries:
     def again(
         self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery], failure: Failure
     ) -> bool:
-        """Whether a query that has failed waits from now on, for a topic that it reads has gone."""
+        """Whether a failed query waits from now on because a topic that it reads has gone."""
         if failure.reason != "TopicNotFound" or not waits(self._graph, supervised.query):
             return False
         try:
@@ -81,7 +81,7 @@ class WaitingQueries:
             self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._poller.close()
 
     def _absent(self, supervised: SupervisedQuery, known: dict[str, Absent | None]) -> Absent | None:
