@@ -61,7 +61,7 @@ def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
         assert other.wait(240) == 5, other.stderr[-3000:]
         assert "[TableOwnedByAnotherPipeline]" in other.stderr
         assert "is of the pipeline 'first', since 20" in other.stderr
-        assert f"remove {table_ownership.claim_of('s3a://lake/shared')}" in other.stderr
+        assert f"remove {table_ownership.owner_record('s3a://lake/shared')}" in other.stderr
     assert not (s3.root / "lake" / "checkpoints" / "second" / "left").exists(), "no query has begun"
     with DriverProcess(document, tmp_path / "first", arguments=("--stop-when-idle=2s",)) as driver:
         assert driver.wait(240) == 0, driver.stderr[-3000:]
@@ -83,11 +83,11 @@ def test_of_many_that_claim_at_once_exactly_one_has_it(spark: SparkSession, s3: 
     for key, value in store.items():
         spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.claims.{key}", value)
     for race in range(10):
-        file = table_ownership.claim_of(f"s3a://claims/race-{race}")
+        file = table_ownership.owner_record(f"s3a://claims/race-{race}")
         assert table_ownership.read(spark, file) is None
         won = racing(spark, file)
         assert len(won) == 1
-        assert table_ownership.read(spark, file) == table_ownership.Claim(won[0], "now")
+        assert table_ownership.read(spark, file) == table_ownership.TableOwner(won[0], "now")
 
 
 def racing(spark: SparkSession, file: str) -> list[str]:
@@ -97,7 +97,7 @@ def racing(spark: SparkSession, file: str) -> list[str]:
 
     def claim(name: str) -> None:
         barrier.wait()
-        if table_ownership.create(spark, file, table_ownership.Claim(name, "now")):
+        if table_ownership.create(spark, file, table_ownership.TableOwner(name, "now")):
             won.append(name)
 
     threads = [threading.Thread(target=claim, args=(f"pipeline-{n}",)) for n in range(WRITERS)]

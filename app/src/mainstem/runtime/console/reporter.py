@@ -1,4 +1,4 @@
-"""Where progress goes on one machine: a live table on a terminal, JSON lines elsewhere."""
+"""Shows progress on one machine: a live table on a terminal, JSON lines elsewhere."""
 
 import json
 import sys
@@ -13,13 +13,13 @@ LINE_SECONDS: Final = 10.0
 
 
 class Reporter(Protocol):
-    """Takes every change of the statuses; decides itself how often to show them."""
+    """Shows the statuses of queries; decides itself how often."""
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """The statuses after a tick of the supervisor; often the same as before."""
+        """Take the statuses after a tick of the supervisor; often the same as before."""
 
     def output(self, line: str) -> None:
-        """A line of a console sink."""
+        """Write a line of a console sink."""
 
     def close(self) -> None:
         """Show the last state and give the terminal back."""
@@ -37,15 +37,15 @@ class _Quiet:
         self._reporter: Reporter | None = reporter
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """Pass on."""
+        """Pass the statuses on."""
         self._tell(lambda reporter: reporter.changed(statuses))
 
     def output(self, line: str) -> None:
-        """Pass on."""
+        """Pass the line on."""
         self._tell(lambda reporter: reporter.output(line))
 
     def close(self) -> None:
-        """Pass on."""
+        """Close the reporter."""
         self._tell(lambda reporter: reporter.close())
 
     def _tell(self, call: Callable[[Reporter], None]) -> None:
@@ -60,7 +60,7 @@ class _Quiet:
 
 
 class Lines:
-    """One JSON object a line and query: at each change of state, and every ten seconds while rows move."""
+    """Writes one JSON object per line and query: at each change of state, and every ten seconds while rows move."""
 
     def __init__(self, stream: TextIO, pipeline: str) -> None:
         self._stream = stream
@@ -69,7 +69,7 @@ class Lines:
         self._last: Sequence[QueryStatus] = ()
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """Write what is due."""
+        """Write the lines that are due."""
         now = time.monotonic()
         self._last = statuses
         for status in statuses:
@@ -95,7 +95,7 @@ class Lines:
 
 
 class Table:
-    """A table that is drawn over itself."""
+    """A live table in a terminal."""
 
     def __init__(self, pipeline: str) -> None:
         from rich.console import Console
@@ -109,7 +109,7 @@ class Table:
         self._live.start()
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """Draw, where something is new."""
+        """Draw the table where something has changed."""
         if list(statuses) != list(self._drawn):
             self._drawn = list(statuses)
             self._live.update(_table(self._pipeline, statuses), refresh=True)

@@ -1,4 +1,4 @@
-"""`mainstem-decommission`: what the kubelet runs in an executor's pod before it ends it.
+"""`mainstem-decommission`: the command that the kubelet runs in an executor's pod before it ends the pod.
 
 Spark's executor hands its shuffle blocks over on SIGPWR and ends by itself; the kubelet waits for this command, as long
 as the pod's grace period is.
@@ -18,7 +18,9 @@ POLL: Final = 0.2
 
 
 def main(marker: str = BACKEND) -> None:
-    """Ask every process of this container whose command line has the marker to hand over, and wait until it is gone."""
+    """Ask every process of this container whose command line has the marker to decommission, and wait until it has
+    ended.
+    """
     for pid in list(_running(marker)):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGPWR)

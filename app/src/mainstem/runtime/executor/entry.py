@@ -1,4 +1,4 @@
-"""The entry of an executor pod: from the environment that Spark gives it to Spark's executor.
+"""The entry of an executor pod: starts Spark's executor from the environment variables that Spark sets.
 
 The pip distribution of Spark has no entrypoint for containers. Nothing slow is imported here: executors start often.
 """
@@ -54,7 +54,7 @@ def command(
     jars: list[Path],
     image: Sequence[Path] = (),
 ) -> list[str]:
-    """The executor's command line, from what Spark wrote into the pod.
+    """The executor's command line, from the environment variables that Spark sets.
 
     Args:
         environment: `SPARK_*` as Spark's Kubernetes backend sets them, and where the archive of classes is.
@@ -113,7 +113,7 @@ def _jars() -> list[Path]:
 
 
 def write_credentials() -> None:
-    """The files of credentials that the document's secrets make, where the driver has them too."""
+    """Write the files of credentials for the document's secrets, at the same paths as the driver."""
     # Without a secret the document names none; to read it would take longer than all the rest.
     folder = os.environ.setdefault(names.ENV_SECRETS, names.SECRETS_DIR)
     if not any(Path(folder).glob("*/*")):

@@ -1,4 +1,4 @@
-"""What Spark raised, as one line with a stable reason, and whether a restart can help.
+"""Classifies what Spark raised: one line with a stable reason, and whether a restart can help.
 
 Never starts, stops or restarts anything.
 """

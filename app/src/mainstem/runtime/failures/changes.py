@@ -1,4 +1,4 @@
-"""What Spark says of a document that its checkpoint does not fit, in the document's terms; pure."""
+"""Explains, in the document's terms, Spark's errors of a document that does not fit its checkpoint; pure."""
 
 import re
 from typing import Final
@@ -35,7 +35,7 @@ _OPERATOR: Final = re.compile(r"OperatorName: (?P<name>\w+)")
 
 
 def change_message(condition: str, text: str) -> str | None:
-    """What a condition of Spark's means for the document; None where it tells of no change.
+    """The message for one of Spark's error conditions; None where the condition is about no change of the document.
 
     Args:
         condition: its name.

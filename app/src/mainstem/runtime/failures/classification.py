@@ -1,4 +1,4 @@
-"""What Spark raised, as one line with a stable reason, and whether a restart can help."""
+"""Classifies what Spark raised: one line with a stable reason, and whether a restart can help."""
 
 import re
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from mainstem.runtime.failures.failure_patterns import FAILURE_PATTERNS, Failure
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a query failed.
+    """The failure of a query.
 
     Attributes:
         reason: CamelCase of ours, or Spark's error condition.
@@ -73,7 +73,7 @@ _STATE: Final = re.compile(r"\.?\s*SQLSTATE: \w{5}\b")
 
 
 def classify(error: Any) -> Failure:
-    """The failure behind an exception of ours, of pyspark or py4j, or behind a Java exception."""
+    """The failure behind an exception of Mainstem, pyspark or py4j, or behind a Java exception."""
     if isinstance(error, SpecInvalid):
         problem = error.problems[0]
         return Failure(problem.reason, problem.placed(), permanent=True)
@@ -84,12 +84,12 @@ def classify(error: Any) -> Failure:
 
 
 def classify_text(text: str) -> Failure:
-    """The failure that the text of a chain of causes tells of; pure."""
+    """The failure that the text of a chain of causes describes; pure."""
     return in_sink(_classify_text(_SINK.sub("", text)), text)
 
 
 def in_sink(failure: Failure, text: str) -> Failure:
-    """The failure with the sink that a text names by its note, where it names one."""
+    """The failure with the sink that a note in the text names; unchanged without a note."""
     match = _SINK.search(text)
     if match is None:
         return failure

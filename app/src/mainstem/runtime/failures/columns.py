@@ -1,4 +1,4 @@
-"""How the columns of a refused batch differ from the table's, from Delta's own words; pure."""
+"""Compares the columns of a refused batch with the table's, from Delta's own message; pure."""
 
 import re
 from typing import Final

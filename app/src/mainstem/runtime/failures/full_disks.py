@@ -1,4 +1,4 @@
-"""Which of the folders that a query writes lie on a device without space: Java's error names none."""
+"""Names the folders of a query that are on a full device, which Java's error leaves out."""
 
 import os
 import re
@@ -19,7 +19,8 @@ _LITTLE: Final = 1024 * 1024
 
 
 def explained(failure: Failure, graph: Graph, query: Query) -> Failure:
-    """The failure with the folders whose device is full; where none is any more, with all that it may have been.
+    """The failure with the folders whose device is full; where no device is full any more, with all folders that may
+    have been.
 
     Args:
         failure: why the query failed; another reason than `DiskFull` is left alone.

@@ -1,4 +1,4 @@
-"""What the user's Python code raised in a batch, out of the text of Spark's exception; pure."""
+"""Extracts the exception of the user's Python code from the text of Spark's exception; pure."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _END: Final = re.compile(r"$|\s|[+]-|: |(?:[a-z][\w$]*\.)+[A-Z]\w*: |Driver stac
 
 
 class Raised(NamedTuple):
-    """The innermost exception of a text.
+    """The innermost Python exception of a text.
 
     Attributes:
         said: type and message, on one line.
@@ -39,7 +39,7 @@ class Raised(NamedTuple):
 
     @property
     def mainstem_error(self) -> tuple[str, str] | None:
-        """Reason and message, where code of Mainstem's raised it."""
+        """Reason and message of an error that Mainstem's own code raised; None for other exceptions."""
         match = _OURS.match(self.message)
         return (match["reason"], match["message"]) if match else None
 
@@ -48,7 +48,7 @@ class Raised(NamedTuple):
 
 
 def raised(text: str) -> Raised | None:
-    """The innermost exception of Python's in a text, whoever's lines led to it; None where there is none."""
+    """The innermost Python exception in a text; None where there is none."""
     before, begin, rest = _GROUP.sub("", text).rpartition(_BEGIN)
     lines = rest.splitlines() if begin else []
     trace = list(takewhile(lambda line: not line.strip() or line[0].isspace(), lines))

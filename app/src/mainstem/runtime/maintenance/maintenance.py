@@ -1,4 +1,4 @@
-"""Tends Delta tables beside their streams: compaction and vacuum, one table at a time, in a thread and a pool of their own.
+"""Compacts and vacuums Delta tables beside their streams, one table at a time, in a thread and a pool of their own.
 
 Nothing of it ends a query. A compaction moves rows and changes none, so neither an append beside it nor a stream of the
 table notices; merges into the same table wait for it (`build.merge.alone`), for of two changes at once one would fail.
@@ -32,7 +32,7 @@ _STOP_SECONDS: Final = 10.0
 
 
 class TableMaintenance:
-    """Tends the tables of one pipeline that ask for it, from `start` on until `stop`.
+    """Maintains the tables of one pipeline whose sinks ask for it, from `start` on until `stop`.
 
     Attributes:
         failures: rounds of a table that failed.
@@ -68,7 +68,7 @@ class TableMaintenance:
         self.stop()
 
     def stop(self) -> None:
-        """End it, and what it is doing: an unfinished compaction or vacuum leaves the table as it was."""
+        """Stop, and cancel a running round: an unfinished compaction or vacuum leaves the table as it was."""
         self._done.set()
         if self._thread.is_alive():
             with suppress(Py4JError, ConnectionError):
@@ -76,7 +76,7 @@ class TableMaintenance:
             self._thread.join(_STOP_SECONDS)
 
     def tend(self, sink: DeltaSink) -> None:
-        """One round of a table; a failure is told and counted, and nothing more."""
+        """Do one round on a table; a failure is logged and counted, and nothing more."""
         from delta.tables import DeltaTable
 
         path, settings = located(sink.path), sink.maintenance

@@ -62,13 +62,13 @@ class _Target:
     planned: int = -1
 
     def add(self, suspects: Suspects) -> None:
-        """Suspect these too."""
+        """Add suspected files."""
         self.suspects |= set(suspects.files)
         self.planned = max(self.planned, suspects.batch)
 
 
 class OrphanCleaner:
-    """Looks once after the start, again after each loss of an executor, and a last time at the end.
+    """Removes orphan files once after the start, again after each loss of an executor, and a last time at the end.
 
     It works in a thread of its own, from `start` to `close`. Failures are logged and end nothing.
 
@@ -88,7 +88,7 @@ class OrphanCleaner:
         self._log = logs.get("mainstem")
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         if self._targets:
             self._thread.start()
 
@@ -101,7 +101,9 @@ class OrphanCleaner:
                 self.look()
 
     def suspect(self, query: str, folder: str, suspects: Suspects) -> None:
-        """Files that an unfinished batch may have left in a folder of the query; from any thread, and at once."""
+        """Take the files that an unfinished batch may have left in a folder of the query; from any thread, and at
+        once.
+        """
         self._suspected.put((query, folder, suspects))
 
     def look(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether what a whole run needs is there, asked before the first query starts and answered within seconds.
+"""Checks that what a whole run needs is there, before the first query starts and within seconds.
 
 Spark and Kafka would find out as well, after minutes of retries and with a page of stack trace. What only some of the
 queries need is asked for by `readiness`.
@@ -24,7 +24,7 @@ from mainstem.runtime.preflight.inputs import ask
 
 
 def reachable(graph: Graph) -> frozenset[str]:
-    """Ask every store, broker and database for an answer, and look at the folder of checkpoints; needs no JVM.
+    """Check that every store, broker and database answers, and look at the folder of checkpoints; needs no JVM.
 
     Returns:
         names of the connections that do not answer: brokers and databases that some queries do without.
@@ -47,7 +47,7 @@ def reachable(graph: Graph) -> frozenset[str]:
 
 
 def present(session: SparkSession, graph: Graph) -> None:
-    """Try the right to write checkpoints.
+    """Check that the location of checkpoints can be written.
 
     Raises:
         NotReady: `BucketNotFound`, `StoreAccessDenied`, `CheckpointStoreNotConditional`, and the like.
@@ -59,13 +59,13 @@ def present(session: SparkSession, graph: Graph) -> None:
 
 
 def local_path(path: str) -> Path | None:
-    """The path, where it is one of this machine and no glob."""
+    """The path on this machine; None for a path in a store, and for a glob."""
     plain = re.sub(r"^file:/+", "/", path)
     return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
 
 
 def writable(subject: str, path: str) -> None:
-    """Look at the rights of a local folder, or of the one that it will be made in.
+    """Check the rights of a local folder, or of the one that it will be made in.
 
     Raises:
         NotReady: `PathNotWritable`.

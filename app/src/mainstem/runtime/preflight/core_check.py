@@ -1,4 +1,4 @@
-"""Whether there are cores enough for queries whose tasks never end.
+"""Checks that there are enough cores for queries whose tasks never end.
 
 With the triggers `continuous` and `realTime` each partition of a source holds a core for as long as the query runs. Where
 there are too few, Spark says nothing: it reads some partitions and leaves the others lying.
@@ -20,7 +20,7 @@ from mainstem.runtime.preflight.inputs import ask
 
 
 def enough(session: SparkSession, graph: Graph) -> None:
-    """Ask for the partitions that are held for ever, and compare them with the cores.
+    """Count the partitions whose tasks hold cores for ever, and compare them with the cores.
 
     Raises:
         NotReady: `CoresMissing`.
@@ -45,18 +45,18 @@ def enough(session: SparkSession, graph: Graph) -> None:
 
 
 def resident(queries: Sequence[Query]) -> list[Query]:
-    """The queries whose tasks hold their cores."""
+    """The queries whose tasks hold their cores for ever."""
     return [query for query in queries if query.trigger and query.trigger.resident and not query.suspend]
 
 
 def held(graph: Graph, query: Query, partitions: Callable[[Source], int]) -> int:
-    """Cores that a query holds: a partition is a task, and a source that is read twice counts twice."""
+    """The number of cores that a query holds: a partition is a task, and a source that is read twice counts twice."""
     names = [name for _, name in occurrence_names(graph, query.from_)]
     return sum(partitions(graph.sources.get(name) or graph.dead_letters[name]) for name in names)
 
 
 def judge(needed: Mapping[str, int], *, others: bool, there: int) -> None:
-    """Refuse what cannot run.
+    """Raise an error where the cores are too few.
 
     Args:
         needed: query -> cores that it holds.
@@ -78,7 +78,7 @@ def judge(needed: Mapping[str, int], *, others: bool, there: int) -> None:
 
 
 def cores(conf: Mapping[str, str]) -> int:
-    """Cores for tasks: those of all executors that may come, or of the driver itself."""
+    """The number of cores for tasks: those of all executors that may come, or of the driver itself."""
     local = re.match(r"local\[(\d+)", conf.get("spark.master", ""))
     if local:
         return int(local[1])

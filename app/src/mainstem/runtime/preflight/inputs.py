@@ -1,4 +1,4 @@
-"""What queries read, and whether it is there: a stream that has no end waits for it, a bounded one does not."""
+"""Looks for the inputs of queries: a query without an end waits for a missing input, a bounded one fails."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from mainstem.runtime.failures.classification import classify
 
 @dataclass(frozen=True)
 class Absent:
-    """What a query waits for.
+    """An input that a query waits for, or the server that does not answer.
 
     Attributes:
         reason: why it cannot start, such as `TopicNotFound`.
@@ -39,12 +39,12 @@ class Absent:
 
     @property
     def outage(self) -> bool:
-        """Whether a server does not answer, which has an end, rather than that something was never made."""
+        """Whether a server does not answer, which has an end; False where the input was never made."""
         return self.reason in OUTAGES
 
 
 def makers(graph: Graph, query: Query) -> set[str]:
-    """Other running queries of the document that write what the query reads."""
+    """The other running queries of the document that write an input of the query."""
     read = {normal(path) for source in graph.sources_of(query.from_) if (path := path_of(source))}
     return {
         other.name
@@ -54,14 +54,14 @@ def makers(graph: Graph, query: Query) -> set[str]:
 
 
 def waits(graph: Graph, query: Query) -> bool:
-    """Whether the query waits for what it reads, where that is not there when the run begins; one that comes to an end
-    fails sooner.
-    """
+    """Whether the query waits for an input that is missing when the run begins; a bounded query fails sooner."""
     return not graph.ends(query) or bool(makers(graph, query))
 
 
 def demanded(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
-    """Paths that have to be there when the query begins, for it does not wait for them; with what reads each."""
+    """The paths that have to be there when the query begins because it does not wait for them, each with what reads
+    it.
+    """
     if waits(graph, query):
         return
     for source in graph.sources_of(query.from_):
@@ -70,7 +70,7 @@ def demanded(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
 
 
 class Inputs:
-    """Asks stores and brokers for what queries read; from any thread, for it takes its time."""
+    """Looks for the inputs of queries in stores and brokers; from any thread, because answers take their time."""
 
     def __init__(self, session: SparkSession, graph: Graph) -> None:
         self._session = session
@@ -78,8 +78,7 @@ class Inputs:
         self._connections = connections(graph, session)
 
     def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
-        """The first server of the query that does not answer, or the first thing that it reads and that is not there; None
-        where all is.
+        """The first server of the query that does not answer, or its first missing input; None where all are there.
 
         Args:
             query: the query.
@@ -150,7 +149,7 @@ class Inputs:
 
 
 def ask(subject: str, path: str, question: Callable[[], Any]) -> Any:
-    """The answer, or the failure as `NotReady`."""
+    """Ask a server; raises its failure as `NotReady`."""
     try:
         return question()
     except (MainstemError, Py4JNetworkError):

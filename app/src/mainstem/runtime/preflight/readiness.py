@@ -1,4 +1,5 @@
-"""Whether what each query needs is there: one that lacks something is not ready, and the others run without it.
+"""Checks that what each query needs is there: a query that lacks something is not ready, and the others run without
+it.
 
 What concerns a whole run is `preflight`'s.
 """
@@ -23,7 +24,7 @@ from mainstem.runtime.spark import secrets
 
 
 def before_session(graph: Graph) -> dict[str, NotReady]:
-    """Query -> why it is not ready, of those of which that can be known without Spark.
+    """Query -> why it is not ready, as far as that can be known without Spark.
 
     Modules of Python, secrets of brokers and stores, local jars, and local paths that are read or written.
     """
@@ -39,7 +40,7 @@ def before_session(graph: Graph) -> dict[str, NotReady]:
 def in_session(
     session: SparkSession, graph: Graph, owner: str, silent: Collection[str] = ()
 ) -> dict[str, NotReady]:
-    """Query -> why it is not ready, of those of which stores and brokers say so.
+    """Query -> why it is not ready, as far as stores and brokers report it.
 
     Topics of sinks, made where there are none, paths that are read or written, and tables that another pipeline writes.
 
@@ -59,7 +60,7 @@ def in_session(
 
 
 def without(pipeline: StreamingPipeline, refused: Mapping[str, NotReady]) -> StreamingPipeline:
-    """The document with the refused queries suspended: a run asks for nothing that only they would use."""
+    """The document with the refused queries suspended, so that a run needs nothing that only they would use."""
     names = [query.name for query in running(Graph(pipeline)) if query.name not in refused]
     return pipeline.running_only(names) if refused else pipeline
 

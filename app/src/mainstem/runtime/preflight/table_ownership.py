@@ -1,4 +1,5 @@
-"""One pipeline writes a Delta table on S3: the first one claims it, in an object beside the table's folder.
+"""Gives each Delta table on S3 one owning pipeline: the first one that writes it, named in a record beside the
+table's folder.
 
 Delta's log store for S3 keeps writers apart within one JVM only: of two drivers that commit the same version one would
 overwrite the other, and its rows would be gone. The claim is made by a conditional PUT, so that of any number of
@@ -20,28 +21,28 @@ from mainstem.runtime.clients.exclusive_files import S3Object
 from mainstem.runtime.preflight.inputs import ask
 
 
-_CLAIM: Final = "mainstem-writer.json"
+_OWNER_RECORD: Final = "mainstem-writer.json"
 
 
 @dataclass(frozen=True)
-class Claim:
-    """Who writes a table.
+class TableOwner:
+    """The pipeline that owns a table.
 
     Attributes:
         pipeline: `namespace/name`, or the name alone of one that runs on a machine.
-        since: when it was claimed, ISO 8601.
+        since: when the pipeline became the owner, ISO 8601.
     """
 
     pipeline: str
     since: str
 
     def text(self) -> str:
-        """The claim as it is kept."""
+        """The record of the owner, as JSON."""
         return json.dumps({"pipeline": self.pipeline, "since": self.since})
 
 
 def take(session: SparkSession, query: Query, pipeline: str) -> None:
-    """Claim every Delta table on S3 that a query writes, for as long as nobody removes the claims.
+    """Make the pipeline the owner of every Delta table on S3 that a query writes, until somebody removes the records.
 
     Raises:
         NotReady: `TableOwnedByAnotherPipeline`: another pipeline writes one of them; `TableOwnershipUnreadable`; or the store does not answer.
@@ -56,10 +57,10 @@ def take(session: SparkSession, query: Query, pipeline: str) -> None:
 
 
 def _take(session: SparkSession, table: str, pipeline: str) -> None:
-    file = claim_of(table)
+    file = owner_record(table)
     holder = read(session, file)
     if holder is None:
-        mine = Claim(pipeline, datetime.now(UTC).isoformat(timespec="seconds"))
+        mine = TableOwner(pipeline, datetime.now(UTC).isoformat(timespec="seconds"))
         if create(session, file, mine):
             if create(session, file, mine):
                 logs.get("mainstem").warning(
@@ -79,29 +80,29 @@ def _take(session: SparkSession, table: str, pipeline: str) -> None:
         )
 
 
-def claim_of(table: str) -> str:
-    """Where the claim of a table lies: `s3a://lake/_orders.mainstem-writer.json` for `s3a://lake/orders`.
+def owner_record(table: str) -> str:
+    """The path of a table's owner record: `s3a://lake/_orders.mainstem-writer.json` for `s3a://lake/orders`.
 
-    Delta makes a new table in an empty folder only, so the claim is not within; whoever reads the folder above passes
+    Delta makes a new table in an empty folder only, so the record is not within; whoever reads the folder above passes
     over names that begin with `_`.
     """
     above, _, name = table.rpartition("/")
-    return f"{above}/_{name}.{_CLAIM}" if above not in ("", "s3a:/") else f"{table}/_{_CLAIM}"
+    return f"{above}/_{name}.{_OWNER_RECORD}" if above not in ("", "s3a:/") else f"{table}/_{_OWNER_RECORD}"
 
 
-def create(session: SparkSession, file: str, claim: Claim) -> bool:
-    """Write a claim where there is none; False where there is one already, or another writer is at it."""
-    return S3Object(session, file).create(claim.text())
+def create(session: SparkSession, file: str, owner: TableOwner) -> bool:
+    """Write an owner record where there is none; False where there is one already, or another writer is at it."""
+    return S3Object(session, file).create(owner.text())
 
 
-def read(session: SparkSession, file: str) -> Claim | None:
-    """The claim that is kept in a file; None where there is no file."""
+def read(session: SparkSession, file: str) -> TableOwner | None:
+    """The owner that a record names; None where there is no record."""
     text = S3Object(session, file).read()
     if text is None:
         return None
     try:
         found = json.loads(text)
-        return Claim(str(found["pipeline"]), str(found["since"]))
+        return TableOwner(str(found["pipeline"]), str(found["since"]))
     except (ValueError, KeyError, TypeError) as error:
         message = f"{file} does not say which pipeline writes the table"
         raise NotReady(

@@ -1,4 +1,4 @@
-"""Where the user's Python modules are found."""
+"""Finds the user's Python modules."""
 
 import os
 import sys
@@ -12,7 +12,9 @@ from mainstem.language.model.queries import Query
 
 
 def look_in(folder: Path) -> None:
-    """Let Python find the modules of a folder, here behind all others, and in Spark's workers, which inherit PYTHONPATH."""
+    """Let Python find the modules of a folder: in this process behind all others, and in Spark's workers, which
+    inherit PYTHONPATH.
+    """
     if str(folder) in sys.path:
         return
     sys.path.append(str(folder))
@@ -21,7 +23,8 @@ def look_in(folder: Path) -> None:
 
 
 def installed(graph: Graph, query: Query) -> None:
-    """Look for the module, or the package around it, of all code that a query names; imports none of it.
+    """Check that the module, or the package around it, of all code that a query names can be found; imports none of
+    it.
 
     Raises:
         NotReady: `ModuleNotFound`.

@@ -67,7 +67,7 @@ def image_jars(environment: Mapping[str, str]) -> list[Path]:
 
 
 def class_path(own: Iterable[str | Path], home: Path, packages: Iterable[str | Path] = ()) -> str:
-    """`own`, then Spark's jars by name, slf4j first as Spark's launcher has it, then packages.
+    """The class path: `own`, then Spark's jars by name, slf4j first as Spark's launcher has it, then packages.
 
     Packages stand last: an archive of classes fits every class path that begins with the one that it was made with.
     """
@@ -78,7 +78,7 @@ def class_path(own: Iterable[str | Path], home: Path, packages: Iterable[str | P
 
 
 def sharing(environment: Mapping[str, str]) -> list[str]:
-    """Java options for the archive of classes: to write one, to use one, or none where the environment names none."""
+    """The Java options to write the archive of classes, or to use it; none where the environment names none."""
     if dump := environment.get(DUMP):
         # Java has a warning for each of the hundreds of classes that no archive can hold.
         return [f"-XX:ArchiveClassesAtExit={dump}", "-Xlog:cds=error", "-Xlog:cds+dynamic=error"]
@@ -101,7 +101,7 @@ def driver(
     environment: Mapping[str, str],
     packages: Iterable[str | Path] = (),
 ) -> list[str]:
-    """What Spark's launcher would have made of `spark-submit ARGUMENTS`, with the class path written out.
+    """The command line that Spark's launcher would make of `spark-submit ARGUMENTS`, with the class path written out.
 
     Args:
         java_home: of the Java to run.

@@ -1,4 +1,4 @@
-"""The document's Spark properties; pure.
+"""Makes the Spark properties of a run from the document; pure.
 
 Each value that differs from Spark's default says why. Measured costs stand in docs/architecture.md.
 """
@@ -42,7 +42,7 @@ JAVA_OPTIONS: Final = (
 
 @dataclass(frozen=True)
 class Machine:
-    """What the driver runs on.
+    """The machine or pod that the driver runs on.
 
     Attributes:
         cores: threads for tasks.
@@ -135,7 +135,9 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
 
 
 def redaction(pipeline: StreamingPipeline) -> dict[str, str]:
-    """What Spark's UI, plans and log do not show: what is called like a credential, and every option from a secret."""
+    """The properties that hide credentials in Spark's UI, plans and log: values with names like a credential's, and
+    every option from a secret.
+    """
     told = [each.spark or each.catalog for each in pipeline.spec.connections]
     names = "|".join(sorted({re.escape(key) for each in told if each for key in each.secret_options}))
     if not names:
@@ -172,7 +174,7 @@ def _bucket(bucket: str, s3: S3Connection, connection: str, profiles: Path | Non
 
 
 def pools_xml(pipeline: StreamingPipeline) -> str:
-    """The FAIR allocation file: one pool per query, called as the query is, and one for the maintenance of tables."""
+    """Spark's FAIR allocation file: one pool per query, with the query's name, and one for the maintenance of tables."""
     queries = pipeline.spec.queries
     shares = [(query.name, query.pool) for query in queries]
     if any(sink.delta and sink.delta.maintenance for query in queries for sink in query.to):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Environment:
-    """What this machine, or the driver's pod, decides about a run.
+    """The settings of a run that this machine, or the driver's pod, decides.
 
     Attributes:
         cores: threads for tasks, of all executors together.
@@ -41,5 +41,5 @@ class Environment:
 
 
 def this_machine(*, cores: int | None = None, heap: str = "2g", code: Path | None = None) -> Environment:
-    """The machine that the command runs on, with all its cores unless a number is given."""
+    """The environment of this machine, with all its cores unless a number is given."""
     return Environment(cores=cores or os.cpu_count() or 1, heap=heap, code=code)

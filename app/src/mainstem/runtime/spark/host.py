@@ -1,4 +1,4 @@
-"""What this machine must give a run, checked before Spark's JVM starts: its own messages name none of it."""
+"""Checks the limits of this machine before Spark's JVM starts, whose own messages name none of them."""
 
 import os
 import pwd

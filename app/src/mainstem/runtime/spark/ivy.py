@@ -1,4 +1,4 @@
-"""Artifacts of Maven repositories, resolved by the Ivy that Spark's distribution carries."""
+"""Resolves artifacts of Maven repositories, by the Ivy that Spark's distribution carries."""
 
 import re
 import subprocess
@@ -63,7 +63,7 @@ def resolve(
 
 
 def why(said: str) -> str:
-    """What failed, in what Ivy has said: artifacts that it does not find, and servers that do not answer.
+    """The cause of a failure in Ivy's output: artifacts that it does not find, and servers that do not answer.
 
     >>> why("  :: a.b#c;1: not found")
     'a.b#c;1: not found'

@@ -1,4 +1,4 @@
-"""Where a Java is that Spark runs on."""
+"""Finds a Java that Spark runs on."""
 
 import os
 import re

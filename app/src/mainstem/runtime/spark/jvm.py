@@ -1,4 +1,4 @@
-"""Spark's JVM as a child: in a session of its own, its output read line by line."""
+"""Starts Spark's JVM as a child process, in a session of its own, and reads its output line by line."""
 
 import atexit
 import json
@@ -30,7 +30,7 @@ _LEVELS = {"FATAL": "error", "ERROR": "error", "WARN": "warning", "INFO": "info"
 
 
 class Jvm(NamedTuple):
-    """A JVM that runs.
+    """A running JVM of Spark.
 
     Attributes:
         gateway: py4j's.
@@ -135,7 +135,7 @@ class _Pump:
         self._last_lines: dict[str, list[str]] = {"stderr": [], "stdout": []}
 
     def last_lines(self) -> str:
-        """The last lines that were no log, on one line; a JVM that cannot start says so on either stream."""
+        """The last lines outside the log, on one line; a JVM that cannot start writes its error to either stream."""
         return " | ".join(self._last_lines["stderr"] or self._last_lines["stdout"]) or "it said nothing"
 
     def start(self, process: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""The jars of a document's `packages`: those of the image, and on one machine those that are looked for and resolved."""
+"""Finds the jars of a document's `packages`: in the image, and on one machine also in Maven repositories."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ def class_path(packages: Packages, folder: Path | None) -> list[Path]:
 
 
 def install(packages: Packages, folder: Path, target: Path) -> list[str]:
-    """Put jars into an image's folder; the names of the new ones.
+    """Put jars into an image's folder; returns the names of the new ones.
 
     Args:
         packages: what to put there.

@@ -1,4 +1,6 @@
-"""Temporary folders that outlive no run: each holds a lock, and the next start removes those whose owner was killed."""
+"""Makes temporary folders that do not outlive their run: each holds a lock, and the next start removes those of
+killed processes.
+"""
 
 import fcntl
 import os

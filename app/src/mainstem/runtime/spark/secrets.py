@@ -1,4 +1,4 @@
-"""Secrets as files that Kafka's clients and S3A read, so that no credential becomes a Spark property."""
+"""Writes secrets to files that Kafka's clients and S3A read, so that no credential becomes a Spark property."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from mainstem.secrets import exists, value
 
 
 def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
-    """Every file of credentials that the secrets of the run's connections make, in one folder; the AWS profile file where
+    """Write every file of credentials for the run's connections into one folder; returns the AWS profile file where
     there is one.
 
     Raises:
@@ -40,7 +40,7 @@ def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
 
 
 def complete(graph: Graph, query: Query) -> None:
-    """See that there are the secrets of the brokers, stores and databases that a query uses, before any of them is asked.
+    """Check that the secrets of a query's brokers, stores and databases are there, before any server is asked.
 
     Raises:
         NotReady: `SecretNotFound`, `SecretInvalid`.
@@ -118,7 +118,7 @@ def _private(file: Path, text: str) -> None:
 
 
 def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
-    """An AWS profile file with one profile per S3 connection that names a secret; None where none does.
+    """Write an AWS profile file with one profile per S3 connection that names a secret; returns None where none does.
 
     S3A reads it through its ProfileAWSCredentialsProvider, so that no credential becomes a Spark property.
     """

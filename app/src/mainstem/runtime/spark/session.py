@@ -1,4 +1,4 @@
-"""The Spark session of one pipeline: scratch folder, properties, JVM."""
+"""Opens the Spark session of one pipeline: its scratch folder, properties and JVM."""
 
 import logging
 from collections.abc import Callable, Iterator
