@@ -1,4 +1,6 @@
-"""A query over static and bounded sources alone, written once: all of its rows as one batch of the same writers."""
+"""Batch queries: a query over static and bounded sources alone, whose rows are written once, as one batch of the same
+writers.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""One query of the document, built and started."""
+"""Builds and starts one query of the document."""
 
 from typing import Any, Final
 
@@ -59,7 +59,7 @@ def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = u
 
 
 def check_stream(frame: DataFrame, query: Query) -> None:
-    """Let Spark say what it would say of a stream once it starts.
+    """Let Spark check a stream as it does at the start.
 
     Raises:
         AnalysisException: the plan has what Spark does not do over a stream in this output mode.

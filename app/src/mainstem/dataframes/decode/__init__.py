@@ -1,4 +1,4 @@
-"""Records to columns, and the records that cannot be decoded.
+"""Decodes records into columns, and sets aside the records that cannot be decoded.
 
 Never knows which source the records come from.
 """

@@ -1,4 +1,4 @@
-"""Avro records in their binary form, one a record of Kafka's."""
+"""Decodes Avro records in their binary form, one per Kafka record."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _ALL: Final = 2**31 - 1
 
 @dataclass(frozen=True)
 class AvroFormat:
-    """Records of one Avro schema.
+    """The format of records with one Avro schema.
 
     Attributes:
         schema: that of the records.
@@ -36,7 +36,7 @@ class AvroFormat:
     options: Mapping[str, str]
 
     def parse(self, value: Column) -> Column:
-        """The record, and a mark behind it.
+        """The record as a struct, and a mark behind it.
 
         Avro's binary form is one field after the other, so a record with the mark appended is a record of both. Spark's
         from_avro alone would leave out bytes that follow, and give nulls for a record that does not parse.
@@ -58,7 +58,7 @@ class AvroFormat:
         ]
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the mark says it all
-        """A record of the schema that ends where the mark begins, and whose strings are UTF-8.
+        """Whether the record has the schema and ends where the mark begins, and its strings are UTF-8.
 
         Avro demands it of strings; Spark takes their bytes as they are, and each reader behind it sees other letters.
         """
@@ -67,7 +67,7 @@ class AvroFormat:
         return ends if texts is None else ends & texts
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong, as far as it can be told."""
+        """What is wrong with the record, as far as that can be known."""
         shown = F.concat(F.lit(": "), misfits.beginning_of_bytes(value.cast("binary")))
         why = F.when(value.isNull(), "the record has no value")
         if self.registry_id is not None:

@@ -1,4 +1,4 @@
-"""Lines of CSV, one a record."""
+"""Decodes lines of CSV, one per record."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _ESCAPE: Final = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """Lines with a field for each column of a schema.
+    """The format of lines with a field for each column of a schema.
 
     Attributes:
         schema: the columns, in the order of the fields.
@@ -43,7 +43,7 @@ class CsvFormat:
     options: Mapping[str, str]
 
     def parse(self, value: Column) -> Column:
-        """The columns, and one more behind them.
+        """The columns as a struct, and one more behind them.
 
         A field of our own ends each line: it stands in its column only where all before it were read, one for each of
         the others. So what follows an unclosed quote, or a field too many, is no part of a good record.
@@ -57,14 +57,14 @@ class CsvFormat:
         return [record.getField(name).alias(name) for name in self.schema.fieldNames()]
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is asked
-        """A line of UTF-8 with as many fields as the schema has columns, all of which fit."""
+        """Whether the line is UTF-8 and has as many fields as the schema has columns, all of which fit."""
         text = text_of(value)
         fits = (record[_END] == _END) & record[_CORRUPT].isNull() & F.is_valid_utf8(text)
         unaltered = is_unaltered(record, self.schema, text, self.options)
         return fits if unaltered is None else fits & unaltered
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong, as far as it can be told."""
+        """What is wrong with the line, as far as that can be known."""
         text = text_of(value)
         names = [field.name for field in self.schema.fields]
         strings = StructType([StructField(name, StringType()) for name in names]).add(_END, StringType())

@@ -1,4 +1,4 @@
-"""What the formats of records have in common."""
+"""The interface of the record formats, and what they share."""
 
 from collections.abc import Mapping
 from typing import Final, Protocol
@@ -15,23 +15,23 @@ _DATE: Final = {"dateFormat": "yyyy-MM-dd"}
 
 
 class RecordFormat(Protocol):
-    """One format; `value` is the record as it was read, BINARY or STRING."""
+    """A record format; `value` is the record as it was read, BINARY or STRING."""
 
     def parse(self, value: Column) -> Column:
-        """The record as a struct: its columns, and what else it takes to judge it. It never fails."""
+        """The record as a struct: its columns, and what `is_whole` and `why` need besides. It never fails."""
 
     def columns(self, record: Column) -> list[Column]:
         """The columns of what `parse` gave, under their names."""
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:
-        """Whether what `parse` gave, of that type, is all of the record, and fits; null counts as no."""
+        """Whether the struct from `parse` is all of the record, and fits; null counts as no."""
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong with a record that is not whole, by what `parse` gave and by what it was read from."""
+        """What is wrong with a record that is not whole, from the struct of `parse` and the record itself."""
 
 
 def parser_options(options: Mapping[str, str]) -> dict[str, str]:
-    """What Spark's parsers of JSON and CSV are told.
+    """The options of Spark's parsers of JSON and CSV.
 
     A DATE is `2013-01-31` unless the document says otherwise: Spark alone takes any text that begins like one, and leaves
     the rest out.
@@ -46,6 +46,6 @@ def text_of(value: Column) -> Column:
 
 
 def no_text(text: Column) -> Column:
-    """What is wrong with a record that is no text at all; more cases may follow."""
+    """What is wrong with a record that is not text; more cases may follow."""
     bytes_ = F.concat(F.lit("not valid UTF-8: "), misfits.beginning_of_bytes(text.cast("binary")))
     return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), bytes_)

@@ -1,4 +1,4 @@
-"""JSON objects, one a record."""
+"""Decodes JSON objects, one per record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ LIMITS: Final = {"maxNestingDepth": 1000, "maxStringLen": 20_000_000, "maxNumLen
 
 @dataclass(frozen=True)
 class JsonFormat:
-    """JSON objects whose fields fit a schema.
+    """The format of JSON objects whose fields fit a schema.
 
     Attributes:
         schema: the columns.
@@ -35,7 +35,7 @@ class JsonFormat:
     many: bool = False
 
     def parse(self, value: Column) -> Column:
-        """The object within a frame, and the frame's end."""
+        """The object within a frame, as a struct, and the frame's end."""
         framed = (
             StructType()
             .add(_OBJECT, with_wide_bytes(self._kind))
@@ -54,7 +54,7 @@ class JsonFormat:
         ]
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is asked
-        """A whole, well-formed object in UTF-8, and nothing else, whose fields fit the schema.
+        """Whether the record is a whole, well-formed object in UTF-8, and nothing else, whose fields fit the schema.
 
         Spark's from_json alone would take the first object of an array or of several, replace bytes that are no UTF-8,
         and give null for an empty text: ways to lose a record without a word.
@@ -68,7 +68,7 @@ class JsonFormat:
         return fits if unaltered is None else fits & unaltered
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong, as far as Spark's other parser of JSON can tell."""
+        """What is wrong with the record, as far as Spark's other parser of JSON can tell."""
         text = text_of(value)
         shown = F.concat(F.lit(": "), misfits.beginning(text))
         tree = F.try_parse_json(text)

@@ -1,4 +1,4 @@
-"""What does not fit the schema in a record that does not parse: the column, its type and the beginning of its value.
+"""Describes what does not fit the schema in a malformed record: the column, its type and the beginning of its value.
 
 Asked of malformed records alone. Spark's parsers leave a field null that does not fit, and go on; where the same field,
 read as text, is not null, it is the one that does not fit.
@@ -61,7 +61,7 @@ def beginning_of_bytes(value: Column) -> Column:
 
 
 def in_json(record: Column, schema: StructType, text: Column, options: Mapping[str, str]) -> Column:
-    """What is said of the first column that does not fit in a JSON object that is well-formed.
+    """The message about the first column that does not fit in a well-formed JSON object.
 
     Args:
         record: the object as it was parsed.
@@ -78,7 +78,7 @@ def in_json(record: Column, schema: StructType, text: Column, options: Mapping[s
 def in_csv(
     record: Column, raw: Column, schema: StructType, text: Column, options: Mapping[str, str]
 ) -> Column:
-    """What is said of the first column that does not fit in a line that has a field for each.
+    """The message about the first column that does not fit in a line that has a field for each column.
 
     Args:
         record: the line as it was parsed.

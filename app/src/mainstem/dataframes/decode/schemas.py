@@ -1,4 +1,4 @@
-"""Schemas that stand in the document, or in a file beside it: read whenever a query is built."""
+"""Reads schemas from the document, or from a file beside it, whenever a query is built."""
 
 import json
 from pathlib import Path

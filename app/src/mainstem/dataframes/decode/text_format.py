@@ -1,4 +1,4 @@
-"""Plain text, one column."""
+"""Decodes plain text into one column."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from mainstem.dataframes.decode.format import no_text, text_of
 
 @dataclass(frozen=True)
 class TextFormat:
-    """The record as the column `value`; an empty text is one too."""
+    """The format of plain text: the record is the column `value`; an empty text is a record too."""
 
     def parse(self, value: Column) -> Column:
-        """The text."""
+        """The text as a struct."""
         return F.struct(text_of(value).alias("value"))
 
     def columns(self, record: Column) -> list[Column]:
@@ -22,9 +22,9 @@ class TextFormat:
         return [record.getField("value").alias("value")]
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - nothing is parsed
-        """Text in UTF-8."""
+        """Whether the text is UTF-8."""
         return F.is_valid_utf8(text_of(value))
 
     def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - nothing is parsed
-        """What is wrong."""
+        """What is wrong with the record."""
         return no_text(text_of(value))

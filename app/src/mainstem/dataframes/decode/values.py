@@ -1,4 +1,4 @@
-"""Whether parsed values are what the record says, as far as the values themselves tell.
+"""Checks that parsed values are those of the record, as far as the values themselves show it.
 
 Spark's parsers alter some values without a word. What can be told from the value is told here; what cannot is in
 docs/quality.md.
@@ -74,7 +74,7 @@ def is_unaltered(column: Column, kind: DataType, text: Column, options: Mapping[
 
 
 def has_whole_escapes(text: Column) -> Column:
-    """Whether no escape of JSON's is half a character: Spark makes a question mark of a lone surrogate."""
+    """Whether each escape of JSON is a whole character: Spark turns a lone surrogate into a question mark."""
     return F.when(text.contains(r"\u"), ~text.rlike(_LONE)).otherwise(F.lit(True))
 
 

@@ -1,4 +1,4 @@
-"""How sources and sinks reach what is elsewhere."""
+"""The connections by which sources and sinks reach brokers, databases and connectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Connectors and catalogs that Mainstem does not bring, as Spark takes them."""
+"""Sets up connectors and catalogs that Mainstem does not bring, in Spark's terms."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -57,7 +57,9 @@ def format_of(session: SparkSession, connector: Connector) -> str:
 
 @contextmanager
 def active(session: SparkSession) -> Iterator[None]:
-    """Within this context the session is the thread's active one, which alone Spark asks for connectors in Python to write."""
+    """A context in which the session is the thread's active one, which alone Spark asks for Python connectors to
+    write.
+    """
     sessions: Any = SparkSession._get_j_spark_session_class(session._jvm)  # noqa: SLF001
     before = sessions.getActiveSession()
     sessions.setActiveSession(session._jsparkSession)  # noqa: SLF001
@@ -75,7 +77,7 @@ def _is_connector(loaded: Any) -> bool:
 
 
 def options(connector: Connector, connections: Mapping[str, SparkConnection]) -> dict[str, str]:
-    """The options of a connector, behind those of its connection.
+    """The options of a connector and its connection; the connector's own override the connection's.
 
     Raises:
         NotReady: `SecretNotFound`.
@@ -97,7 +99,7 @@ def connection_options(connection: ConnectorOptions) -> dict[str, str]:
 
 
 def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None = None) -> None:
-    """Set the document's catalogs up in a session, which loads them when a table is asked for.
+    """Register the document's catalogs in a session, which loads them when a query names one of their tables.
 
     Args:
         session: the session.

@@ -1,4 +1,4 @@
-"""What Delta's source and sink are told; pure."""
+"""Options of Delta's source and sink; pure."""
 
 from mainstem.language.model.delta import DeltaSink, DeltaSource
 

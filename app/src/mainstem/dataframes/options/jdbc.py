@@ -1,4 +1,4 @@
-"""What Spark's JDBC reader and writer are told."""
+"""Options of Spark's JDBC reader and writer."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _PATIENCE: Final = {"connectTimeout": "10", "socketTimeout": "600", "tcpKeepAliv
 
 
 def options(connection: JdbcConnection) -> dict[str, str]:
-    """How to reach the database: its address, the driver's properties, the credentials of the secret.
+    """The options to reach the database: its address, the driver's properties, the credentials of the secret.
 
     Raises:
         NotReady: `SecretNotFound`.

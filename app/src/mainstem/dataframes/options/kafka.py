@@ -1,4 +1,4 @@
-"""What Kafka's clients, and Spark's source and sink, are told."""
+"""Options of Kafka's clients, and of Spark's Kafka source and sink."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def _secured(kafka: KafkaConnection, file: Path) -> KafkaConnection:
 
 
 def secured(security: KafkaSecurity, file: Path, keys: list[str]) -> dict[str, str]:
-    """The client properties that `security` stands for; pure.
+    """The client properties for `security`; pure.
 
     Args:
         security: the connection's.
@@ -68,7 +68,8 @@ def _keys(file: Path) -> list[str]:
 
 
 def client(connection: KafkaConnection) -> dict[str, str]:
-    """Properties of any client: the connection's own, and less patience than Kafka's defaults where it names none.
+    """The properties of any client: the connection's own, and shorter time-outs than Kafka's defaults where it names
+    none.
 
     A longer `request.timeout.ms` draws the others along, for Kafka refuses a whole shorter than its part: the API's
     time-out below a request's, the delivery's below a request's and `linger.ms` together.
@@ -130,7 +131,7 @@ def _time(given: str | None) -> str | None:
 
 
 def sink_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]:
-    """The options of Spark's Kafka sink: its producer repeats no record within one attempt, and keeps their order."""
+    """The options of Spark's Kafka sink: its producer repeats no record within one attempt, and keeps the order."""
     options = {"kafka.enable.idempotence": "true"} | _prefixed(connection) | dict(sink.options)
     return options | ({"topic": sink.topic} if sink.topic else {})
 

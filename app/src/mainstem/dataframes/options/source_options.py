@@ -1,4 +1,4 @@
-"""What Spark's sources of files, of generated rows and of sockets are told; pure."""
+"""Options of Spark's sources of files, of generated rows and of sockets; pure."""
 
 from mainstem.language.base import seconds
 from mainstem.language.model.file_source import FilesSource
@@ -43,7 +43,7 @@ def rate(source: RateSource) -> dict[str, str]:
 
 
 def rate_micro_batch(source: RateMicroBatchSource) -> dict[str, str]:
-    """The options of the source of so many rows a batch."""
+    """The options of the source that generates a fixed number of rows per batch."""
     return _texts(
         {
             "rowsPerBatch": source.rows_per_batch,

@@ -1,4 +1,4 @@
-"""Triggers of the document in Spark's words."""
+"""Sets the document's triggers on Spark's writers."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""DataFrames to started writers: Spark's own, and those that write batch by batch.
+"""Writes DataFrames to sinks: by Spark's own streaming writers, and by writers of batches.
 
 Never reads a source.
 """

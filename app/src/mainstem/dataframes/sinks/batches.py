@@ -52,7 +52,7 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
 
 
 def in_turn(writers: Sequence[tuple[str, BatchWriter]]) -> BatchWriter:
-    """Computes a batch once, wholly, and writes it with one writer after the other; what one raises names its sink.
+    """Computes a batch once, wholly, and writes it with one writer after the other; an error names its sink.
 
     Wholly even where a sink has the batch already and reads nothing of it: the state of the batch's aggregations is
     made by computing it, and Spark refuses to commit a batch without.

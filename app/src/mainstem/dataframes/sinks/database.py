@@ -1,4 +1,4 @@
-"""Rows to a table of PostgreSQL, exactly once.
+"""Writes rows to a table of PostgreSQL, exactly once.
 
 Spark's JDBC writer commits each partition by itself, so a batch that fails half-way would stay half-written, and a task
 that runs twice would write twice. So executors write a staging table, and one transaction moves its rows to the table

@@ -1,4 +1,4 @@
-"""Rows as Kafka's records: value, key, topic and headers."""
+"""Turns rows into Kafka records: value, key, topic and headers."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Upsert of batches into a Delta table, by keys.
+"""Upserts batches into a Delta table, by keys.
 
 A batch is at most one MERGE. Delta skips a transaction whose version it has seen for the same application id. The id is
 that of the checkpoint (Spark's query id), as in Delta's own streaming sink: a new checkpoint never has its first batches
@@ -31,7 +31,7 @@ _locks: Final[defaultdict[str, threading.Lock]] = defaultdict(threading.Lock)
 
 @contextmanager
 def alone(path: str) -> Iterator[None]:
-    """Within this context nobody else of this driver merges into the table, or compacts it.
+    """A context in which no other thread of this driver merges into the table, or compacts it.
 
     Of two that change the same table at once Delta would fail the one that commits last, and its batch with it.
     """
@@ -68,7 +68,7 @@ def located(path: str) -> str:
 
 
 def session_by_path(session: SparkSession) -> SparkSession:
-    """A session in which Delta's commands take a table by its path, which the SQL of documents does not."""
+    """A session in which Delta's commands take a table by its path, which the SQL of documents does not allow."""
     own = session.newSession()
     own.conf.set("spark.sql.runSQLOnFiles", "true")
     return own
@@ -119,7 +119,7 @@ def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
 
 
 def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:
-    """For each key the row with the highest sequence, null below all; among equals always the same one."""
+    """For each key the row with the highest sequence, null below all; among equal ones always the same row."""
     order = [F.col(_quoted(sequence)).desc_nulls_last()]
     comparable = [_quoted(field.name) for field in batch.schema if not _has_map(field.dataType)]
     order.append(F.xxhash64(*comparable))

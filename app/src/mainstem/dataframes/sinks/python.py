@@ -1,4 +1,4 @@
-"""Sinks that are Python code of the user's own, or of the driver's memory."""
+"""Sinks that are the user's Python code, or the driver's memory."""
 
 from functools import partial
 from typing import Any
@@ -65,7 +65,7 @@ def _row_by_row(writer: Any) -> BatchWriter:
 
 
 def keeper(session: SparkSession, view: str, mode: str) -> BatchWriter:
-    """Keeps rows in the driver's memory, as a temporary view of the session."""
+    """A writer that keeps rows in the driver's memory, as a temporary view of the session."""
     rows: list[Row] = []
 
     def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001

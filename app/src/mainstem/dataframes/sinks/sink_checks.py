@@ -1,4 +1,6 @@
-"""What a sink asks of the query's rows, once Spark has analysed them; some writers would say so in the first batch only."""
+"""Checks that the query's rows have what its sinks need, once Spark has analysed them; some writers would fail in the
+first batch only.
+"""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +28,7 @@ class _Misfit(NamedTuple):
 
 
 def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
-    """What the sinks of a query name or need and its rows are not."""
+    """The problems of a query's sinks: columns and values that a sink names or needs and the rows do not have."""
     at: Path = ("spec", "queries", graph.spec.queries.index(query), "to")
     return [
         Problem(0, 0, render_path((*at, place, *path)), f"{query.from_!r} {message}", reason)

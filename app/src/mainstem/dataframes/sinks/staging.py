@@ -35,15 +35,17 @@ class Target:
         self.batches = f"{self._schema}{quoted(BATCHES)}"
 
     def insert(self, rows: str) -> str:
-        """Rows of a query into the table; those with keys that are there replace theirs."""
+        """The statement that inserts rows of a query into the table; rows whose keys are there replace the old ones."""
         return f"INSERT INTO {self.table} ({self._columns}) {rows}{self._on_conflict}"
 
     def probe(self) -> str:
-        """Fails where the table, a column, a right, or the unique index of the keys is missing; writes nothing."""
+        """The statement that fails where the table, a column, a right, or the unique index of the keys is missing;
+        writes nothing.
+        """
         return f"EXPLAIN {self.insert(f'SELECT {self._columns} FROM {self.table} WHERE false')}"
 
     def note(self) -> list[str]:
-        """Make the table of batches where there is none."""
+        """The statements that make the table of batches where there is none."""
         columns = (
             "checkpoint text, target text, batch bigint NOT NULL, written timestamptz NOT NULL DEFAULT now(), "
             "PRIMARY KEY (checkpoint, target)"
@@ -54,11 +56,13 @@ class Target:
         ]
 
     def newest(self) -> str:
-        """The newest batch of a checkpoint, given with the table's name."""
+        """The query for the newest batch of a checkpoint, given with the table's name."""
         return f"SELECT max(batch) FROM {self.batches} WHERE checkpoint = ? AND target = ?"
 
     def noted(self) -> str:
-        """Note a batch, given behind checkpoint and table; returns a row where it was not noted yet."""
+        """The statement that notes a batch, given behind checkpoint and table; returns a row where it was not noted
+        yet.
+        """
         return (
             f"INSERT INTO {self.batches} AS noted (checkpoint, target, batch) VALUES (?, ?, ?::bigint) "
             "ON CONFLICT (checkpoint, target) DO UPDATE SET batch = EXCLUDED.batch, written = now() "
@@ -66,16 +70,18 @@ class Target:
         )
 
     def staging(self, checkpoint: str, nonce: str) -> str:
-        """Name of a staging table, quoted with its schema."""
+        """The name of a staging table, quoted with its schema."""
         return f"{self._schema}{quoted(self.prefix(checkpoint) + nonce)}"
 
     def prefix(self, checkpoint: str) -> str:
-        """What the names of this sink's staging tables begin with."""
+        """The prefix of the names of this sink's staging tables."""
         digest = hashlib.sha256(f"{checkpoint}/{self.table}".encode()).hexdigest()
         return f"mainstem_staging_{digest[:16]}_"
 
     def stage(self, staging: str) -> list[str]:
-        """Make a staging table: the table's types, the partition of each row, and the transaction that wrote it."""
+        """The statement that makes a staging table: the table's types, the partition of each row, and the transaction
+        that wrote it.
+        """
         return [
             f"CREATE UNLOGGED TABLE {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA",
             f"ALTER TABLE {staging} ADD COLUMN {PARTITION} int",
@@ -83,18 +89,20 @@ class Target:
         ]
 
     def staged(self, staging: str) -> str:
-        """The number of the rows that `move` moves."""
+        """The query for the number of the rows that `move` moves."""
         return f"SELECT count(*) FROM {_one_attempt(staging)}"
 
     def move(self, staging: str) -> list[str]:
-        """The staged rows into the table: of each partition those of one attempt, for a task may have run twice."""
+        """The statement that moves the staged rows into the table: of each partition those of one attempt, for a task
+        may have run twice.
+        """
         rows = f"SELECT {self._columns} FROM {_one_attempt(staging)}"
         emptied = [f"DELETE FROM {self.table}"] if self._replaces else []
         return [*emptied, self.insert(rows), f"DROP TABLE {staging}"]
 
 
 def quoted(name: str) -> str:
-    """An identifier of SQL, taken literally."""
+    """The SQL identifier, quoted so that it is taken literally."""
     return '"{}"'.format(name.replace('"', '""'))
 
 

@@ -1,4 +1,4 @@
-"""Sinks of the document as started writers.
+"""Makes Spark's streaming writers for the document's sinks.
 
 A query with one sink that Spark has a streaming writer for uses that one. Any other query runs batch by batch, see
 `batches`, with the very same sinks of Spark's where there are such: so a table or folder knows the batches that it has,
@@ -23,12 +23,12 @@ BatchWriter = Callable[[DataFrame, int], None]
 
 @dataclass(frozen=True)
 class Native:
-    """A sink that Spark itself writes streams to.
+    """The format, options and partitions of a sink that Spark itself writes streams to.
 
     Attributes:
-        format: its name.
-        options: what it is told.
-        partition_by: columns that partition it.
+        format: Spark's name of the format.
+        options: the options of Spark's writer.
+        partition_by: columns that partition the sink.
     """
 
     format: str
@@ -36,13 +36,13 @@ class Native:
     partition_by: tuple[str, ...] = ()
 
     def apply(self, writer: DataStreamWriter) -> DataStreamWriter:
-        """The writer, told of this sink."""
+        """The writer, set up for this sink."""
         writer = writer.format(self.format).options(**self.options)
         return writer.partitionBy(*self.partition_by) if self.partition_by else writer
 
 
 def native(session: SparkSession, sink: Sink, connections: Connections) -> Native | None:
-    """What Spark's writer is told of a sink; None for one that it has no exact writer for.
+    """The settings of Spark's own writer for a sink; None for a sink that it has no exact writer for.
 
     Raises:
         NotReady: a secret is missing, or a connector's Python class.
@@ -82,5 +82,5 @@ def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
 
 
 def shaped(frame: DataFrame, sink: Sink) -> DataFrame:
-    """The rows as the sink takes them: for Kafka records, for all others as they are."""
+    """The rows in the shape that the sink takes: Kafka records for Kafka, unchanged for all others."""
     return records(frame, sink.kafka) if sink.kafka else frame

@@ -1,4 +1,4 @@
-"""Sources of the document as DataFrames, streaming and static.
+"""Reads the document's sources as DataFrames, streaming and static.
 
 Never knows the views and queries that read them.
 """

@@ -1,4 +1,4 @@
-"""Static sources of the document as DataFrames."""
+"""Reads the document's static sources as DataFrames."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Sources of the document as DataFrames."""
+"""Reads the document's sources as DataFrames."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ OBSERVED: Final = "mainstem-watermark."
 
 
 class Reader:
-    """Opens sources where they are. Tests of a document put another in its place, which gives rows of their own.
+    """Opens sources in their real systems. Tests of a document replace it by one that gives rows of their own.
 
     Args:
         connections: the document's.
@@ -32,8 +32,8 @@ class Reader:
         self._connections = connections
 
     def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-        """The columns that a streaming source has by itself, under its name within the query; of one that decodes, its
-        records.
+        """The columns that a streaming source has by itself, under its name within the query; undecoded records of a
+        source that decodes.
         """
         if source.kafka:
             return _kafka(session, source.kafka, occurrence, self._connections.kafka[source.kafka.connection])
@@ -55,7 +55,7 @@ class Reader:
 
 
 def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-    """What SQL reads under the source's name: decoded, without malformed records, with its watermark.
+    """The rows that SQL reads under the source's name: decoded, without malformed records, with its watermark.
 
     Args:
         reader: opens the source.
@@ -93,7 +93,7 @@ def watermarked(frame: DataFrame, watermark: Watermark | None, occurrence: str) 
 
 
 def dead_letters(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-    """The records of a source that do not parse."""
+    """The malformed records of a source."""
     if source.decoding is None:
         raise ValueError(f"{source.name} decodes nothing")
     return _decoded(

@@ -1,4 +1,4 @@
-"""Python and Java code that the document names: found, checked, registered with a session.
+"""Finds and checks the Python and Java code that the document names, and registers it with a session.
 
 Never knows sources, views or sinks.
 """

@@ -1,4 +1,4 @@
-"""Python code that the document names: found, imported, and its failures told by the user's own lines."""
+"""Finds and imports the Python code that the document names, and describes its failures by the user's own lines."""
 
 import importlib
 import re
@@ -25,7 +25,7 @@ _MOST: Final = 400
 
 
 class Frame(NamedTuple):
-    """A line of code that was on its way to an exception."""
+    """A line of code in a traceback."""
 
     file: str
     line: int
@@ -63,7 +63,7 @@ def load(where: str, reference: str) -> Callable[..., Any]:
 
 
 def frame_of(where: str, reference: str, inputs: list[DataFrame], arguments: Mapping[str, str]) -> DataFrame:
-    """What the user's function makes of DataFrames.
+    """The DataFrame that the user's function returns.
 
     Raises:
         NotReady: it cannot be found, raises (`PythonFailed`), or gives no DataFrame (`NotADataFrame`).
@@ -76,7 +76,7 @@ def frame_of(where: str, reference: str, inputs: list[DataFrame], arguments: Map
 
 
 def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
-    """What the user's code gives when it is called; its failure as `NotReady`, reason `PythonFailed`."""
+    """Call the user's code and return its result; raises its failure as `NotReady`, reason `PythonFailed`."""
     call = load(where, reference)
     try:
         return call(*inputs, **arguments)
@@ -93,7 +93,7 @@ def not_found(where: str, problem: str) -> NotReady:
 
 
 def error_line(error: BaseException) -> str:
-    """An exception of the user's code on one line: what it says, without notes, and the lines of theirs that led to it.
+    """An exception of the user's code on one line: its message, without notes, and the user's lines that led to it.
 
     >>> told(ValueError("no such airport"))
     'ValueError: no such airport'
@@ -106,7 +106,7 @@ def error_line(error: BaseException) -> str:
 
 
 def described(message: str, frames: Sequence[Frame]) -> str:
-    """An exception on one line: what it says, cut, and the last lines of the user's own that led to it.
+    """An exception on one line: its message, shortened, and the last of the user's lines that led to it.
 
     Code of libraries counts as theirs only where no other is: the user's may be installed among them.
     """

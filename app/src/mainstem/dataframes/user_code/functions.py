@@ -1,4 +1,4 @@
-"""Functions of the document, under their names in a query's session."""
+"""Registers the document's functions, under their names, in a query's session."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ _AGGREGATES: Final = (
 
 
 def register(session: SparkSession, graph: Graph, query: Query | None = None) -> None:
-    """Make the functions that a query may call functions of its session; without a query all of the document.
+    """Register the functions that a query may call with its session; without a query all of the document.
 
     Raises:
         NotReady: a function or class cannot be found, or is none that Spark takes.

@@ -1,4 +1,6 @@
-"""Whether the user's code takes what Spark and Mainstem call it with, asked before the first row comes."""
+"""Checks, before the first row comes, that the user's code accepts the arguments that Spark and Mainstem call it
+with.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +21,7 @@ _WRITER: Final = (("process", ("row",)), ("open", ("partition", "batch")), ("clo
 
 
 def check(where: str, function: Callable[..., Any], given: Sequence[str], named: Iterable[str] = ()) -> None:
-    """Refuse a function that cannot be called so.
+    """Raise an error for a function that does not accept the arguments.
 
     A decorator is asked for what it takes itself, which often is anything: what it passes on is its own affair.
 
@@ -49,7 +51,7 @@ def check(where: str, function: Callable[..., Any], given: Sequence[str], named:
 
 
 def check_processor(where: str, processor: Any, *, initial: bool) -> None:
-    """Refuse a stateful processor whose methods Spark cannot call.
+    """Raise an error for a stateful processor whose methods Spark cannot call.
 
     Args:
         where: what names it, for the message.
@@ -69,7 +71,7 @@ def check_processor(where: str, processor: Any, *, initial: bool) -> None:
 
 
 def check_writer(where: str, writer: Any) -> None:
-    """Refuse a writer of rows, an object or a function, that Spark cannot call.
+    """Raise an error for a writer of rows, an object or a function, that Spark cannot call.
 
     Raises:
         NotReady: `FunctionNotUsable`.

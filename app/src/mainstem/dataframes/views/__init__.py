@@ -1,4 +1,4 @@
-"""Views of the document as DataFrames: SQL, steps, expectations.
+"""Builds the document's views as DataFrames: SQL, steps, expectations.
 
 Never writes, and never knows the sinks.
 """

@@ -1,4 +1,4 @@
-"""Views of the document, built anew for each occurrence.
+"""Builds the document's views, anew for each occurrence.
 
 Spark's source evolution wants a name for every occurrence of a stream in a plan, so a view that is read twice is two
 DataFrames over two named readers. The text of the SQL stays what the user wrote, but where it reads one relation
@@ -29,7 +29,7 @@ from mainstem.language.yaml.yamltext import Path
 
 
 class Guard(Protocol):
-    """Is told which part of the document is built, and may say of whose making Spark's refusal is."""
+    """Makes a context for each part of the document that is built, which may turn Spark's refusal into a problem of that part."""
 
     def __call__(
         self, path: Path, sql: str = ..., written: Callable[[int], int] = ...
@@ -38,7 +38,7 @@ class Guard(Protocol):
 
 
 def unguarded(path: Path, sql: str = "", written: Callable[[int], int] = int) -> AbstractContextManager[None]:
-    """Nobody is told."""
+    """A guard that does nothing."""
     del path, sql, written
     return nullcontext()
 
@@ -73,7 +73,7 @@ class Builder:
         self._reader = reader or Reader(connections(graph, session))
 
     def relation(self, name: str) -> DataFrame:
-        """A fresh occurrence of a source, of a source's dead letters, of a view, or of what a view puts aside.
+        """A new occurrence of a source, of a source's dead letters, of a view, or of a view's quarantined rows.
 
         Raises:
             AnalysisException: Spark refuses a view's SQL.

@@ -1,4 +1,6 @@
-"""Expectations of a view: each row judged once, counted in the same pass (`observe`), then kept or not."""
+"""Checks the expectations of a view: one verdict for each row, counted in the same pass (`observe`); then the row
+stays or not.
+"""
 
 from typing import Final
 
@@ -15,7 +17,7 @@ _ADDED: Final = ("violated", "time")
 
 
 def with_verdicts(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
-    """The rows, each with whether it fulfils each expectation; what is null does not.
+    """The rows with a verdict for each expectation: whether the row fulfils it; null counts as no.
 
     Args:
         frame: what the view computes.
@@ -37,12 +39,12 @@ def with_verdicts(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
 
 
 def check_expectation(frame: DataFrame, expectation: Expectation) -> None:
-    """Ask one expectation of rows, which Spark may refuse."""
+    """Let Spark analyse one expectation over rows; Spark's error passes through."""
     frame.select(F.coalesce(F.expr(expectation.expect), F.lit(False)))
 
 
 def kept(rows: DataFrame, view: View) -> DataFrame:
-    """The rows that the view has; a violation that is to fail the query does so when it is met."""
+    """The rows that the view keeps; a violation that has to fail the query does so when the row is read."""
     for index, expectation in enumerate(view.expectations):
         if expectation.on_violation == "fail":
             message = f"{EXPECTATION_FAILED} a row of the view {view.name!r} violates {expectation.name!r}"
@@ -54,7 +56,7 @@ def kept(rows: DataFrame, view: View) -> DataFrame:
 
 
 def aside(rows: DataFrame, view: View) -> DataFrame:
-    """The rows that are put aside: the view's columns, the names of all expectations that are violated, and when.
+    """The quarantined rows: the view's columns, the names of all violated expectations, and the time.
 
     Raises:
         SpecInvalid: the view has a column of one of the two names.

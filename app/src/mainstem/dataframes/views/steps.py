@@ -1,4 +1,4 @@
-"""Views that are no SQL: one step over other relations."""
+"""Views without SQL: one step over other relations."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from mainstem.language.model.views import Deduplicate, PythonStep, Stateful
 
 
 def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:
-    """Each row once, by its columns."""
+    """The rows without duplicates, by the given columns."""
     columns = list(step.columns) if step.columns else None
     return (
         frame.dropDuplicatesWithinWatermark(columns)
@@ -20,7 +20,7 @@ def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:
 
 
 def transformed(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFrame:
-    """What the user's function makes of the inputs.
+    """The DataFrame that the user's function returns for the inputs.
 
     Raises:
         NotReady: the function cannot be found, fails, or gives no DataFrame.
@@ -31,7 +31,7 @@ def transformed(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFra
 
 
 def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: str) -> DataFrame:
-    """What the user's code makes of rows and state.
+    """The rows that the user's stateful code returns.
 
     Args:
         view: name of the view.
