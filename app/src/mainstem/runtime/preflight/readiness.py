@@ -47,7 +47,7 @@ def in_session(
     Args:
         session: any session.
         graph: the document's.
-        owner: the name under which the pipeline claims tables.
+        owner: the name under which the pipeline owns tables.
         silent: names of connections that do not answer; they are not asked.
     """
     asker, found = _Asker(session, graph, owner, silent), {}

@@ -2,7 +2,7 @@
 table's folder.
 
 Delta's log store for S3 keeps writers apart within one JVM only: of two drivers that commit the same version one would
-overwrite the other, and its rows would be gone. The claim is made by a conditional PUT, so that of any number of
+overwrite the other, and its rows would be gone. The record is made by a conditional PUT, so that of any number of
 pipelines that try at once exactly one succeeds, and it stays when the pipeline stops.
 """
 
