@@ -47,7 +47,7 @@ class KafkaSource(Model):
     assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
     """Exact partitions: topic -> partition numbers."""
     starting_offsets: OffsetsText | None = None
-    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; heeded by a fresh checkpoint only.
+    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; used by a new checkpoint only.
     Without any start a stream begins at `latest`, a bounded source at `earliest`."""
     starting_timestamp: Text | None = None
     """Start at the first record of this time or later: `2026-01-01T00:00:00Z`, or milliseconds since 1970."""
