@@ -40,7 +40,7 @@ def test_building_is_interrupted_and_running_queries_are_not(spark: SparkSession
     rows = spark.readStream.name("ticks").format("rate").option("rowsPerSecond", 10).load()
     query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
     sleeps = spark.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', id + 20000L)")
-    threading.Timer(1.0, lambda: setattr(stop, "asked", True)).start()
+    threading.Timer(1.0, lambda: setattr(stop, "requested", True)).start()
     begun = time.monotonic()
     try:
         with _interruptible(spark, stop), pytest.raises(Exception, match="mainstem-build"):
