@@ -1,10 +1,10 @@
 """Checks that what each query needs is there: a query that lacks something is not ready, and the others run without
 it.
 
-What concerns a whole run is `preflight`'s.
+`checks` checks what a whole run needs.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -28,13 +28,7 @@ def before_session(graph: Graph) -> dict[str, NotReady]:
 
     Modules of Python, secrets of brokers and stores, local jars, and local paths that are read or written.
     """
-    found = {}
-    for query in running(graph):
-        try:
-            _on_this_machine(graph, query)
-        except NotReady as error:
-            found[query.name] = error
-    return found
+    return _unready(graph, partial(_on_this_machine, graph))
 
 
 def in_session(
@@ -50,19 +44,24 @@ def in_session(
         owner: the name under which the pipeline owns tables.
         silent: names of connections that do not answer; they are not asked.
     """
-    asker, found = _Asker(session, graph, owner, silent), {}
-    for query in running(graph):
-        try:
-            asker.ask(query)
-        except NotReady as error:
-            found[query.name] = error
-    return found
+    return _unready(graph, _Asker(session, graph, owner, silent).ask)
 
 
 def without(pipeline: StreamingPipeline, refused: Mapping[str, NotReady]) -> StreamingPipeline:
     """The document with the refused queries suspended, so that a run needs nothing that only they would use."""
     names = [query.name for query in running(Graph(pipeline)) if query.name not in refused]
     return pipeline.running_only(names) if refused else pipeline
+
+
+def _unready(graph: Graph, check: Callable[[Query], None]) -> dict[str, NotReady]:
+    """Query -> what a check raised for it, of the queries that are not suspended."""
+    errors = {}
+    for query in running(graph):
+        try:
+            check(query)
+        except NotReady as error:
+            errors[query.name] = error
+    return errors
 
 
 def _on_this_machine(graph: Graph, query: Query) -> None:
