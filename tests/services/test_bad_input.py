@@ -231,11 +231,13 @@ def test_a_store_that_is_not_there(laptop: Laptop) -> None:
 def test_inputs_that_are_not_there(laptop: Laptop) -> None:
     ended = laptop.run(sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
     assert ended.code == Exit.NOT_READY
-    assert ended.line == "error: source 'src': nothing is at /data/nowhere [PathNotFound]"
+    assert ended.line == "error: source 'src': nothing exists at /data/nowhere [PathNotFound]"
     airports = {"name": "airports", "static": {"csv": {"path": "file:///data/airports.csv"}}}
     ended = laptop.run(sources=[laptop.lines, airports], **joined("airports"))
     assert ended.code == Exit.NOT_READY
-    assert ended.line == "error: source 'airports': nothing is at file:///data/airports.csv [PathNotFound]"
+    assert (
+        ended.line == "error: source 'airports': nothing exists at file:///data/airports.csv [PathNotFound]"
+    )
 
 
 @pytest.mark.parametrize("where", ["checkpoints", "sink"])
@@ -250,7 +252,7 @@ def test_folders_that_cannot_be_written(laptop: Laptop, where: str) -> None:
     what = "sink 'table' of query 'copy'" if where == "sink" else "checkpoints.location"
     assert ended.code == Exit.NOT_READY
     assert ended.line == (
-        f"error: {what}: nothing can be written at {below}: {laptop.folder}/file is not a folder [PathNotWritable]"
+        f"error: {what}: {below} is not writable: {laptop.folder}/file is not a folder [PathNotWritable]"
     )
 
 
@@ -279,14 +281,14 @@ def test_jars_that_are_not_there(laptop: Laptop) -> None:
     assert ended.code == Exit.NOT_READY
     assert ended.line == (
         "error: the JVM dependencies are missing: no jars in the wheel; install mainstem with its extra spark, "
-        "see Installing in the README, or `make setup` in a checkout [JarsNotFound]"
+        "see Installing in the README; in a checkout run `make setup` [JarsNotFound]"
     )
 
 
 def test_the_stack_trace_is_for_those_who_ask(laptop: Laptop) -> None:
     ended = laptop.run("--verbose", sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
     assert ended.code == Exit.NOT_READY
-    assert "error: source 'src': nothing is at /data/nowhere [PathNotFound]\n" in ended.stderr
+    assert "error: source 'src': nothing exists at /data/nowhere [PathNotFound]\n" in ended.stderr
     assert "Traceback (most recent call last):" in ended.stderr
 
 
@@ -364,7 +366,7 @@ def test_a_broken_record_of_a_topic(runs: Runs) -> None:
     ended = runs("records")
     assert ended.code == Exit.QUERY_FAILED
     assert ended.line == (
-        "error: query 'copy' failed: a record does not parse: topic bad-input partition 0 offset 1: the column 'i' takes INT, and is 'one'"
+        "error: query 'copy' failed: a record does not parse: topic bad-input partition 0 offset 1: the column 'i' must be INT, but its value is 'one'"
         f"; {FIRST}set decode.onMalformedRecord to drop or deadLetter [MalformedRecord]"
     )
 
@@ -380,7 +382,7 @@ def test_a_broken_line_of_a_file(runs: Runs, laptop: Laptop) -> None:
 def test_a_topic_that_is_not_there_to_be_read(runs: Runs, kafka: Broker) -> None:
     ended = runs("topic read")
     assert ended.code == Exit.NOT_READY
-    assert ended.line == f"error: connection 'events' ({kafka.bootstrap_servers}): no topic 'bad-input-missing' [TopicNotFound]"  # fmt: skip
+    assert ended.line == f"error: connection 'events' ({kafka.bootstrap_servers}): Kafka has no topic 'bad-input-missing' [TopicNotFound]"  # fmt: skip
 
 
 def test_a_topic_that_is_not_there_to_be_written(runs: Runs, kafka: Broker) -> None:

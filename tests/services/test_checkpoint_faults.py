@@ -180,7 +180,7 @@ def test_a_second_driver_is_refused_and_a_newer_one_of_another_machine_takes_ove
         other.write_text(text, encoding="utf-8")
         for document, said in (
             (bed.document, "another run uses the checkpoint"),
-            (other, "is that of the pipeline 'faults'"),
+            (other, "belongs to the pipeline 'faults'"),
         ):
             env = {"AWS_ACCESS_KEY_ID": bed.s3.access_key, "AWS_SECRET_ACCESS_KEY": bed.s3.secret_key}
             with DriverProcess(document, bed.folder / "second", env=env) as second:

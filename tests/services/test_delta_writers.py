@@ -60,7 +60,7 @@ def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
     with DriverProcess(tmp_path / "second.yaml", tmp_path / "other") as other:
         assert other.wait(240) == 5, other.stderr[-3000:]
         assert "[TableOwnedByAnotherPipeline]" in other.stderr
-        assert "is of the pipeline 'first', since 20" in other.stderr
+        assert "belongs to the pipeline 'first', since 20" in other.stderr
         assert f"remove {table_ownership.owner_record('s3a://lake/shared')}" in other.stderr
     assert not (s3.root / "lake" / "checkpoints" / "second" / "left").exists(), "no query has begun"
     with DriverProcess(document, tmp_path / "first", arguments=("--stop-when-idle=2s",)) as driver:

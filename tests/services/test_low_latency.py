@@ -216,7 +216,7 @@ def test_async_progress_may_repeat_and_is_left_in_two_steps(
 def test_too_few_cores_are_told_before_the_start(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
     line = Line(spark, kafka, tmp_path, "narrow", partitions=3)
     with (
-        pytest.raises(NotReady, match="3 cores are needed and there are 2") as refused,
+        pytest.raises(NotReady, match="the queries need 3 cores, and there are 2") as refused,
         line.running(**REAL_TIME),
     ):
         pass

@@ -224,7 +224,7 @@ def test_sources_of_all_kinds(kinds: Bench) -> None:
                             ("bare", 0), ("file", 4), ("line", 0), ("made", 5), ("change", 6),
                         )
                     ],
-                    "avros_dead_letters": [{"error": "no Confluent header with the id 7: 6E6F206176726F", "offset": 2}],
+                    "avros_dead_letters": [{"error": "the record has no Confluent header with the schema id 7: 6E6F206176726F", "offset": 2}],
                 }
             },
         },

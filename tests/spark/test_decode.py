@@ -213,11 +213,11 @@ def test_a_stream_that_fails_names_the_file(streamed: Callable[..., dict[str, An
 
 WIDE = "s STRING, a ARRAY<INT>, n BIGINT, api_token INT, o STRUCT<x INT>"
 NAMED = {
-    b'{"a":[1,null],"n":"12 apples"}': "the column 'n' takes BIGINT, and is '12 apples'",
-    b'{"n":"' + b"y" * 5000 + b'"}': f"the column 'n' takes BIGINT, and is '{'y' * 40}...'",
-    b'{"n":"two\\nlines"}': "the column 'n' takes BIGINT, and is 'two lines'",
-    b'{"api_token":"hunter2"}': "the column 'api_token' takes INT, and is '*****'",
-    b'{"o":{"x":"q"}}': "the column 'o.x' takes INT, and is 'q'",
+    b'{"a":[1,null],"n":"12 apples"}': "the column 'n' must be BIGINT, but its value is '12 apples'",
+    b'{"n":"' + b"y" * 5000 + b'"}': f"the column 'n' must be BIGINT, but its value is '{'y' * 40}...'",
+    b'{"n":"two\\nlines"}': "the column 'n' must be BIGINT, but its value is 'two lines'",
+    b'{"api_token":"hunter2"}': "the column 'api_token' must be INT, but its value is '*****'",
+    b'{"o":{"x":"q"}}': "the column 'o.x' must be INT, but its value is 'q'",
     b'{"s":"' + b"z" * 100: f'not valid JSON: \'{{"s":"{"z" * 34}...\'',
     b'{"s":'
     + b"[" * 1200
@@ -250,8 +250,8 @@ def test_a_pattern_of_the_options_is_what_is_expected(spark: SparkSession) -> No
         for row in Decoded(records(spark, raws), how, "src").dead_letters().orderBy("offset").collect()
     ]
     assert errors == [
-        "the column 't' takes TIMESTAMP of the timestampFormat dd.MM.yyyy HH:mm, and is '2013-01-01T05:00:00Z'",
-        "the column 'd' takes DATE, such as 2024-01-31, and is '01.02.2013'",
+        "the column 't' must be TIMESTAMP of the timestampFormat dd.MM.yyyy HH:mm, but its value is '2013-01-01T05:00:00Z'",
+        "the column 'd' must be DATE, such as 2024-01-31, but its value is '01.02.2013'",
     ]
 
 
@@ -260,6 +260,6 @@ def test_a_record_that_fails_its_query_is_told_as_a_dead_letter_is(spark: SparkS
         Decoded(records(spark, [b'{"n":"12 apples"}']), treated("fail", WIDE), "src").rows().collect()
     failure = classify(raised.value)
     assert failure.message == (
-        "a record does not parse: topic t partition 3 offset 0: the column 'n' takes BIGINT, and is '12 apples'; "
+        "a record does not parse: topic t partition 3 offset 0: the column 'n' must be BIGINT, but its value is '12 apples'; "
         "set decode.onMalformedRecord to drop or deadLetter"
     )

@@ -65,7 +65,7 @@ def split(
 
 
 CSV = "n INT, s STRING, t TIMESTAMP"
-NUMBER = "not a line of 3 fields: "
+NUMBER = "the line does not have 3 fields: "
 
 
 def test_csv_lines_with_all_their_fields_are_good(spark: SparkSession) -> None:
@@ -100,8 +100,8 @@ def test_csv_lines_that_are_none_are_bad(spark: SparkSession) -> None:
         b"1,x": NUMBER,
         b"1,x,,": NUMBER,
         b"1,x,,1": NUMBER,
-        b"one,x,": "the column 'n' takes INT, and is 'one'",
-        b"1,x,yesterday": "the column 't' takes TIMESTAMP, such as 2024-01-31T12:30:00Z, and is 'yesterday'",
+        b"one,x,": "the column 'n' must be INT, but its value is 'one'",
+        b"1,x,yesterday": "the column 't' must be TIMESTAMP, such as 2024-01-31T12:30:00Z, but its value is 'yesterday'",
         b'1,"x,': NUMBER,  # the quote stays open
         b"1,x,\n2,y,": NUMBER,  # two lines are not one record
         b"\n": NUMBER,
@@ -190,7 +190,9 @@ def test_avro_records_that_are_cut_or_followed_are_bad(spark: SparkSession, flig
     # Behind bytes that are our mark itself, the record looks whole: none but somebody who knows it writes them.
     assert list(good) == [len(cuts) + 3]
     assert bad.pop(len(cuts) + len(followed)) == "the record has no value"
-    assert all(error.startswith("not a record of the Avro schema 'Flight': ") for error in bad.values())
+    assert all(
+        error.startswith("the record does not match the Avro schema 'Flight': ") for error in bad.values()
+    )
     assert max(map(len, bad.values())) < 100
 
 
@@ -205,8 +207,10 @@ def test_avro_garbage_neither_fails_nor_ends_the_jvm(spark: SparkSession) -> Non
     ]
     good, bad = split(spark, [*garbage], avro={"schema": json.dumps(SMALL)})
     assert not good
-    assert bad[0] == "not a record of the Avro schema 'Small': 7B2261223A317D"
-    assert all(error.startswith("not a record of the Avro schema 'Small': ") for error in bad.values())
+    assert bad[0] == "the record does not match the Avro schema 'Small': 7B2261223A317D"
+    assert all(
+        error.startswith("the record does not match the Avro schema 'Small': ") for error in bad.values()
+    )
 
 
 def test_avro_of_nulls_is_no_bad_record(spark: SparkSession) -> None:
@@ -274,7 +278,8 @@ def test_avro_behind_a_confluent_header_is_told_by_its_id(spark: SparkSession) -
     good, bad = split(spark, [*raws], avro={"schema": json.dumps(SMALL), "registryId": 256})
     assert good == {0: Row(a=1, s="x", offset=0)}
     shown = {
-        place: f"no Confluent header with the id 256: {raws[place].hex().upper()}" for place in range(1, 5)
+        place: f"the record has no Confluent header with the schema id 256: {raws[place].hex().upper()}"
+        for place in range(1, 5)
     }
     assert bad == shown
 

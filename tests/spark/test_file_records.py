@@ -130,8 +130,8 @@ class Case(NamedTuple):
     bad: Sequence[tuple[bytes | None, str]] = ()
 
 
-FIELDS = "not a line of 2 fields: "
-NAMES = "the file's header names [s, n], the schema [n, s]"
+FIELDS = "the line does not have 2 fields: "
+NAMES = "the file's header has the columns [s, n], the schema has [n, s]"
 NS = "n INT, s STRING"
 LAYOUTS = {
     "CRLF": Case({"a": b'{"n":1}\r\n{"n":2}\r\n'}, "json", "n INT", {}, [(1,), (2,)]),
@@ -141,7 +141,7 @@ LAYOUTS = {
     "empty file": Case({"a": b"", "b": b"n,s\n"}, "csv", NS, {"header": "true"}, []),
     "an empty line": Case({"a": b'{"n":1}\n\n'}, "json", "n INT", {}, [(1,)], [(b"", "the record is empty")]),
     "compressed": Case({"a.gz": gzip.compress(b"n,s\n1,x\n2,\n")}, "csv", NS, {"header": "TRUE"}, [(1, "x"), (2, None)]),
-    "truncated": Case({"a.gz": gzip.compress(b"1,x\n")[:12]}, "csv", NS, {}, [], [(None, "the file is truncated or damaged: what follows the last record cannot be read")]),
+    "truncated": Case({"a.gz": gzip.compress(b"1,x\n")[:12]}, "csv", NS, {}, [], [(None, "the file is truncated or damaged: the part after the last record cannot be read")]),
     "header of other columns": Case({"a": b"s,n\nx,1\ny,2\n", "b": b"N,S\n3,z\n"}, "csv", NS, {"header": "true"}, [(3, "z")], [(b"x,1", NAMES), (b"y,2", NAMES)]),
     "header of others, and the schema is forced": Case({"a": b"a,b\n1,x\n"}, "csv", NS, {"header": "true", "enforceSchema": "true"}, [(1, "x")]),
     "header behind comments": Case({"a": b'# made by hand\n\n"n";s\n#1;no\n1;x\n'}, "csv", NS, {"header": "true", "comment": "#", "sep": ";"}, [(1, "x")]),
@@ -156,7 +156,7 @@ LAYOUTS = {
     "a quote that stays open": Case({"a": b'1,"a\n2,b\n3,c\n'}, "csv", NS, {"multiLine": "true"}, [(2, "b"), (3, "c")], [(b'1,"a', FIELDS)]),
     "a quote within a field": Case({"a": b'1,5" disk\n2,b\n'}, "csv", NS, {"multiLine": "true"}, [(1, '5" disk'), (2, "b")]),
     "an array in a file": Case({"a": b'\xef\xbb\xbf [ {"n":1},\n {"n":\n2} ]\n', "b": b"[]", "c": b'{\n"n":3}\n'}, "json", "n INT", {"multiLine": "true"}, [(1,), (2,), (3,)]),
-    "one bad object in a file": Case({"a": b'[{"n":1},\n{"n":"x"}]', "b": b"[1]", "c": b'{"n":1}\n{"n":2}', "d": b"[null]"}, "json", "n INT", {"multiLine": "true"}, [], [(b'[{"n":1},\n{"n":"x"}]', "the column 'n' takes INT, and is 'x'"), (b"[1]", "not a JSON object, or an array of them"), (b"[null]", "not a JSON object, or an array of them"), (b'{"n":1}\n{"n":2}', "something follows the JSON object")]),
+    "one bad object in a file": Case({"a": b'[{"n":1},\n{"n":"x"}]', "b": b"[1]", "c": b'{"n":1}\n{"n":2}', "d": b"[null]"}, "json", "n INT", {"multiLine": "true"}, [], [(b'[{"n":1},\n{"n":"x"}]', "the column 'n' must be INT, but its value is 'x'"), (b"[1]", "not a JSON object, or an array of them"), (b"[null]", "not a JSON object, or an array of them"), (b'{"n":1}\n{"n":2}', "something follows the JSON object")]),
 }  # fmt: skip
 
 
@@ -214,8 +214,8 @@ def test_a_side_input_with_a_bad_line_ends_the_query(spark: SparkSession, tmp_pa
         failure = classify(raised.value)
         assert failure.reason == "MalformedRecord"
         assert failure.message == (
-            f"a record does not parse: file file:{tmp_path}/a.csv: not a line of 2 fields: '2'; "
-            "mend it: side is a side input, of which no record may be missing"
+            f"a record does not parse: file file:{tmp_path}/a.csv: the line does not have 2 fields: '2'; "
+            "correct the record: side is a side input, and all its records must be valid"
         )
     (tmp_path / "a.json").write_text('{"id":1}\n{"id":\n')
     with pytest.raises(PySparkException, match="MalformedRecord"):

@@ -95,7 +95,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a module that needs another": (
         {"function": "needy:parse"},
         "ModuleNotFound",
-        "'needy' imports 'module_that_is_not_there', which is not there",
+        "'needy' imports 'module_that_is_not_there', which is not installed",
     ),
     "a module that fails": (
         {"function": "failing:parse"},
@@ -103,21 +103,21 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
         r"importing 'failing' failed: RuntimeError: no licence, token=\*\*\*\*\* \(failing.py:3 in <module>\)",
     ),
     "no function": ({"function": "shop:parsed"}, "FunctionNotFound", "the module 'shop' has no 'parsed'"),
-    "no callable": ({"function": "shop:NOT_CALLABLE"}, "FunctionNotFound", "is a int, which cannot be called"),
+    "no callable": ({"function": "shop:NOT_CALLABLE"}, "FunctionNotFound", "is of type int, not a function or a class"),
     "a UDF already": (
         {"function": "shop:wrapped"},
         "FunctionNotUsable",
-        "wrapped as a UDF already; name the plain function within: shop:wrapped.func",
+        "is already a UDF; name the Python function inside it: shop:wrapped.func",
     ),
     "a function as an aggregate": (
         {"function": "shop:without_hints", "aggregate": True},
         "FunctionNotUsable",
-        "makes a Series, and aggregate is true",
+        "return a Series, but aggregate is true",
     ),
     "an aggregate as a function": (
         {"function": "shop:geometric", "vectorized": True},
         "FunctionNotUsable",
-        "makes one value of Series, and aggregate is false",
+        "return one value for each group, but aggregate is false",
     ),
 }  # fmt: skip
 

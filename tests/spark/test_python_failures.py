@@ -121,7 +121,7 @@ def test_a_view_that_fails_is_told_by_its_exception(spark: SparkSession, tmp_pat
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ({"view": state(processor="raising:OtherTimer", timeMode="ProcessingTime")}, "expiredTimerInfo=...), and defined as OtherTimer.handleExpiredTimer(key, timerValues, timer)"),
+        ({"view": state(processor="raising:OtherTimer", timeMode="ProcessingTime")}, "expiredTimerInfo=...), but the definition is OtherTimer.handleExpiredTimer(key, timerValues, timer)"),
         ({"view": state(function="raising:no_state", stateSchema="number INT")}, "no_state(key, frames, state)"),
         ({"view": {"name": "seen", "python": {"function": "raising:no_input", "inputs": ["lines"]}}}, "no_input(lines)"),
         ({"sink": python(foreachBatch="raising:no_number")}, "no_number(batch, number)"),

@@ -94,7 +94,7 @@ def test_code_that_is_not_there_is_told_before_the_query_starts(
 
 def test_a_class_that_does_not_take_its_arguments_is_told(spark: SparkSession, tmp_path: Path) -> None:
     give(tmp_path, 0, "a")
-    with pytest.raises(NotReady, match="Lines cannot be made: TypeError") as refused:
+    with pytest.raises(NotReady, match="'sinks:Lines' cannot be instantiated: TypeError") as refused:
         sparks.run(spark, spec(tmp_path, {"name": "code", "python": {"foreach": "sinks:Lines"}}))
     assert refused.value.reason == "PythonFailed"
 

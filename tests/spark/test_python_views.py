@@ -56,7 +56,7 @@ def test_the_sources_that_are_read_are_those_of_the_plan(
 
 FAULTS = {
     "shop:absent": ("FunctionNotFound", "the module 'shop' has no 'absent'"),
-    "shop:counted": ("NotADataFrame", "'shop:counted' gave a int, a DataFrame is needed"),
+    "shop:counted": ("NotADataFrame", "'shop:counted' returned int; it must return a DataFrame"),
     "shop:broken": (
         "PythonFailed",
         r"ValueError: no prices for 2 columns, password=\*\*\*\*\* \(shop.py:\d+ in broken, shop.py:\d+ in _deeper\)",

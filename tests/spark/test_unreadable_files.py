@@ -95,7 +95,7 @@ def test_a_damaged_file_is_a_bad_record_with_its_name(stage: Stage) -> None:
     assert sorted(read) == [-1, *range(len(read) - 1)]
     assert 1000 < len(read) < len(LINES)
     found = {Path(row["file"]).name: (row["raw"], row["error"]) for row in stage.rows("letters")}
-    error = "the file is truncated or damaged: what follows the last record cannot be read"
+    error = "the file is truncated or damaged: the part after the last record cannot be read"
     assert found == {"truncated.json.gz": (None, error), "none.json.gz": (None, error)}
 
 

@@ -173,8 +173,8 @@ def test_where_no_query_is_ready_the_run_says_why_of_each(spark: SparkSession, t
     with pytest.raises(NotReady) as error, stage.running(**found):
         pass
     assert error.value.reason == "PathNotFound"
-    assert "nothing is at /nowhere" in error.value.message
-    assert "'second': source 'gone': nothing is at /gone" in error.value.message
+    assert "nothing exists at /nowhere" in error.value.message
+    assert "'second': source 'gone': nothing exists at /gone" in error.value.message
 
 
 def test_a_run_of_a_process(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_run_of_a_process(tmp_path: Path) -> None:
     with DriverProcess(file, tmp_path / "run", env=SHORT_LIVED) as driver:
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "query 'lacking' is not ready: function 'parse': no module 'nowhere'" in driver.stderr
-        assert "'absent': source 'gone': nothing is at" in driver.stderr
+        assert "'absent': source 'gone': nothing exists at" in driver.stderr
     queries = {query["name"]: query for query in driver.final()["queries"]}
     states = {name: query["state"] for name, query in queries.items()}
     assert states == {"first": "Completed", "lacking": "Failed", "last": "Completed", "absent": "Failed"}

@@ -28,7 +28,7 @@ def test_a_folder_that_comes_later(stage: Stage) -> None:
         late = run["to-second"]
         assert (late.state, late.reason, late.id) == (QueryState.WAITING, "PathNotFound", None)
         assert (late.message or "").startswith(
-            f"source 'late': nothing is at {stage.folder}/late; waited for since 20"
+            f"source 'late': nothing exists at {stage.folder}/late; waited for since 20"
         )
         assert [status.name for status in run.supervisor.waiting] == ["to-second"]
         stage.put("late", "b")
@@ -53,7 +53,7 @@ def test_a_table_that_another_query_of_the_document_makes(stage: Stage) -> None:
 def test_a_bounded_query_fails_sooner_than_it_waits(stage: Stage) -> None:
     query = stage.query("late", "out", trigger={"availableNow": True})
     with (
-        pytest.raises(NotReady, match=r"source 'late': nothing is at .*/late") as error,
+        pytest.raises(NotReady, match=r"source 'late': nothing exists at .*/late") as error,
         stage.running(sources=[stage.files("late")], queries=[query]),
     ):
         pass

@@ -55,5 +55,5 @@ def test_the_other_queries_want_a_core_too(others: bool, there: int, enough: boo
     with pytest.raises(NotReady) as missing:
         judge(needed, others=others, there=there)
     assert missing.value.reason == "CoresMissing"
-    assert "6 cores are needed and there are 5" in str(missing.value)
+    assert "the queries need 6 cores, and there are 5" in str(missing.value)
     assert "(at-once 3, row-by-row 2), and one for the other queries" in str(missing.value)

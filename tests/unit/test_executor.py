@@ -142,5 +142,5 @@ def test_a_fault_is_one_line_and_its_exit_code(pod: Path, capsys: pytest.Capture
         entry.main()
     assert end.value.code == 5
     told = capsys.readouterr().err
-    assert told.startswith("error: these variables are not set: SPARK_DRIVER_URL")
+    assert told.startswith("error: these environment variables are not set: SPARK_DRIVER_URL")
     assert "hush" not in told

@@ -67,7 +67,7 @@ def test_another_pipeline_is_refused_with_the_name_of_the_owner(tmp_path: Path) 
     with pytest.raises(NotReady) as refused:
         take(Ownership("etl/thief"), tmp_path / "1")
     assert refused.value.reason == "CheckpointInUse"
-    assert "the pipeline 'etl/orders', whose driver has started at 20" in refused.value.message
+    assert "the pipeline 'etl/orders', whose driver started at 20" in refused.value.message
     assert f"remove {record_of(str(tmp_path / '1'))}" in refused.value.remedy
     assert record(tmp_path / "1")["pipeline"] == "etl/orders"
 

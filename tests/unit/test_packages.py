@@ -116,7 +116,7 @@ def test_a_pod_whose_image_lacks_a_package_says_which_lines_build_one(image: Pat
 def test_jars_are_found_beside_the_document(tmp_path: Path) -> None:
     (tmp_path / "mine.jar").touch()
     assert packages.class_path(Packages(jars=("./mine.jar",)), tmp_path) == [tmp_path / "mine.jar"]
-    with pytest.raises(NotReady, match=f"there is no file {tmp_path}/other.jar") as told:
+    with pytest.raises(NotReady, match=f"the file {tmp_path}/other.jar does not exist") as told:
         packages.class_path(Packages(jars=("other.jar",)), tmp_path)
     assert told.value.reason == "JarNotFound"
 
@@ -170,4 +170,4 @@ def test_what_ivy_could_not_do_is_told_in_a_line() -> None:
     assert ivy.why(said) == (
         "com.example#none;1.0: not found; https://repo.example.com/none.pom (java.net.UnknownHostException: repo.example.com)"
     )
-    assert ivy.why("") == "Ivy said nothing"
+    assert ivy.why("") == "Ivy wrote no output"

@@ -45,5 +45,5 @@ def test_a_heap_that_spark_finds_too_small_is_told_by_what_sets_it() -> None:
     )
     error = not_started(classify_text(spark), this_machine(heap="480m"))
     assert str(error) == (
-        "Spark did not start: a Java heap of 480m is too small, it wants at least 512m; raise --heap [JvmNotStarted]"
+        "Spark did not start: a Java heap of 480m is too small; the minimum is 512m; raise --heap [JvmNotStarted]"
     )

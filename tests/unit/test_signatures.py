@@ -46,9 +46,9 @@ class Nothing:
     [
         (
             OtherTimer(),
-            "OtherTimer.handleExpiredTimer(key=..., timerValues=..., expiredTimerInfo=...), and defined as OtherTimer.handleExpiredTimer(key, timerValues, timer): missing a required argument: 'timer'",
+            "OtherTimer.handleExpiredTimer(key=..., timerValues=..., expiredTimerInfo=...), but the definition is OtherTimer.handleExpiredTimer(key, timerValues, timer): missing a required argument: 'timer'",
         ),
-        (FewRows(), "FewRows.handleInputRows(key, rows, timerValues), and defined as FewRows.handleInputRows(key, rows): too many"),
+        (FewRows(), "FewRows.handleInputRows(key, rows, timerValues), but the definition is FewRows.handleInputRows(key, rows): too many"),
         (FewInitial(), "FewInitial.handleInitialState(key, initialState): too many"),
         (NoHandle(), "NoHandle.init(handle)"),
         (Nothing(), "Nothing has no method init"),
@@ -90,7 +90,7 @@ class NoRow:
 @pytest.mark.parametrize(
     ("writer", "said"),
     [
-        (Opens(), "Opens.open(partition, batch), and defined as Opens.open(partition)"),
+        (Opens(), "Opens.open(partition, batch), but the definition is Opens.open(partition)"),
         (Closes(), "Closes.close(error)"),
         (NoRow(), "NoRow.process(row)"),
         (Nothing(), "Nothing has no method process"),

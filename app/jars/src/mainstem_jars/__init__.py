@@ -11,5 +11,5 @@ def paths() -> list[Path]:
     """
     found = sorted((Path(__file__).parent / "jars").glob("*.jar"))
     if not found:
-        raise FileNotFoundError("mainstem-jars holds no jars: run `make jars`, or install the wheel")
+        raise FileNotFoundError("mainstem-jars has no jars: run `make jars`, or install the wheel")
     return found

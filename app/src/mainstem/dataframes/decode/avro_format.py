@@ -71,10 +71,12 @@ class AvroFormat:
         shown = F.concat(F.lit(": "), misfits.beginning_of_bytes(value.cast("binary")))
         why = F.when(value.isNull(), "the record has no value")
         if self.registry_id is not None:
-            missing = F.lit(f"no Confluent header with the id {self.registry_id}")
+            missing = F.lit(f"the record has no Confluent header with the schema id {self.registry_id}")
             why = why.when(~self._has_header(value), F.concat(missing, shown))
         why = why.when(self._ends(record), "a string is not valid UTF-8")
-        return why.otherwise(F.concat(F.lit(f"not a record of the Avro schema{self._named()}"), shown))
+        return why.otherwise(
+            F.concat(F.lit(f"the record does not match the Avro schema{self._named()}"), shown)
+        )
 
     def _named(self) -> str:
         name = self.schema.get("name")

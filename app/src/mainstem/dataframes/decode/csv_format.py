@@ -69,7 +69,7 @@ class CsvFormat:
         names = [field.name for field in self.schema.fields]
         strings = StructType([StructField(name, StringType()) for name in names]).add(_END, StringType())
         raw = F.from_csv(self._framed(text), _ddl(strings), dict(self.options))
-        number = F.lit(f"not a line of {len(names)} fields: ")
+        number = F.lit(f"the line does not have {len(names)} fields: ")
         return (
             no_text(text)
             .when(text == "", "the record is empty")

@@ -76,7 +76,7 @@ class JsonFormat:
         return (
             no_text(text)
             .when(F.trim(text) == "", "the record is empty")
-            .when(~has_whole_escapes(text), "an escape is half a character")
+            .when(~has_whole_escapes(text), r"a \u escape is half of a surrogate pair")
             .when(tree.isNull(), F.concat(self._no_json(text), shown))
             .when(~self._is_of_objects(F.schema_of_variant(tree)), F.concat(F.lit(self._wanted()), shown))
             .when(framed_end.isNull(), "something follows the JSON object")

@@ -155,7 +155,7 @@ def _misfit(field: StructField, bad: Column, raw: Column, line: _Line, within: s
     """What is said of a column and its value where it does not fit, else null."""
     name = f"{within}{field.name}"
     value = F.lit("*****") if _HIDDEN.search(name) else raw
-    said = F.lit(f"the column {name!r} takes {_form(field.dataType, line.options)}, and is ")
+    said = F.lit(f"the column {name!r} must be {_form(field.dataType, line.options)}, but its value is ")
     return F.when(bad & raw.isNotNull(), F.struct(said.alias("said"), value.alias("value")))
 
 

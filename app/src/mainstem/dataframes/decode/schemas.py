@@ -32,7 +32,7 @@ def avro(schema: str | None, file: str | None) -> dict[str, Any]:
     text = schema if schema is not None else _read(file or "")
     if record_fields(text) is None:
         where = "avro.schema" if schema is not None else file
-        raise NotReady(f"{where} is not the Avro schema of a record", reason="SchemaFileInvalid")
+        raise NotReady(f"{where} does not contain the Avro schema of a record", reason="SchemaFileInvalid")
     found: dict[str, Any] = json.loads(text)
     return found
 
@@ -43,9 +43,9 @@ def _struct(file: str) -> StructType:
         return StructType.fromJson(json.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError, PySparkException) as error:
         raise NotReady(
-            f"{file} is not the JSON of a Spark StructType: {error or type(error).__name__}",
+            f"the schema file {file} does not contain the JSON of a Spark StructType: {error or type(error).__name__}",
             reason="SchemaFileInvalid",
-            remedy="`df.schema.json()` writes one",
+            remedy="write the file with `df.schema.json()`",
         ) from error
 
 
@@ -57,5 +57,5 @@ def _read(file: str) -> str:
         raise NotReady(
             f"the schema file {file} cannot be read: {why}",
             reason="SchemaFileNotReadable",
-            remedy="in a driver's pod it is a file of the image, or of a volume that driver.template mounts",
+            remedy="on a cluster, put the file into the image or into a volume that driver.template mounts",
         ) from error

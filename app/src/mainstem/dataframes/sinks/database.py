@@ -115,8 +115,8 @@ class _Database:
         [(staged,)] = self._rows(target.staged(staging))
         if staged != str(written):
             raise RuntimeError(
-                f"{STAGED_ROWS_LOST}: {staged} of {written} rows of the batch are left in the database before they came "
-                f"to {target.table}; it has crashed or changed its server, and the batch runs again"
+                f"{STAGED_ROWS_LOST}: the staging table of {target.table} has {staged} of the {written} rows of the "
+                "batch: the database crashed or failed over; the batch runs again"
             )
         self.run(target.move(staging))
 

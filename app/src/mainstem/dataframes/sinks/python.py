@@ -20,10 +20,10 @@ def row_writer(sink: PythonSink) -> Any:
         NotReady: the code cannot be found, no writer can be made of it, or Spark cannot call it.
     """
     reference = sink.foreach or ""
-    where = f"{reference} cannot be called"
+    where = f"python.foreach {reference!r}"
     code_of_sink = code.load(where, reference)
     if isinstance(code_of_sink, type):
-        writer = code.guarded(f"{reference} cannot be made", reference, **sink.arguments)
+        writer = code.guarded(f"{where} cannot be instantiated", reference, **sink.arguments)
     else:
         signatures.check(where, code_of_sink, ["row"], sink.arguments)
         writer = partial(code_of_sink, **sink.arguments)
@@ -39,7 +39,7 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
     """
     if sink.foreach_batch is None:
         return _row_by_row(row_writer(sink))
-    where = f"{sink.foreach_batch} cannot be called"
+    where = f"python.foreachBatch {sink.foreach_batch!r}"
     function = code.load(where, sink.foreach_batch)
     signatures.check(where, function, ["batch", "number"], sink.arguments)
 

@@ -54,7 +54,7 @@ def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     except AnalysisException as error:
         why = str(error).partition("\n")[0].partition(" SQLSTATE")[0]
         at = ("delta", "merge", "deleteWhen")
-        yield _Misfit(at, f"cannot be asked this: {why}", reason="InvalidCondition")
+        yield _Misfit(at, f"cannot evaluate this condition: {why}", reason="InvalidCondition")
 
 
 def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
@@ -64,5 +64,5 @@ def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     fields = [field for field in frame.schema if field.name.lower() not in folders]
     if [type(field.dataType) for field in fields] != [StringType]:
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields) or "none"
-        message = f"has not one string column for a line of text, but {columns}; choose in a view"
+        message = f"has the columns {columns}, but a text sink writes exactly one STRING column; select it in a view"
         yield _Misfit(("text",), message, reason="TextNeedsOneColumn")

@@ -71,7 +71,7 @@ def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name
         name,
         counted=False,
         many=bool(how.json_) and file_records.is_many(options),
-        remedy=f"mend it: {name} is a side input, of which no record may be missing",
+        remedy=f"correct the record: {name} is a side input, and all its records must be valid",
     ).rows()
 
 

@@ -57,7 +57,7 @@ def load(where: str, reference: str) -> Callable[..., Any]:
             )
         found = getattr(found, piece)
     if not callable(found):
-        message = f"{where}: {reference!r} is a {type(found).__name__}, which cannot be called"
+        message = f"{where}: {reference!r} is of type {type(found).__name__}, not a function or a class"
         raise NotReady(message, reason="FunctionNotFound")
     return found  # type: ignore[no-any-return]
 
@@ -70,7 +70,7 @@ def frame_of(where: str, reference: str, inputs: list[DataFrame], arguments: Map
     """
     result = guarded(where, reference, *inputs, **arguments)
     if not isinstance(result, DataFrame):
-        message = f"{where}: {reference!r} gave a {type(result).__name__}, a DataFrame is needed"
+        message = f"{where}: {reference!r} returned {type(result).__name__}; it must return a DataFrame"
         raise NotReady(message, reason="NotADataFrame")
     return result
 
@@ -88,7 +88,7 @@ def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
 
 def not_found(where: str, problem: str) -> NotReady:
     """The error of a module that is not there."""
-    remedy = "install it, name its folder in PYTHONPATH, or with `mainstem run` put it beside the document"
+    remedy = "install it, add its folder to PYTHONPATH, or with `mainstem run` put it beside the document"
     return NotReady(f"{where}: {problem}", reason="ModuleNotFound", remedy=remedy)
 
 
@@ -125,7 +125,7 @@ def _module(where: str, name: str) -> Any:
         problem = (
             f"no module {missing!r}"
             if name == missing or name.startswith(f"{missing}.")
-            else f"{name!r} imports {missing!r}, which is not there"
+            else f"{name!r} imports {missing!r}, which is not installed"
         )
         raise not_found(where, problem) from error
     except (Exception, SystemExit) as error:
@@ -136,4 +136,4 @@ def _module(where: str, name: str) -> Any:
 
 def _which(module: Any) -> str:
     names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-    return f"there are {', '.join(names[:8])}" if names else ""
+    return f"it has {', '.join(names[:8])}" if names else ""

@@ -45,7 +45,7 @@ def _type(index: int, returns: str) -> DataType:
     try:
         return DataType.fromDDL(returns)
     except ParseException as error:
-        message = f"{returns!r} is no type of Spark's: {error.getCondition()}"
+        message = f"{returns!r} is not a Spark SQL type: {error.getCondition()}"
         path = f"spec.functions[{index}].python.returns"
         raise SpecInvalid([Problem(0, 0, path, message, "InvalidType")]) from error
 
@@ -55,20 +55,21 @@ def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...
     where = f"function {name!r}"
     call: Any = code.load(where, python.function)
     if hasattr(call, "evalType"):
-        message = f"{where}: {python.function!r} is wrapped as a UDF already"
-        remedy = f"name the plain function within: {python.function}.func"
+        message = f"{where}: {python.function!r} is already a UDF"
+        remedy = f"name the Python function inside it: {python.function}.func"
         raise NotReady(message, reason="FunctionNotUsable", remedy=remedy)
     if not (python.vectorized or python.aggregate):
         return call, kind
     try:
         made: Any = pandas_udf(call, kind)
     except PySparkException as error:
-        message = f"{where}: Spark makes no pandas UDF of {python.function!r}: {error}"
+        message = f"{where}: Spark cannot make a pandas UDF from {python.function!r}: {error}"
         raise NotReady(" ".join(message.split()), reason="FunctionNotUsable") from error
     if (made.evalType in _AGGREGATES) != python.aggregate:
-        does = "one value of Series" if made.evalType in _AGGREGATES else "a Series"
-        message = f"{where}: by its type hints {python.function!r} makes {does}, and aggregate is {str(python.aggregate).lower()}"
-        raise NotReady(message, reason="FunctionNotUsable")
+        does = "one value for each group" if made.evalType in _AGGREGATES else "a Series"
+        message = f"{where}: the type hints of {python.function!r} return {does}, but aggregate is {str(python.aggregate).lower()}"
+        remedy = f"set aggregate: {str(not python.aggregate).lower()}, or change the type hints"
+        raise NotReady(message, reason="FunctionNotUsable", remedy=remedy)
     return (made,)
 
 

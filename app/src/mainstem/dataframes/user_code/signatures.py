@@ -45,9 +45,11 @@ def check(where: str, function: Callable[..., Any], given: Sequence[str], named:
         name = getattr(function, "__qualname__", type(function).__qualname__)
         call = ", ".join([*given, *(f"{each}=..." for each in names)])
         message = (
-            f"{where}: it is called as {name}({call}), and defined as {name}{_plain(signature)}: {error}"
+            f"{where}: the call is {name}({call}), but the definition is {name}{_plain(signature)}: {error}"
         )
-        raise NotReady(message, reason="FunctionNotUsable", remedy="give it these parameters") from None
+        raise NotReady(
+            message, reason="FunctionNotUsable", remedy="define it with the parameters of the call"
+        ) from None
 
 
 def check_processor(where: str, processor: Any, *, initial: bool) -> None:

@@ -63,7 +63,7 @@ def aside(rows: DataFrame, view: View) -> DataFrame:
     """
     taken = [name for name in _ADDED if name in map(str.lower, rows.columns)]
     if taken:
-        message = f"the view has a column {taken[0]!r}, and so has what it puts aside; rename it in the view"
+        message = f"the view has a column {taken[0]!r}, and its quarantine adds a column of that name; rename it in the view"
         raise SpecInvalid([Problem(0, 0, "spec.views", f"{view.name!r}: {message}", "DuplicateColumn")])
     fine = F.lit(True)
     for index, one in enumerate(view.expectations):

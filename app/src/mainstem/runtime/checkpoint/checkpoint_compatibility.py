@@ -35,9 +35,9 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
     entry = (offsets / max(batches, key=int)).text() if batches else ""
     if changed := differences(operators, entry, state):
         raise NotReady(
-            f"the state in {checkpoint} is kept otherwise than the document says: {'; '.join(changed)}",
+            f"the state in {checkpoint} has another layout than the document: {'; '.join(changed)}",
             reason="StateLayoutChanged",
-            remedy="put the old value back, or raise checkpoint.generation to start anew",
+            remedy="restore the old value, or raise checkpoint.generation to start with an empty checkpoint",
         )
 
 

@@ -178,9 +178,9 @@ def _refuse_foreign(target: Directory, folder: str, planned: int | None, kind: s
         foreign = logged is not None and logged > planned
     if foreign:
         raise NotReady(
-            f"the folder {folder} holds data of another checkpoint, of a later state of this one, or of another writer",
+            f"the folder {folder} has data of another checkpoint, of a later state of this one, or of another writer",
             reason="SinkFolderTaken",
-            remedy="give the sink a new path, or go on from the checkpoint that wrote it",
+            remedy="give the sink a new path, or use the checkpoint that wrote the data",
         )
 
 

@@ -59,7 +59,7 @@ class Ownership:
     def __init__(self, pipeline: str, *, conditional: bool = True) -> None:
         self._conditional = conditional
         since, host = datetime.now(UTC).isoformat(timespec="seconds"), socket.gethostname()
-        text = f"the pipeline '{pipeline}', whose driver has started at {since} on {host}"
+        text = f"the pipeline '{pipeline}', whose driver started at {since} on {host}"
         self._owner = Owner(pipeline, text, _process(os.getpid()) or "", str(uuid4()))
         self._taken: set[str] = set()
 
@@ -78,9 +78,9 @@ class Ownership:
             self._write(record, path, checkpoint)
         except OSError as error:
             raise NotReady(
-                f"the owner record of a checkpoint, {path}, cannot be read or written: {error}",
+                f"the owner record {path} of the checkpoint cannot be read or written: {error}",
                 reason="CheckpointOwnerUnreadable",
-                remedy="the volume of checkpoints.location has to be writable, and to have room",
+                remedy="make the volume of checkpoints.location writable, or free space on it",
             ) from error
         session.conf.set(RECORD, path)
         session.conf.set(TOKEN, self._owner.token)
@@ -98,16 +98,19 @@ class Ownership:
             return
         if owner is not None and owner.pipeline != self._owner.pipeline:
             raise _in_use(
-                f"the checkpoint {checkpoint} is that of {owner.description}",
-                f"set another checkpoints.location; or, once that pipeline no longer uses this one, remove {path}",
+                f"the checkpoint {checkpoint} belongs to {owner.description}",
+                f"set another checkpoints.location; or, once that pipeline no longer uses the checkpoint, remove {path}",
             )
         elsewhere = owner is not None and owner.process != self._owner.process and alive(owner.process)
         if owner is not None and (checkpoint in self._taken or elsewhere):
             raise _in_use(
-                f"another run uses the checkpoint {checkpoint}: {owner.description}", "end one of the two"
+                f"another run uses the checkpoint {checkpoint}: {owner.description}",
+                "stop one of the two runs",
             )
         if not record.replace(self._owner.text()):
-            raise _in_use(f"another run has just taken the checkpoint {checkpoint}", "end one of the two")
+            raise _in_use(
+                f"another run has just taken over the checkpoint {checkpoint}", "stop one of the two runs"
+            )
 
 
 def record_of(checkpoint: str) -> str:
@@ -129,9 +132,9 @@ def parsed(text: str, path: str) -> Owner:
         return Owner(**{name: str(value) for name, value in json.loads(text).items()})
     except (ValueError, TypeError, AttributeError) as error:
         raise NotReady(
-            f"{path} does not name the driver that owns the checkpoint",
+            f"the owner record {path} does not name the driver that owns the checkpoint",
             reason="CheckpointOwnerUnreadable",
-            remedy="once no driver uses the checkpoint, remove the file",
+            remedy="make sure that no driver uses the checkpoint, then remove the file",
         ) from error
 
 

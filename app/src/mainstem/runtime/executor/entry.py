@@ -69,9 +69,9 @@ def command(
     wanted = [*_ARGUMENTS.values(), "SPARK_EXECUTOR_MEMORY"]
     if missing := [name for name in wanted if not environment.get(name)]:
         raise NotReady(
-            f"these variables are not set: {', '.join(missing)}",
+            f"these environment variables are not set: {', '.join(missing)}",
             reason="NotAnExecutor",
-            remedy="`mainstem executor` is started by Spark, in the pods that a driver makes",
+            remedy="do not start `mainstem executor` yourself: Spark starts it in the pods that a driver creates",
         )
     class_path = command_line.class_path(jars, home, image)
     if extra := environment.get(

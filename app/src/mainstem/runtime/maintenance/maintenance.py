@@ -98,7 +98,7 @@ class TableMaintenance:
     def _run(self) -> None:
         context = self._session.sparkContext
         with suppress(Py4JError, ConnectionError):
-            context.setJobGroup(_GROUP, "tends tables")
+            context.setJobGroup(_GROUP, "table maintenance")
             context.setLocalProperty("spark.scheduler.pool", MAINTENANCE_POOL)
         now = time.monotonic()
         due = [now + min(_every(sink), FIRST) for sink in self._tables]

@@ -122,7 +122,7 @@ class OrphanCleaner:
             except _ERRORS as error:
                 target.due = True
                 self._log.warning(
-                    "orphan files not removed", query=target.query, error=classify(error).message
+                    "removing orphan files failed", query=target.query, error=classify(error).message
                 )
 
     def _suspect(self, query: str, folder: str, suspects: Suspects) -> None:
@@ -179,7 +179,7 @@ class OrphanCleaner:
             Directory(self._session, path).delete()
         target.suspects = set()
         if orphans:
-            self._log.warning("removed files of unfinished tasks", query=target.query, files=len(orphans))
+            self._log.warning("orphan files removed", query=target.query, files=len(orphans))
 
     def _batches(self, target: _Target) -> tuple[Directory, Directory] | None:
         """The logs of planned and of committed batches; None where there is none yet."""

@@ -71,7 +71,7 @@ def writable(subject: str, path: str) -> None:
         NotReady: `PathNotWritable`.
     """
     if (local := local_path(path)) and (why := _unwritable(local)):
-        raise NotReady(f"{subject}: nothing can be written at {path}: {why}", reason="PathNotWritable")
+        raise NotReady(f"{subject}: {path} is not writable: {why}", reason="PathNotWritable")
 
 
 def _unwritable(folder: Path) -> str | None:
@@ -103,9 +103,9 @@ def _refuse_unconditional(session: SparkSession, location: str) -> None:
         probe.delete()
     if not conditional:
         raise NotReady(
-            f"the object store of checkpoints.location, {location}, lets an object be created twice: it does not support "
-            "conditional writes (If-None-Match)",
+            f"the object store of checkpoints.location, {location}, does not support conditional writes (If-None-Match): "
+            "two writers can create the same object",
             reason="CheckpointStoreNotConditional",
-            remedy="keep checkpoints in a store that does; or set checkpoints.requireConditionalWrites: false, which "
-            "accepts that two drivers that run at once may lose or repeat rows",
+            remedy="keep checkpoints in a store with conditional writes; or set checkpoints.requireConditionalWrites: "
+            "false and accept that two drivers at once may lose or repeat rows",
         )

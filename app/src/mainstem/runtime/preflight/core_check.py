@@ -70,10 +70,12 @@ def judge(needed: Mapping[str, int], *, others: bool, there: int) -> None:
     if least > there:
         of = ", ".join(f"{name} {count}" for name, count in needed.items())
         message = (
-            f"{least} cores are needed and there are {there}: a core for each partition of a continuous or real-time "
+            f"the queries need {least} cores, and there are {there}: one for each partition of a continuous or real-time "
             f"query ({of}){', and one for the other queries' if others else ''}"
         )
-        remedy = "raise --cores, or executors on a cluster; or give these queries a pipeline of their own"
+        remedy = (
+            "raise --cores, or the executors on a cluster; or move these queries to a pipeline of their own"
+        )
         raise NotReady(message, reason="CoresMissing", remedy=remedy)
 
 

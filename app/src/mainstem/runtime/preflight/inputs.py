@@ -112,10 +112,10 @@ class Inputs:
         if path is None:
             return self._without_table(subject, source.static) if source.static else None
         if not ask(subject, path, lambda: Directory(self._session, path).matches()):
-            return Absent("PathNotFound", f"{subject}: nothing is at {path}")
+            return Absent("PathNotFound", f"{subject}: nothing exists at {path}")
         table = source.delta or (source.static and source.static.delta)
         if table and not ask(subject, path, lambda: self._is_table(path)):
-            return Absent("PathNotFound", f"{subject}: no Delta table is at {path}")
+            return Absent("PathNotFound", f"{subject}: no Delta table exists at {path}")
         return None
 
     def _without_topics(self, connection: str, topics: set[str]) -> Absent | None:
@@ -124,7 +124,7 @@ class Inputs:
         missing = sorted(topics - ask(subject, "", KafkaAdmin(self._session, kafka).topics)) if topics else []
         if not missing:
             return None
-        return Absent("TopicNotFound", f"{subject}: no topic {', '.join(map(repr, missing))}")
+        return Absent("TopicNotFound", f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}")
 
     def _without_table(self, subject: str, source: StaticSource) -> Absent | None:
         """A table that has a name and no path is looked up as it will be read; its columns are asked for, no row."""
@@ -134,7 +134,7 @@ class Inputs:
             connector.catalogs(self._session, self._graph, named)
         name = source.table.name if source.table else None
         if name and not ask(subject, "", lambda: self._session.catalog.tableExists(name)):
-            return Absent("TableNotFound", f"{subject}: no table is called {name!r}")
+            return Absent("TableNotFound", f"{subject}: the table {name!r} does not exist")
         try:
             ask(subject, "", lambda: static.table(self._session, subject, source, self._connections))
         except NotReady as error:

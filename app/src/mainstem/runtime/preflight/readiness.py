@@ -111,7 +111,7 @@ class _Asker:
 
 
 def _absent(subject: str, path: str) -> NotReady:
-    return NotReady(f"{subject}: nothing is at {path}", reason="PathNotFound")
+    return NotReady(f"{subject}: nothing exists at {path}", reason="PathNotFound")
 
 
 def _topics(query: Query, connection: str) -> set[str]:

@@ -64,19 +64,17 @@ def _take(session: SparkSession, table: str, pipeline: str) -> None:
         if create(session, file, mine):
             if create(session, file, mine):
                 logs.get("mainstem").warning(
-                    "the store knows no conditional writes, so other pipelines are not kept from this table",
+                    "the store has no conditional writes, so nothing keeps another pipeline from writing this table",
                     table=table,
                 )
             return
         holder = read(session, file)
     if holder is None or holder.pipeline != pipeline:
-        whose = (
-            f"of the pipeline {holder.pipeline!r}, since {holder.since}" if holder else "of another writer"
-        )
+        owner = f"the pipeline {holder.pipeline!r}, since {holder.since}" if holder else "another pipeline"
         raise NotReady(
-            f"the Delta table {table} is {whose}; S3 keeps the writers of one driver apart, not those of two",
+            f"the Delta table {table} belongs to {owner}; on S3 only one pipeline may write a Delta table",
             reason="TableOwnedByAnotherPipeline",
-            remedy=f"write a table of your own; or, once that pipeline writes this one no more, remove {file}",
+            remedy=f"write another table; or, once that pipeline no longer writes this table, remove {file}",
         )
 
 
@@ -104,7 +102,8 @@ def read(session: SparkSession, file: str) -> TableOwner | None:
         found = json.loads(text)
         return TableOwner(str(found["pipeline"]), str(found["since"]))
     except (ValueError, KeyError, TypeError) as error:
-        message = f"{file} does not say which pipeline writes the table"
         raise NotReady(
-            message, reason="TableOwnershipUnreadable", remedy="once none does, remove it"
+            f"the owner record {file} does not name the pipeline that writes the table",
+            reason="TableOwnershipUnreadable",
+            remedy="make sure that no pipeline writes the table, then remove the file",
         ) from error

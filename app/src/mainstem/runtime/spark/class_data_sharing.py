@@ -74,7 +74,7 @@ def main(target: Path) -> int:
         command = [sys.executable, "-m", "mainstem", "run", "warm-up.yaml", "--cores=2", "--heap=1g"]
         done = subprocess.run(command, cwd=place, env=environment, check=False)
     if done.returncode == 0 and not target.exists():
-        sys.stderr.write(f"error: Java has written no archive {target}\n")
+        sys.stderr.write(f"error: Java did not write the class archive {target}\n")
         return 1
     return done.returncode
 

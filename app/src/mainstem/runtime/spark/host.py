@@ -28,7 +28,7 @@ def _raise_open_files() -> None:
         raise NotReady(
             f"this process may open {hard} files, and a run needs {OPEN_FILES}",
             reason="TooFewOpenFiles",
-            remedy=f"raise the limit: `ulimit -n {OPEN_FILES}` or more, as the user who may",
+            remedy=f"raise the hard limit to {OPEN_FILES} or more: `ulimit -n` as root, or LimitNOFILE of the service",
         )
     if soft < hard or (hard == resource.RLIM_INFINITY and soft < OPEN_FILES):
         most = OPEN_FILES * 64 if hard == resource.RLIM_INFINITY else hard
@@ -43,5 +43,5 @@ def _check_user() -> None:
         raise NotReady(
             f"user {os.geteuid()} has no name in /etc/passwd, and Spark does not start without one",
             reason="UserUnknown",
-            remedy="run as a user that /etc/passwd names; the image of the app has one",
+            remedy="run as a user of /etc/passwd; the image of the app has one",
         ) from None

@@ -72,15 +72,15 @@ def why(said: str) -> str:
     failed = [match[1] for line in lines if (match := _FAILED.search(line))]
     trouble = [match[1] for line in lines if (match := _TROUBLE.search(line)) and match[1]]
     last = [line for line in lines if line][-1:]
-    return "; ".join(list(dict.fromkeys([*failed, *trouble]))[:6] or last) or "Ivy said nothing"
+    return "; ".join(list(dict.fromkeys([*failed, *trouble]))[:6] or last) or "Ivy wrote no output"
 
 
 def _unresolved(coordinates: Sequence[str], because: str) -> NotReady:
     return NotReady(
         f"the packages {', '.join(coordinates)} cannot be resolved: {because}",
         reason="PackagesNotResolved",
-        remedy="check the coordinates and the network; name a mirror in packages.repositories or in a file of Ivy's, "
-        "$MAINSTEM_IVY_SETTINGS, or list the jars in packages.jars",
+        remedy="check the coordinates and the network; or name a mirror in packages.repositories or in the Ivy settings "
+        "file of $MAINSTEM_IVY_SETTINGS; or list the jars in packages.jars",
     )
 
 

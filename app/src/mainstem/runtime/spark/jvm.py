@@ -136,7 +136,9 @@ class _Pump:
 
     def last_lines(self) -> str:
         """The last lines outside the log, on one line; a JVM that cannot start writes its error to either stream."""
-        return " | ".join(self._last_lines["stderr"] or self._last_lines["stdout"]) or "it said nothing"
+        return (
+            " | ".join(self._last_lines["stderr"] or self._last_lines["stdout"]) or "the JVM wrote no output"
+        )
 
     def start(self, process: subprocess.Popen[bytes]) -> None:
         """Read both pipes of the process, each in a thread of its own."""

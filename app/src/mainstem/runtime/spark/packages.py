@@ -62,27 +62,27 @@ def install(packages: Packages, folder: Path, target: Path) -> list[str]:
             for jar in jars:
                 shutil.copyfile(jar, target / jar.name)
     except OSError as error:
-        message = f"nothing can be written in {target}: {error.strerror or error}"
+        message = f"{target} is not writable: {error.strerror or error}"
         raise NotReady(message, reason="PathNotWritable") from None
     return sorted(jar.name for jar in jars)
 
 
 def _missing(maven: Sequence[str], jars: Sequence[str]) -> NotReady:
-    lines = ["FROM the image that the pipeline has now"]
+    lines = ["FROM the current image of the pipeline"]
     lines += [f"RUN mainstem packages install {' '.join(maven)}"] if maven else []
     copied = " ".join(Path(jar).name for jar in jars)
     lines += [f"COPY {copied} {os.environ.get(names.ENV_PACKAGES, '')}/"] if jars else []
     return NotReady(
         f"the image has no {', '.join([*map(jar_of, maven), *(Path(jar).name for jar in jars)])}",
         reason="PackagesMissing",
-        remedy=f"build an image with these lines, and name it in spec.image: {' | '.join(lines)}",
+        remedy=f"build an image from these lines and set it as spec.image: {' | '.join(lines)}",
     )
 
 
 def _local(folder: Path, jar: str) -> Path:
     file = (folder / jar).absolute()
     if not file.is_file():
-        raise NotReady(f"packages.jars: there is no file {file}", reason="JarNotFound")
+        raise NotReady(f"packages.jars: the file {file} does not exist", reason="JarNotFound")
     return file
 
 
@@ -140,7 +140,7 @@ def _artifact(file: str) -> str:
 def _settings() -> Path | None:
     file = os.environ.get(IVY_SETTINGS)
     if file and not Path(file).is_file():
-        raise NotReady(f"${IVY_SETTINGS} names no file: {file}", reason="PackagesNotResolved")
+        raise NotReady(f"the file {file} of ${IVY_SETTINGS} does not exist", reason="PackagesNotResolved")
     return Path(file) if file else None
 
 

@@ -65,7 +65,7 @@ def _check_space(parent: Path, least: int) -> None:
         raise NotReady(
             f"the temporary folder {parent} has {free // 1024:,} KiB free, and a run needs {least // 1024:,} KiB",
             reason="DiskFull",
-            remedy="free some space there, or set TMPDIR to a folder that has more",
+            remedy="free space there, or set TMPDIR to a folder with more free space",
         )
 
 

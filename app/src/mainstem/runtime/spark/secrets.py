@@ -66,7 +66,7 @@ def _is_complete(connection: Connection) -> bool:
         _read(connection)
     except NotReady as error:
         logs.get("mainstem").warning(
-            "a connection that nothing uses has no secret",
+            "the secret of an unused connection is missing",
             connection=connection.name,
             reason=error.reason,
             error=error.message,
@@ -87,9 +87,9 @@ def kafka_properties(security: KafkaSecurity) -> dict[str, str]:
             key = value(name, "tls.key")
             if "-----BEGIN PRIVATE KEY-----" not in key:
                 raise NotReady(
-                    f"tls.key of the secret {name!r} is no private key in PKCS#8, unencrypted, which Kafka's clients want",
+                    f"tls.key of the secret {name!r} is not a private key that Kafka's clients read: PKCS#8, unencrypted",
                     reason="SecretInvalid",
-                    remedy="openssl pkcs8 -topk8 -nocrypt -in tls.key",
+                    remedy="convert it with `openssl pkcs8 -topk8 -nocrypt -in tls.key`",
                 )
             found["ssl.keystore.certificate.chain"] = value(name, "tls.crt")
             found["ssl.keystore.key"] = key

@@ -58,7 +58,7 @@ def opened(
             raise NotReady(
                 f"Spark's JVM has ended: {jvm.last_lines()}",
                 reason="JvmLost",
-                remedy=f"often the heap is too small: {environment.memory}",
+                remedy=f"often the Java heap is too small: raise {environment.memory}",
             ) from error
         finally:
             shut_down(jvm.gateway)
@@ -89,7 +89,7 @@ def _session(gateway: Any, conf: dict[str, str], environment: Environment) -> Sp
 def not_started(failure: Failure, environment: Environment) -> NotReady:
     """The error of Spark's start; where the heap is too small, by the option or field that sets it."""
     if failure.reason == "INVALID_DRIVER_MEMORY":
-        message = f"Spark did not start: a Java heap of {environment.heap} is too small, it wants at least {WANTED_HEAP}"
+        message = f"Spark did not start: a Java heap of {environment.heap} is too small; the minimum is {WANTED_HEAP}"
         return NotReady(message, reason="JvmNotStarted", remedy=f"raise {environment.memory}")
     return NotReady(f"Spark did not start: {failure.message}", reason="JvmNotStarted")
 
@@ -100,9 +100,10 @@ def _check_own_jar(gateway: Any) -> None:
         gateway.jvm.java.lang.Class.forName(FILE_BATCHES)
     except Py4JError:
         raise NotReady(
-            f"the jars hold no {FILE_BATCHES}, without which files would be read twice or not at all",
+            f"mainstem-jars has another version than mainstem: it lacks the class {FILE_BATCHES}, without which Spark "
+            "would read files twice or not at all",
             reason="JarsNotFound",
-            remedy="install mainstem-jars of mainstem's own version, or `make jars` in a checkout",
+            remedy="install the mainstem-jars of mainstem's version; in a checkout run `make jars`",
         ) from None
 
 
@@ -133,5 +134,5 @@ def _jars() -> tuple[Path, ...]:
         raise NotReady(
             f"the JVM dependencies are missing: {error}",
             reason="JarsNotFound",
-            remedy="install mainstem with its extra spark, see Installing in the README, or `make setup` in a checkout",
+            remedy="install mainstem with its extra spark, see Installing in the README; in a checkout run `make setup`",
         ) from None

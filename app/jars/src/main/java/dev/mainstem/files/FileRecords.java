@@ -16,7 +16,7 @@ import scala.collection.Iterator;
  */
 final class FileRecords {
     private static final UTF8String DAMAGED = UTF8String.fromString(
-            "the file is truncated or damaged: what follows the last record cannot be read");
+            "the file is truncated or damaged: the part after the last record cannot be read");
     private final Layout layout;
     private final byte[] comment;
     private final CharsetDecoder decoder;

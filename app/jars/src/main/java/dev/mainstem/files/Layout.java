@@ -70,7 +70,7 @@ final class Layout implements Serializable {
         for (int place = 0; fits && place < wanted.length; place++) {
             fits = wanted[place].equalsIgnoreCase(found[place]);
         }
-        return fits ? null : "the file's header names " + Arrays.toString(found) + ", the schema " + Arrays.toString(wanted);
+        return fits ? null : "the file's header has the columns " + Arrays.toString(found) + ", the schema has " + Arrays.toString(wanted);
     }
 
     private boolean isTrue(String option) {
