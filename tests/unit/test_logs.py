@@ -20,6 +20,9 @@ from mainstem import logs
         ("fs.s3a.access.key=hunter2 fs.s3a.path=x", "hunter2"),
         ("fs.s3a.session.token=hunter2", "hunter2"),
         ("Token = hunter2", "hunter2"),
+        ("passwd=hunter2", "hunter2"),
+        ("apiKey=hunter2, x-api-key: hunter2", "hunter2"),
+        ("credential=hunter2 authorization=hunter2", "hunter2"),
     ],
 )
 def test_what_looks_like_a_credential_is_blotted_out(text: str, hidden: str) -> None:

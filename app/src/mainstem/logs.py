@@ -12,8 +12,10 @@ import structlog
 
 
 LogFormat = Literal["json", "console"]
+CREDENTIAL_WORDS: Final = r"passw|secret|token|credential|(?:api|access)[._-]?key|authorization"
+"""Pattern, to use without regard to case: a name with one of these words is the name of a credential."""
 # `key=value`, `key: value` and JSON; not a key and a colon in prose ("accessKey: no such file").
-_KEY: Final = r"(?:password|secret|token|access[._-]?key)[\w.\-]*"
+_KEY: Final = rf"(?:{CREDENTIAL_WORDS})[\w.\-]*"
 _VALUE: Final = r"\"[^\"]*\"|'[^']*'|[^\s,;}\"']+"
 _SECRETS: Final = re.compile(
     rf"({_KEY}[\"']?\s*=\s*)({_VALUE})|({_KEY}[\"']?\s*:\s*)({_VALUE})(?=\s*(?:[,;}}]|$))",

@@ -22,6 +22,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from mainstem import logs
 from mainstem.dataframes.decode.values import is_unaltered
 
 
@@ -29,9 +30,7 @@ _BEGINNING: Final = 40
 """Characters of a value that a message shows: enough to see what it is, too few for a whole document or key."""
 _MOST: Final = 200
 """Columns that are asked; a plan grows with each."""
-_HIDDEN: Final = re.compile(
-    r"passw|secret|token|credential|api_?key|access_?key|authorization", re.IGNORECASE
-)
+_HIDDEN: Final = re.compile(logs.CREDENTIAL_WORDS, re.IGNORECASE)
 _FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
     DateType: ("dateFormat", "such as 2024-01-31"),
     TimestampType: ("timestampFormat", "such as 2024-01-31T12:30:00Z"),
