@@ -4,10 +4,10 @@ from pathlib import Path
 
 
 def paths() -> list[Path]:
-    """Every jar, sorted by name, so that a class path made from it is the same on each machine.
+    """Every jar, sorted by name, so that a class path of these jars is the same on each machine.
 
     Raises:
-        FileNotFoundError: the wheel was built before `make jars` had filled its folder.
+        FileNotFoundError: the wheel was built without `make jars`.
     """
     found = sorted((Path(__file__).parent / "jars").glob("*.jar"))
     if not found:

@@ -15,13 +15,13 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCh
 import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager;
 
 /**
- * Writes checkpoint files to S3 so that a write that returns has happened, and a file is created once.
+ * Writes checkpoint files to S3 so that no write fails silently, and only one writer creates a file.
  *
- * <p>Spark makes one for each folder: offsets, commits, state, and the log of a file sink. On {@code s3a://} a file is
- * one conditional PUT ({@link ConditionalOutputStream}). Every other file system has an atomic rename, and keeps Spark's
- * own manager.
+ * <p>Spark creates one manager for each folder: offsets, commits, state, and the log of a file sink. On {@code s3a://}
+ * each file is one conditional PUT ({@link ConditionalOutputStream}). Other file systems have an atomic rename, so Spark's
+ * own manager writes to them.
  *
- * <p>Before a batch is planned, {@link TopicIds} keeps the ids of the topics that it reads.
+ * <p>Before Spark plans a batch, {@link TopicIds} stores the ids of the topics that the batch reads.
  */
 public final class ConditionalCheckpointFileManager implements CheckpointFileManager {
 
@@ -30,7 +30,7 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
   private final Fence fence;
   private final Path planned;
 
-  /** Spark's contract: the folder that is managed, and the session's properties. */
+  /** The constructor that Spark calls, with the managed folder and the session's properties. */
   public ConditionalCheckpointFileManager(Path folder, Configuration conf) throws IOException {
     boolean onS3 = "s3a".equals(folder.toUri().getScheme());
     this.store = onS3 ? folder.getFileSystem(conf) : null;
@@ -40,7 +40,7 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
     this.planned = plans ? folder.getFileSystem(conf).makeQualified(folder).getParent() : null;
   }
 
-  /** Spark's own choice for file systems that can rename. */
+  /** The manager that Spark itself chooses for a file system with rename. */
   private static CheckpointFileManager withRename(Path folder, Configuration conf) throws IOException {
     try {
       FileContext.getFileContext(folder.toUri(), conf);
@@ -51,11 +51,11 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
   }
 
   /**
-   * A stream whose {@code close} creates the file.
+   * Opens a stream whose {@code close} creates the file.
    *
    * <p>Without {@code overwriteIfPossible} (plans, commits, sink logs) {@code close} throws Hadoop's
-   * {@code FileAlreadyExistsException} where another writer has created the file, or owns the checkpoint: Spark reports
-   * {@code CONCURRENT_STREAM_LOG_UPDATE}.
+   * {@code FileAlreadyExistsException} if another writer has created the file or owns the checkpoint. Spark reports this
+   * as {@code CONCURRENT_STREAM_LOG_UPDATE}.
    */
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwriteIfPossible) {
@@ -112,7 +112,7 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
     return files.createCheckpointDirectory();
   }
 
-  /** Scala declares no exceptions, and catches {@code FileAlreadyExistsException} all the same. */
+  /** Throws a checked exception: Scala methods declare none, but Spark catches {@code FileAlreadyExistsException}. */
   @SuppressWarnings("unchecked")
   private static <E extends Throwable> RuntimeException unchecked(Throwable error) throws E {
     throw (E) error;

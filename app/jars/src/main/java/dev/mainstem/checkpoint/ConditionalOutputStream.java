@@ -13,11 +13,11 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
 
 /**
- * One file of a checkpoint on S3: nothing is there before {@code close}, and {@code close} fails unless it is there.
+ * Writes one checkpoint file on S3: {@code close} creates the object, and fails unless the object exists then.
  *
- * <p>The PUT of a file that is created is conditional ({@code If-None-Match: *}), so of several writers one succeeds.
- * The object carries a token of its writer: where the answer to the PUT was lost, or a retry of it was refused because
- * the first attempt had succeeded, the token decides whose the object is.
+ * <p>The PUT of a new file is conditional ({@code If-None-Match: *}), so only one of several writers succeeds. The object
+ * has a token of its writer. If the answer to the PUT is lost, or the store refuses a retry because the first attempt
+ * succeeded, the token shows which writer created the object.
  */
 final class ConditionalOutputStream extends CancellableFSDataOutputStream {
 
@@ -41,12 +41,12 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
     this.token = token;
   }
 
-  /** A stream that creates a file where there is none. */
+  /** A stream that creates a file that must not exist. */
   static ConditionalOutputStream creating(FileSystem store, Path path, Fence fence) throws IOException {
     String token = UUID.randomUUID().toString();
     boolean conditional =
         store.hasPathCapability(path, CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE);
-    // Where the user has accepted a store without conditional writes, S3A looks before it writes.
+    // If the user accepts a store without conditional writes, S3A checks for the object before it writes.
     FSDataOutputStreamBuilder<?, ?> builder = store.createFile(path).create().recursive().overwrite(conditional);
     builder.must(HEADER, token);
     if (conditional) {
@@ -55,7 +55,7 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
     return new ConditionalOutputStream(builder.build(), store, path, fence, token);
   }
 
-  /** A stream that creates a file, or replaces one: state, which a batch that runs again writes again. */
+  /** A stream that creates or replaces a file: state, which a batch that runs again writes again. */
   static ConditionalOutputStream replacing(FileSystem store, Path path) throws IOException {
     FSDataOutputStream object = store.createFile(path).create().recursive().overwrite(true).build();
     return new ConditionalOutputStream(object, store, path, null, null);
@@ -65,7 +65,7 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
    * Writes the object.
    *
    * @throws FileAlreadyExistsException another writer has created the file
-   * @throws IOException the file is not written, or nobody can tell
+   * @throws IOException the file is not written, or its state is unknown
    */
   @Override
   public synchronized void close() throws IOException {
@@ -90,7 +90,7 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
     }
   }
 
-  /** After a PUT without a good answer: returns where the object is ours, else throws. */
+  /** Handles a failed PUT: returns if this writer has created the object, else throws the error. */
   private void judge(IOException error) throws IOException {
     String writer;
     try {
@@ -108,13 +108,13 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
     }
   }
 
-  /** The token of the object that is there; null where it has none. */
+  /** The token of the existing object; null if it has none. */
   private String writer() throws IOException {
     byte[] value = store.getXAttrs(path).get(ATTRIBUTE);
     return value == null ? null : new String(value, StandardCharsets.UTF_8);
   }
 
-  /** Forgets what was written; nothing after {@code close}. */
+  /** Discards the written bytes; does nothing after {@code close}. */
   @Override
   public synchronized void cancel() {
     if (!over) {

@@ -15,8 +15,9 @@ import org.apache.hadoop.fs.Path;
 /**
  * Keeps a driver that no longer owns its checkpoint from writing to it.
  *
- * <p>Every driver writes an owner record before it starts a query, and names the record and its own token in the query's
- * session ({@code mainstem.runtime.checkpoint.ownership}). A driver whose token is no longer in the record creates no more files.
+ * <p>Before a driver starts a query, it writes an owner record, and sets the record's path and its own token in the query's
+ * session ({@code mainstem.runtime.checkpoint.ownership}). A driver whose token is no longer in the record cannot create
+ * files.
  */
 final class Fence {
 
@@ -34,7 +35,7 @@ final class Fence {
     this.conf = conf;
   }
 
-  /** The fence of the session; one that is always open where the session has none. */
+  /** The fence of a session; without an owner record it never refuses. */
   static Fence from(Configuration conf) {
     String record = conf.get(RECORD);
     return new Fence(record == null ? null : new Path(record), conf.get(TOKEN, ""), conf);
@@ -43,7 +44,7 @@ final class Fence {
   /**
    * Checks that no other driver owns the checkpoint.
    *
-   * @throws FileAlreadyExistsException another one does; Spark reports this as a concurrent update of its log
+   * @throws FileAlreadyExistsException another driver owns it; Spark reports this as a concurrent update of its log
    * @throws IOException the record cannot be read
    */
   void check() throws IOException {
@@ -61,7 +62,7 @@ final class Fence {
     }
   }
 
-  /** The record; S3A asks for the object's length unless it is told. */
+  /** Opens the record with its known length, which saves S3A a request for the length. */
   private InputStream open() throws IOException {
     FileSystem files = record.getFileSystem(conf);
     try {

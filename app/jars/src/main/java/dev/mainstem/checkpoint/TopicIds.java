@@ -19,13 +19,14 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /**
- * Keeps the ids of the topics that a stream reads, before each of its batches is planned.
+ * Stores the ids of the topics that a stream reads, before Spark plans each of its batches.
  *
- * <p>A topic that is deleted and made again has another id. A driver that is killed after a batch has read the new topic
- * must find that id at its next start, or it would read the batch's records a second time. So an id that is new is
- * written below the checkpoint, as the empty file {@code topics/<source>/<topic>/<id>}, before the plan is.
+ * <p>A topic that is deleted and created again has another id. If a driver is killed after a batch has read the new topic,
+ * its next start must know the new id; otherwise it would read the records of the batch again. So a new id is written below
+ * the checkpoint, as the empty file {@code topics/<source>/<topic>/<id>}, before the plan of the batch.
  *
- * <p>{@code mainstem.runtime.supervision.renewals} names the topics of streams that go on where data was lost; all other streams end.
+ * <p>{@code mainstem.runtime.supervision.renewals} passes the topics of streams that continue after data loss; all other
+ * streams fail.
  */
 public final class TopicIds {
 
@@ -47,10 +48,10 @@ public final class TopicIds {
   }
 
   /**
-   * Watches the topics of one checkpoint from its next batch on, in place of those that were named before.
+   * Watches the topics of a checkpoint from its next batch on, and no longer those of an earlier call.
    *
-   * @param conf finds the checkpoint's file system
-   * @param checkpoint its full path
+   * @param conf the configuration of the checkpoint's file system
+   * @param checkpoint the full path of the checkpoint
    * @param clients the properties of a Kafka client, by the source's name
    * @param ids the id of each topic, by the source's name and the topic's
    */
@@ -65,13 +66,13 @@ public final class TopicIds {
     close(WATCHED.put(qualified.toString(), new TopicIds(files, qualified, new HashMap<>(clients), known)));
   }
 
-  /** Watches the topics of a checkpoint no longer; nothing where none are watched. */
+  /** Stops watching the topics of a checkpoint, if any are watched. */
   public static void forget(Configuration conf, String checkpoint) throws IOException {
     Path path = new Path(checkpoint);
     close(WATCHED.remove(path.getFileSystem(conf).makeQualified(path).toString()));
   }
 
-  /** Writes the ids that are new, before a batch of the checkpoint is planned. */
+  /** Writes the new ids, before Spark plans a batch of the checkpoint. */
   static void beforePlan(Path checkpoint) throws IOException {
     TopicIds watched = WATCHED.get(checkpoint.toString());
     if (watched != null) {
@@ -97,7 +98,7 @@ public final class TopicIds {
     }
   }
 
-  /** The topic's id; null where there is no such topic at the moment, or its broker gives none. */
+  /** The topic's id; null if the topic does not exist now, or its broker has no topic ids. */
   private static String id(KafkaFuture<TopicDescription> asked) throws IOException {
     try {
       Uuid id = asked.get().topicId();

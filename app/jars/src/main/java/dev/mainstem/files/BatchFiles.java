@@ -17,11 +17,11 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The files of one batch: each of them once, and none that is gone without a word.
+ * The files of one batch: each file only once, with a report of files that no longer exist.
  *
- * <p>Spark 4.2 lists all files of a batch once more for each name that holds one of <code>*?[]{}\</code>
- * (DataSource.checkAndGlobPathIfNecessary with globbing off), and passes over files that are gone since the batch was
- * planned.
+ * <p>Spark 4.2 lists all files of a batch again for each name with one of <code>*?[]{}\</code>
+ * (DataSource.checkAndGlobPathIfNecessary with globbing off). And it silently skips files that were deleted after the
+ * batch was planned.
  */
 final class BatchFiles implements FileIndex {
     private final FileIndex listed;
@@ -48,7 +48,7 @@ final class BatchFiles implements FileIndex {
         return ArraySeq.unsafeWrapArray(folders.toArray());
     }
 
-    /** The files that were planned and that the listing of the batch does not have. */
+    /** The planned files that are not in the listing of the batch. */
     private Set<Path> missing() {
         Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(listed.rootPaths()));
         Set<Path> there = new HashSet<>();

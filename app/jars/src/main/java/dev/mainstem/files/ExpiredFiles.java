@@ -8,9 +8,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 
-/** The files that were gone when their batch read them, since the driver started. */
+/** The expired files since the start of the driver: they were deleted before their batch read them. */
 public final class ExpiredFiles {
-    /** How a message begins that ends a query for a file that is gone. */
+    /** Prefix of the error message that fails a query because of expired files. */
     public static final String MESSAGE = "mainstem:FilesExpired:";
 
     private static final int NAMED = 5;
@@ -18,7 +18,7 @@ public final class ExpiredFiles {
 
     private ExpiredFiles() {}
 
-    /** Paths of files of the source that were gone, over all batches of the query. */
+    /** Paths of the source's expired files, over all batches of the query. */
     public static List<String> of(String query, String source) {
         return new ArrayList<>(EXPIRED.getOrDefault(key(query, source), Set.of()));
     }

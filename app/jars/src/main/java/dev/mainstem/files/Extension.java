@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
-/** What Mainstem adds to Spark's planning, by {@code spark.sql.extensions}. */
+/** Adds the rule {@link FileBatches} to Spark's optimizer, by {@code spark.sql.extensions}. */
 public final class Extension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {

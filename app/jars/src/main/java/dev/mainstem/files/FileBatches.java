@@ -12,13 +12,13 @@ import scala.runtime.AbstractPartialFunction;
 /**
  * Gives each batch of a file stream an exact list of files.
  *
- * <p>It changes streams whose reader has the option {@link #SOURCE}, and nothing else.
+ * <p>The rule changes only streams whose reader has the option {@link #SOURCE}.
  */
 final class FileBatches extends Rule<LogicalPlan> {
     /** Reader option: the name of the source's occurrence in its query. */
     static final String SOURCE = "mainstemsource";
 
-    /** Reader option: whether a batch fails when one of its files is gone; true without it. */
+    /** Reader option: whether a batch fails if one of its files has expired; by default true. */
     static final String FAIL_ON_LOSS = "mainstemfailondataloss";
 
     @Override
@@ -39,7 +39,7 @@ final class FileBatches extends Rule<LogicalPlan> {
         });
     }
 
-    /** The files of a batch that this rule has not changed yet, else null. */
+    /** The files of a batch, if this rule has to change the node; else null. */
     private static HadoopFsRelation files(LogicalPlan node) {
         if (node instanceof LogicalRelation
                 && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {

@@ -11,8 +11,8 @@ import scala.Function1;
 import scala.collection.Iterator;
 
 /**
- * The records of one file, or of one part of it: without byte order mark, comments and header, in UTF-8. A file whose
- * header does not fit has no good record; one that is damaged has a last record without a value.
+ * The records of a file or of a part of it, in UTF-8, without byte order mark, comments and header. If the header does not
+ * fit, every record of the file is malformed. A damaged file has a last record without a value.
  */
 final class FileRecords {
     private static final UTF8String DAMAGED = UTF8String.fromString(
@@ -61,7 +61,7 @@ final class FileRecords {
         return found;
     }
 
-    /** What is wrong with the header; it is read away where this part of the file has it. */
+    /** The error of the file's header, or null; skips the header if this part of the file has it. */
     private UTF8String headerFault() {
         if (file.start() == 0) {
             return fault(lines);

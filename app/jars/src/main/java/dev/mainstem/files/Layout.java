@@ -10,11 +10,11 @@ import org.apache.spark.sql.catalyst.csv.CSVOptions;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Where records begin and end in a text file, by the reader's options.
+ * The options of the reader that determine where the records of a text file begin and end.
  *
  * <p><code>mainstemkind</code>: <code>csv</code>, <code>json</code> or <code>text</code>. <code>mainstemcolumns</code>:
- * names that the header of a CSV file must have, one a line; without it a header is not compared. As in Spark:
- * <code>header</code>, <code>multiLine</code>, <code>encoding</code>, <code>comment</code>, <code>sep</code>,
+ * the names that the header of a CSV file must have, one a line; without this option the header is not checked. As in
+ * Spark: <code>header</code>, <code>multiLine</code>, <code>encoding</code>, <code>comment</code>, <code>sep</code>,
  * <code>quote</code>, <code>escape</code>.
  */
 final class Layout implements Serializable {
@@ -30,35 +30,36 @@ final class Layout implements Serializable {
         return "csv".equals(options.get("mainstemkind"));
     }
 
-    /** Whether a record of CSV may have several lines, and whether it is the file's first that names the columns. */
+    /** Whether a record of CSV may have several lines. */
     boolean spansLines() {
         return isCsv() && isTrue("multiline");
     }
 
+    /** Whether the first record of a CSV file has the names of the columns. */
     boolean hasHeader() {
         return isCsv() && isTrue("header");
     }
 
-    /** The charset of the files; null for UTF-8, whose bytes are taken as they are. */
+    /** The charset of the files; null for UTF-8, which needs no conversion. */
     String encoding() {
         String given = options.getOrDefault("encoding", options.getOrDefault("charset", "UTF-8"));
         return "UTF-8".equalsIgnoreCase(given) || "UTF8".equalsIgnoreCase(given) ? null : given;
     }
 
-    /** What begins a line that is no record; null where nothing does. */
+    /** The prefix of comment lines; null if the options set none. */
     byte[] comment() {
         CSVOptions csv = isCsv() ? csv() : null;
         return csv == null || !csv.isCommentSet() ? null : String.valueOf(csv.comment()).getBytes(UTF_8);
     }
 
-    /** The options of the format; without the encoding, for Spark knows a few of Java's only. */
+    /** Spark's options of the format, without the encoding, because Spark accepts only a few of Java's encodings. */
     CSVOptions csv() {
         Map<String, String> syntax = new HashMap<>(options);
         syntax.keySet().removeAll(List.of("encoding", "charset"));
         return new CSVOptions(scala.collection.immutable.Map.from(CollectionConverters.asScala(syntax)), false, "UTC");
     }
 
-    /** Why the header is not the one that is expected; null where it is, or where none is. */
+    /** Why the header differs from the expected columns; null if it does not, or if no columns are expected. */
     String misfit(String header) {
         String names = options.get("mainstemcolumns");
         if (names == null) {

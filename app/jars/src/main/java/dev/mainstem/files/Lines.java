@@ -2,10 +2,10 @@ package dev.mainstem.files;
 
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Lines of a file, or whole records of several lines. A null is the last of a file that is damaged. */
+/** Lines of a file, or records of several lines. The last line of a damaged file is null. */
 interface Lines {
     boolean hasNext();
 
-    /** The next one; it lives until the one behind it is asked for. */
+    /** The next line; it is valid until the next call. */
     UTF8String next();
 }

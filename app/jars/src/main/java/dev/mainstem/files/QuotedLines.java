@@ -10,10 +10,10 @@ import org.apache.spark.sql.catalyst.csv.CSVOptions;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Records of CSV whose quoted fields may hold line breaks.
+ * Joins lines to CSV records whose quoted fields may contain line breaks.
  *
- * <p>A quote that is never closed costs its own line, not the rest of the file: where no line within {@link #LIMIT}
- * bytes closes it, the line stands alone, which no decoder takes for a record, and the next line begins anew.
+ * <p>A quote that is never closed affects only its own line, not the rest of the file. If no line within {@link #LIMIT}
+ * bytes closes the quote, the line becomes a record of its own, which is malformed, and the next line begins a new record.
  */
 final class QuotedLines implements Lines {
     private static final int LIMIT = 4 << 20;
@@ -64,7 +64,7 @@ final class QuotedLines implements Lines {
         return UTF8String.fromBytes(first);
     }
 
-    /** The next line; null where the file is damaged. */
+    /** The next line; null if the file is damaged. */
     private byte[] line() {
         if (!waiting.isEmpty()) {
             return waiting.removeFirst();
@@ -85,7 +85,7 @@ final class QuotedLines implements Lines {
         return UTF8String.fromBytes(text.toByteArray());
     }
 
-    /** Whether a quoted field is open behind the line, if one was open before it or not. */
+    /** Whether a quoted field is open after the line; {@code open}: whether one was open before it. */
     private boolean isOpen(byte[] line, boolean open) {
         boolean quoted = open;
         boolean start = !open;

@@ -23,16 +23,16 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 
 /**
- * The records of text files, before they are decoded: {@link #VALUE}, the record's text, and {@link #FAULT}, why it cannot
- * be decoded, or null.
+ * Spark's file format of undecoded records: {@link #VALUE} has the record's text, and {@link #FAULT} the reason why it
+ * cannot be decoded, or null.
  *
- * <p>Options: those of Spark's text reader, and the ones that {@link Layout} names.
+ * <p>Options: those of Spark's text reader and of {@link Layout}.
  */
 public final class RecordFormat extends TextFileFormat {
-    /** Column with the text of the record; null stands for what cannot be read of a damaged file. */
+    /** Column with the text of the record; null for the unreadable part of a damaged file. */
     static final String VALUE = "__mainstem_value";
 
-    /** Column that says why the record cannot be decoded. */
+    /** Column with the reason why the record cannot be decoded; null for most records. */
     static final String FAULT = "__mainstem_fault";
 
     private static final long serialVersionUID = 1L;

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.Iterator;
 
-/** What Spark's text reader gives, up to where the file ends or breaks. */
+/** The lines from Spark's text reader, up to the end of the file or to its damaged part. */
 final class SoundLines implements Lines {
     private static final UTF8String MARK = UTF8String.fromBytes(new byte[] {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF});
     private final Supplier<Iterator<InternalRow>> opening;
@@ -53,8 +53,8 @@ final class SoundLines implements Lines {
     }
 
     /**
-     * True where the content is at fault: a checksum or a codec says so. Of a store that fails or a right that is missing
-     * it is false, for reading the file again may help.
+     * Whether the content of the file is damaged: a checksum or a codec has reported it. False if a store fails or a
+     * permission is missing, because reading the file again may help.
      */
     private static boolean isDamage(Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
