@@ -1,6 +1,4 @@
-"""Batch queries: a query over static and bounded sources alone, whose rows are written once, as one batch of the same
-writers.
-"""
+"""Batch queries: they read only static and bounded sources, and write their rows once, as one batch."""
 
 from dataclasses import dataclass
 
@@ -16,7 +14,7 @@ class BatchQuery:
     """A built query that does not stream.
 
     Attributes:
-        frame: its relation.
+        frame: the query's rows.
         query: the query.
         connections: connections by name.
     """
@@ -26,13 +24,13 @@ class BatchQuery:
     connections: Connections
 
     def write(self, rows: DataFrame, run: int) -> None:
-        """Write the rows of a run to each sink, as the batch of that number.
+        """Write the rows of a run to each sink; the number of the run is the number of the batch.
 
-        `append` and `update` add them, `complete` puts them in place of what a Delta table holds.
+        The output modes `append` and `update` add the rows; `complete` replaces the rows of a Delta table.
 
         Args:
-            rows: those of `frame`.
-            run: number of the run; the same for every attempt at it.
+            rows: the rows of `frame`.
+            run: number of the run; every attempt at the run has the same number.
         """
         writers = [
             (sink.name, batch_writer(rows, self.query, sink, self.connections)) for sink in self.query.to

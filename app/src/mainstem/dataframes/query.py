@@ -20,21 +20,21 @@ from mainstem.language.requirements import catalogs_named
 
 
 _STREAMING_SOURCES: Final = ("StreamingRelation", "StreamingRelationV2")
-"""Leaves of an analysed plan that Spark's micro-batches make sources of."""
+"""Names of the leaves of an analysed plan that Spark reads as streaming sources."""
 
 
 def build(
     session: SparkSession, graph: Graph, query: Query, guard: Guard = unguarded
 ) -> DataStreamWriter | BatchQuery:
-    """The query's writer, with its DataFrames built anew in the given session; a `BatchQuery` where nothing streams.
+    """The query's writer, with new DataFrames in the given session; a `BatchQuery` if no source streams.
 
-    `guard` is around the making of each view. Built anew for every start, because file listings and Delta schemas are
-    frozen in a DataFrame.
+    Every start builds the query again, because a DataFrame keeps file listings and Delta schemas. `guard` is the context
+    in which each view is built.
 
     Raises:
         AnalysisException: Spark refuses the SQL or a path.
-        SpecInvalid: a sink names what is none of the query's.
-        NotReady: Python or Java code that the document names cannot be found or used; `SecretNotFound`.
+        SpecInvalid: a sink names a column that the query does not have.
+        NotReady: Python or Java code of the document does not exist or cannot be used; `SecretNotFound`.
         Py4JJavaError: a database refuses a sink.
     """
     frame = relation(session, graph, query, guard)
@@ -45,12 +45,12 @@ def build(
 
 
 def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = unguarded) -> DataFrame:
-    """The rows of the query, which its sinks can write; raises as `build` does."""
+    """The rows of the query, checked against the sinks; raises as `build` does."""
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES[query.state.provider])
     functions.register(session, graph, query)
     connector.catalogs(session, graph, catalogs_named(graph, query))
-    # An aggregation whose whole result is written takes rows from stateful steps that only append.
+    # In mode complete, stateful steps below the aggregation append rows; Spark has no mode complete for them.
     mode = "append" if query.output_mode == "complete" else query.output_mode
     frame = Builder(session, graph, output_mode=mode, guard=guard).relation(query.from_)
     if found := misfits(graph, query, frame):
@@ -59,10 +59,10 @@ def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = u
 
 
 def check_stream(frame: DataFrame, query: Query) -> None:
-    """Let Spark check a stream as it does at the start.
+    """Let Spark check the plan of a stream as it does at the start of a query.
 
     Raises:
-        AnalysisException: the plan has what Spark does not do over a stream in this output mode.
+        AnalysisException: Spark does not support the plan on a stream in this output mode.
     """
     session = frame.sparkSession
     unchecked = session.conf.get("spark.sql.streaming.unsupportedOperationCheck", "true") != "true"
@@ -75,10 +75,10 @@ def check_stream(frame: DataFrame, query: Query) -> None:
 
 
 def occurrences(writer: DataStreamWriter) -> list[str]:
-    """The names of the streams that a built query reads, in the order of its plan, which is that of Spark's progress.
+    """The names of the streams that a built query reads, in the order of the plan and of Spark's progress.
 
-    Other leaves of a plan stream too, and are no sources: each use of a WITH clause refers to the one relation that the
-    clause defines, elsewhere in the plan.
+    Other leaves of the plan also stream but are not sources: each use of a WITH clause refers to the relation that the
+    clause defines elsewhere in the plan.
     """
     plan: Any = writer._df._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001
     leaves = [plan.apply(index) for index in range(plan.length())]
@@ -87,7 +87,7 @@ def occurrences(writer: DataStreamWriter) -> list[str]:
 
 
 def start(session: SparkSession, writer: DataStreamWriter, query: Query) -> StreamingQuery:
-    """Start a built query in its own scheduler pool; the pool is a property of the starting thread."""
+    """Start a built query in its own scheduler pool; Spark takes the pool from the thread that starts the query."""
     session.sparkContext.setLocalProperty("spark.scheduler.pool", query.name)
     try:
         with connector.active(session):

@@ -16,7 +16,7 @@ from mainstem.dataframes.decode.values import has_valid_texts
 
 _OBJECT: Final = "__mainstem_object"
 _END: Final = "__mainstem_end"
-# No beginning of it is an ending of it: behind bytes that are left over it cannot stand where it belongs.
+# No prefix of the mark is also a suffix: so after surplus bytes the mark cannot appear where the parser expects it.
 _MARK: Final = bytes(15) + b"\x01"
 _ALL: Final = 2**31 - 1
 
@@ -26,9 +26,9 @@ class AvroFormat:
     """The format of records with one Avro schema.
 
     Attributes:
-        schema: that of the records.
-        registry_id: the schema's id in Confluent's header, where records have one.
-        options: those of Spark's Avro reader.
+        schema: the Avro schema of the records.
+        registry_id: the schema's id in Confluent's header; None for records without this header.
+        options: options of Spark's Avro reader.
     """
 
     schema: Mapping[str, Any]
@@ -36,10 +36,10 @@ class AvroFormat:
     options: Mapping[str, str]
 
     def parse(self, value: Column) -> Column:
-        """The record as a struct, and a mark behind it.
+        """The record as a struct of two fields: the decoded record and a mark after it.
 
-        Avro's binary form is one field after the other, so a record with the mark appended is a record of both. Spark's
-        from_avro alone would leave out bytes that follow, and give nulls for a record that does not parse.
+        Avro's binary form is one field after the other. So the record with the mark appended is a record of two fields.
+        Spark's from_avro alone ignores surplus bytes, and returns nulls for a record that does not parse.
         """
         mark = {"name": _END, "type": {"type": "fixed", "name": "__mainstem_mark", "size": len(_MARK)}}
         fields = [{"name": _OBJECT, "type": self.schema}, mark]
@@ -57,17 +57,17 @@ class AvroFormat:
             found.getField(name).alias(name) for name in (field["name"] for field in self.schema["fields"])
         ]
 
-    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the mark says it all
-        """Whether the record has the schema and ends where the mark begins, and its strings are UTF-8.
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the mark is enough
+        """Whether the record matches the schema, has no surplus bytes, and all its strings are UTF-8.
 
-        Avro demands it of strings; Spark takes their bytes as they are, and each reader behind it sees other letters.
+        Avro requires UTF-8. Spark takes the bytes of a string as they are, and each later reader would see other letters.
         """
         ends = self._ends(record)
         texts = has_valid_texts(record, kind)
         return ends if texts is None else ends & texts
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong with the record, as far as that can be known."""
+        """The error of a malformed record."""
         shown = F.concat(F.lit(": "), misfits.beginning_of_bytes(value.cast("binary")))
         why = F.when(value.isNull(), "the record has no value")
         if self.registry_id is not None:
@@ -91,5 +91,5 @@ class AvroFormat:
 
 
 def header(registry_id: int) -> bytes:
-    """What a record of Confluent's wire format begins with."""
+    """The first five bytes of a record in Confluent's wire format."""
     return b"\x00" + registry_id.to_bytes(4, "big")

@@ -26,7 +26,10 @@ _ESCAPED: Final = {
     r"\'": "'",
     r"\\": "\\",
 }
-"""Escapes within `sep` -> what Spark makes of them; it refuses others, and knows none in `quote`, `escape` and `comment`."""
+"""Escape in `sep` -> the character that Spark reads it as.
+
+Spark refuses other escapes, and reads no escapes in `quote`, `escape` and `comment`.
+"""
 _ESCAPE: Final = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 
@@ -36,17 +39,17 @@ class CsvFormat:
 
     Attributes:
         schema: the columns, in the order of the fields.
-        options: those of Spark's CSV reader.
+        options: options of Spark's CSV reader.
     """
 
     schema: StructType
     options: Mapping[str, str]
 
     def parse(self, value: Column) -> Column:
-        """The columns as a struct, and one more behind them.
+        """The columns as a struct, and one more column after them.
 
-        A field of our own ends each line: it stands in its column only where all before it were read, one for each of
-        the others. So what follows an unclosed quote, or a field too many, is no part of a good record.
+        Mainstem adds a field of its own to the end of each line. The added column has this field only if the line has
+        exactly one field for each other column. So an unclosed quote or a surplus field makes the record malformed.
         """
         framed = StructType([*self.schema.fields]).add(_END, StringType()).add(_CORRUPT, StringType())
         options = parser_options(self.options) | {"columnNameOfCorruptRecord": _CORRUPT}
@@ -56,15 +59,15 @@ class CsvFormat:
         """The fields of the line."""
         return [record.getField(name).alias(name) for name in self.schema.fieldNames()]
 
-    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is asked
-        """Whether the line is UTF-8 and has as many fields as the schema has columns, all of which fit."""
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is checked
+        """Whether the line is UTF-8, has as many fields as the schema has columns, and each field fits its column."""
         text = text_of(value)
         fits = (record[_END] == _END) & record[_CORRUPT].isNull() & F.is_valid_utf8(text)
         unaltered = is_unaltered(record, self.schema, text, self.options)
         return fits if unaltered is None else fits & unaltered
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong with the line, as far as that can be known."""
+        """The error of a malformed line."""
         text = text_of(value)
         names = [field.name for field in self.schema.fields]
         strings = StructType([StructField(name, StringType()) for name in names]).add(_END, StringType())
@@ -78,7 +81,7 @@ class CsvFormat:
         )
 
     def _framed(self, text: Column) -> Column:
-        """The line with a field of our own behind it; null where no parser is to see it."""
+        """The line with Mainstem's field at its end; null if the parser must not see the line."""
         return F.when(self._parses(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
 
     @property
@@ -87,7 +90,7 @@ class CsvFormat:
         return _ESCAPE.sub(lambda match: _ESCAPED[match[0]], given.get("sep", given.get("delimiter", ",")))
 
     def _parses(self, text: Column) -> Column:
-        """A line with more fields than Spark's parser has room for fails the query, in whatever mode."""
+        """Whether Spark's parser accepts the line: a line with too many fields would fail the query, in every mode."""
         separators = F.length(text) - F.length(F.replace(text, F.lit(self._separator), F.lit("")))
         room = (_MAX_COLUMNS - 2) * len(self._separator)
         return (text != "") & ((F.length(text) < room) | (separators < room))

@@ -1,7 +1,7 @@
-"""Records to columns, and the records that are none.
+"""Decodes records into columns, and separates the malformed records.
 
-Whether a record parses is asked once, counted in the same pass (`observe`), and answered the same way for every
-reader: what is not good is bad, so that decoded + malformed is what was read.
+Each record is checked once and counted in the same pass (`observe`). Every record is either decoded or malformed, so
+decoded + malformed is the number of records that were read.
 """
 
 from collections.abc import Sequence
@@ -33,19 +33,20 @@ _PLACE: Final = ("topic", "partition", "offset", "file")
 
 
 class Decoded:
-    """Records, parsed and counted under `mainstem.<occurrence>`; some of them are good, the others are bad.
+    """Parsed records, each either decoded or malformed, counted under the metric `mainstem.<occurrence>`.
 
     Args:
-        raw: has `value` (BINARY or STRING); further columns are kept. Those of `file_records` say what is known of a file.
-        decode: the format, and what becomes of malformed records.
+        raw: the records: the column `value` (BINARY or STRING), and columns that are kept. The columns `FAULT` and
+            `FOLDERS` of `file_records` have a meaning of their own.
+        decode: the format, and what happens to malformed records.
         occurrence: name of the source's occurrence in the query.
-        watermark: the event time, which may bound how far ahead of the clock a good record is.
-        counted: false for what each batch reads anew.
-        many: a record of JSON is a whole file, with one object or an array of them; each object counts.
-        remedy: what to do where a malformed record fails the query.
+        watermark: the event time; `maxFuture` limits how far ahead of the clock a decoded record may be.
+        counted: false for a relation that each batch reads again.
+        many: each record is a whole JSON file, with one object or an array of objects; each object counts.
+        remedy: what to do if a malformed record fails the query.
 
     Raises:
-        NotReady: a schema's file cannot be read, or holds none.
+        NotReady: a schema file cannot be read, or has no schema.
     """
 
     def __init__(
@@ -83,7 +84,10 @@ class Decoded:
             )
 
     def rows(self) -> DataFrame:
-        """The columns of the good records, and those of Kafka that are kept; `fail` raises at the first malformed record."""
+        """The columns of the decoded records, and the kept columns of Kafka.
+
+        With `onMalformedRecord: fail` the first malformed record raises an error.
+        """
         records = self._records
         if self._decode.on_malformed_record == "fail":
             records = records.where(F.assert_true(F.col(_GOOD), self._fail_message()).isNull())
@@ -92,7 +96,7 @@ class Decoded:
         return records.select(*self._columns(), *self._decode.keep)
 
     def dead_letters(self) -> DataFrame:
-        """The dead letters: raw BINARY, topic, partition, offset, file, error, time."""
+        """The malformed records as dead letters: raw BINARY, topic, partition, offset, file, error, time."""
         place: dict[str, Any] = {"topic": "string", "partition": "int", "offset": "bigint", "file": "string"}
         columns = [
             (F.col(name) if name in self._records.columns else F.lit(None)).cast(kind).alias(name)
@@ -106,7 +110,7 @@ class Decoded:
         )
 
     def _columns(self) -> list[Column]:
-        """The columns of the relation, in the order of the schema; some are in the names of folders."""
+        """The columns of the relation, in the order of the schema; names of folders have the values of some."""
         found = self._format.columns(F.col(_RECORD))
         if not self._folders:
             return found
@@ -118,7 +122,7 @@ class Decoded:
         ]
 
     def _bounded_event_time(self, record: DataFrame, watermark: Watermark | None) -> Column:
-        """The event time, where something bounds it, else null."""
+        """The event time if `maxFuture` limits it, else null."""
         if watermark is not None and watermark.max_future is not None:
             given = [*self._columns(), *map(F.col, self._decode.keep)]
             for name, column in zip(record.select(*given).columns, given, strict=True):
@@ -127,7 +131,7 @@ class Decoded:
         return F.lit(None).cast("timestamp")
 
     def _is_ahead(self, watermark: Watermark | None) -> Column:
-        """Whether the event time is further ahead of the batch's clock than it may be; never null."""
+        """Whether the event time is further ahead of the batch's clock than `maxFuture`; never null."""
         if watermark is None or watermark.max_future is None:
             return F.lit(False)
         latest = F.current_timestamp() + F.expr(f"INTERVAL {interval(watermark.max_future)}")

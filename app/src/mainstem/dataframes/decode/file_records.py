@@ -1,4 +1,4 @@
-"""Text files as records, before they are decoded: where one begins and ends, and what the names of folders add."""
+"""Reads text files as records, before they are decoded: splits files into records, and adds the values of folder names."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -13,9 +13,9 @@ from mainstem.language.model.decode import Decode
 
 FORMAT: Final = "dev.mainstem.files.RecordFormat"
 FOLDERS: Final = "__mainstem_folders"
-"""Column, a STRUCT: values of the schema's columns that folders are named by, as in `day=2013-01-01`."""
+"""Column, a STRUCT: values of the schema's columns that names of folders have, as in `day=2013-01-01`."""
 FAULT: Final = "__mainstem_fault"
-"""Column, a STRING: why the record cannot be decoded; null for most."""
+"""Column, a STRING: why the record cannot be decoded; null for most records."""
 _RECORD: Final = StructType().add("__mainstem_value", StringType()).add(FAULT, StringType())
 
 Load = Callable[[StructType, Mapping[str, str]], DataFrame]
@@ -25,14 +25,14 @@ Load = Callable[[StructType, Mapping[str, str]], DataFrame]
 def stream(
     session: SparkSession, path: str, occurrence: str, decode: Decode, options: Mapping[str, str]
 ) -> DataFrame:
-    """Records of files as they appear: value STRING, file STRING, and the columns `FAULT` and, where there are any, `FOLDERS`.
+    """Records of new files as a stream: value STRING, file STRING, the column `FAULT`, and `FOLDERS` if folders have values.
 
     Args:
         session: the query's session.
-        path: folder.
+        path: the folder.
         occurrence: name of the source's occurrence in the query.
-        decode: how the records become columns.
-        options: those of the file source and of the format's reader.
+        decode: the format and the schema of the records.
+        options: options of the file source and of the format's reader.
     """
 
     def load(schema: StructType, layout: Mapping[str, str]) -> DataFrame:
@@ -42,7 +42,7 @@ def stream(
 
 
 def table(session: SparkSession, path: str, decode: Decode, options: Mapping[str, str]) -> DataFrame:
-    """Records of the files that are there; its columns are those of `stream`."""
+    """Records of the existing files, with the columns of `stream`."""
 
     def load(schema: StructType, layout: Mapping[str, str]) -> DataFrame:
         return session.read.format(FORMAT).schema(schema).options(**layout).load(path)
@@ -51,17 +51,17 @@ def table(session: SparkSession, path: str, decode: Decode, options: Mapping[str
 
 
 def columns(decode: Decode) -> StructType:
-    """The columns that records of JSON and CSV become; of other formats none.
+    """The columns of the schema of JSON and CSV records; no columns for other formats.
 
     Raises:
-        NotReady: a schema's file cannot be read, or holds none.
+        NotReady: a schema file cannot be read, or has no schema.
     """
     structured = decode.json_ or decode.csv
     return schemas.columns(structured.schema_, structured.schema_file) if structured else StructType()
 
 
 def is_many(options: Mapping[str, str]) -> bool:
-    """Whether a file of JSON is one text, with one object or an array of them."""
+    """Whether each JSON file is one record, with one object or an array of objects."""
     return _is_true(_lower(options), "multiline")
 
 
@@ -79,7 +79,7 @@ def _records(load: Load, decode: Decode, options: Mapping[str, str]) -> DataFram
 
 
 def _layout(decode: Decode, options: Mapping[str, str]) -> dict[str, str]:
-    """What the reader in Java is told of the files; keys in lower case."""
+    """The options of Mainstem's reader in Java; keys in lower case."""
     kind = decode.choice()
     parser: Mapping[str, str] = getattr(decode.member(kind), "options", {})
     layout = _lower(parser) | _lower(options) | {"mainstemkind": kind}

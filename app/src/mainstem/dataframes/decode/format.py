@@ -1,4 +1,4 @@
-"""The interface of the record formats, and what they share."""
+"""The interface of the record formats, and functions that they share."""
 
 from collections.abc import Mapping
 from typing import Final, Protocol
@@ -15,26 +15,26 @@ _DATE: Final = {"dateFormat": "yyyy-MM-dd"}
 
 
 class RecordFormat(Protocol):
-    """A record format; `value` is the record as it was read, BINARY or STRING."""
+    """A record format; `value` is the undecoded record, BINARY or STRING."""
 
     def parse(self, value: Column) -> Column:
-        """The record as a struct: its columns, and what `is_whole` and `why` need besides. It never fails."""
+        """The record as a struct: its columns, and fields that `is_whole` and `why` need. It never fails."""
 
     def columns(self, record: Column) -> list[Column]:
-        """The columns of what `parse` gave, under their names."""
+        """The columns of the struct from `parse`, under their names."""
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:
-        """Whether the struct from `parse` is all of the record, and fits; null counts as no."""
+        """Whether the struct from `parse` has the whole record and fits the schema; null counts as no."""
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong with a record that is not whole, from the struct of `parse` and the record itself."""
+        """The error of a record that is not whole, from the struct of `parse` and the record itself."""
 
 
 def parser_options(options: Mapping[str, str]) -> dict[str, str]:
     """The options of Spark's parsers of JSON and CSV.
 
-    A DATE is `2013-01-31` unless the document says otherwise: Spark alone takes any text that begins like one, and leaves
-    the rest out.
+    A DATE has the form `2013-01-31` unless the document sets `dateFormat`. Spark alone accepts any text that begins with
+    a date, and ignores the rest.
     """
     date = {} if "dateformat" in map(str.lower, options) else _DATE
     return {**date, **options, "mode": "PERMISSIVE"}
@@ -46,6 +46,6 @@ def text_of(value: Column) -> Column:
 
 
 def no_text(text: Column) -> Column:
-    """What is wrong with a record that is not text; more cases may follow."""
+    """The error of a record that is not text; the caller may add cases with `when`."""
     bytes_ = F.concat(F.lit("not valid UTF-8: "), misfits.beginning_of_bytes(text.cast("binary")))
     return F.when(text.isNull(), "the record has no value").when(~F.is_valid_utf8(text), bytes_)

@@ -26,8 +26,8 @@ class JsonFormat:
 
     Attributes:
         schema: the columns.
-        options: those of Spark's JSON reader.
-        many: a record is one object, or an array of them; see `objects`.
+        options: options of Spark's JSON reader.
+        many: a record is one object or an array of objects; see `objects`.
     """
 
     schema: StructType
@@ -35,7 +35,7 @@ class JsonFormat:
     many: bool = False
 
     def parse(self, value: Column) -> Column:
-        """The object within a frame, as a struct, and the frame's end."""
+        """The object inside a frame as a struct, and the end of the frame; see `_framed`."""
         framed = (
             StructType()
             .add(_OBJECT, with_wide_bytes(self._kind))
@@ -53,11 +53,11 @@ class JsonFormat:
             _narrow(found.getField(field.name), field.dataType).alias(field.name) for field in self.schema
         ]
 
-    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is asked
-        """Whether the record is a whole, well-formed object in UTF-8, and nothing else, whose fields fit the schema.
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is checked
+        """Whether the record is exactly one well-formed object in UTF-8, whose fields fit the schema.
 
-        Spark's from_json alone would take the first object of an array or of several, replace bytes that are no UTF-8,
-        and give null for an empty text: ways to lose a record without a word.
+        Spark's from_json alone would take only the first of several objects, replace bytes that are not UTF-8, and return
+        null for an empty text. Each of these would lose a record silently.
         """
         fits = record[_CORRUPT].isNull() & record[_OBJECT].isNotNull() & record[_END]
         if self.many:
@@ -68,7 +68,7 @@ class JsonFormat:
         return fits if unaltered is None else fits & unaltered
 
     def why(self, record: Column, value: Column) -> Column:
-        """What is wrong with the record, as far as Spark's other parser of JSON can tell."""
+        """The error of a malformed record, found with Spark's other JSON parser, the one of VARIANT."""
         text = text_of(value)
         shown = F.concat(F.lit(": "), misfits.beginning(text))
         tree = F.try_parse_json(text)
@@ -84,7 +84,7 @@ class JsonFormat:
         )
 
     def _no_json(self, text: Column) -> Column:
-        """What is said of a text that the parser refuses, which may be for a limit of its own."""
+        """The error of a text that the parser refuses, possibly for one of the parser's limits."""
         given = {key.lower(): value for key, value in self.options.items()}
         depth, length, digits = (int(given.get(name.lower(), most)) for name, most in LIMITS.items())
         opened = F.length(text) - F.length(F.translate(text, "[{", ""))
@@ -102,7 +102,7 @@ class JsonFormat:
         )
 
     def _misfit(self, record: Column, text: Column) -> Column:
-        """What is said of the first column that does not fit, of the first object that has one; null where none is found."""
+        """The error of the first column that does not fit, in the first object that has one; null if there is none."""
         if not self.many:
             return misfits.in_json(record[_OBJECT], self.schema, text, self.options)
 
@@ -126,12 +126,12 @@ class JsonFormat:
 
 
 def objects(records: DataFrame, record: str, whole: str) -> DataFrame:
-    """The objects of each record of `many`, one a row; a record that is not whole stays one row.
+    """One row for each object of each record of a format with `many`; a record that is not whole stays one row.
 
     Args:
-        records: has the parsed record, and the column that says whether it is whole.
-        record: name of the column that `parse` gave; it has the one object then.
-        whole: name of the column that says whether it is.
+        records: the rows, with the columns `record` and `whole`.
+        record: name of the column from `parse`; in the result it has one object.
+        whole: name of the BOOLEAN column that is true if the record is whole.
     """
     found = F.col(record)[_OBJECT]
     none = F.lit(None).cast(_element(records.schema[record].dataType))
@@ -154,10 +154,10 @@ def _as_array(text: Column) -> Column:
 
 
 def _framed(text: Column) -> Column:
-    """The record as a field of an object that ends behind it.
+    """The record as a field of an object that ends after it: the frame.
 
-    Spark's parser stops behind the first object and leaves out what follows; within a frame that does not parse, or
-    the frame's end is not seen. The line break ends a comment, where the document's options allow them. What passes is
-    a record that goes on as the inside of an object would: `{"a": 1}, "b": {"c": 2}`.
+    Spark's parser stops after the first object and ignores the rest. In a frame, surplus text either does not parse or
+    hides the end of the frame. The line break ends a comment, which the document's options may allow. One malformed
+    record passes: one that continues like the inside of an object, `{"a": 1}, "b": {"c": 2}`.
     """
     return F.concat(F.lit(f'{{"{_OBJECT}":'), text, F.lit(f'\n,"{_END}":true}}'))

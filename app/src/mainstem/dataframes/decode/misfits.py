@@ -1,7 +1,7 @@
-"""Describes what does not fit the schema in a malformed record: the column, its type and the beginning of its value.
+"""Describes why a malformed record does not fit the schema: the column, its type and the beginning of its value.
 
-Asked of malformed records alone. Spark's parsers leave a field null that does not fit, and go on; where the same field,
-read as text, is not null, it is the one that does not fit.
+Only malformed records are examined. Spark's parsers set a field that does not fit to null, and continue. If the same
+field, read as text, is not null, it does not fit.
 """
 
 import re
@@ -27,9 +27,9 @@ from mainstem.dataframes.decode.values import is_unaltered
 
 
 _BEGINNING: Final = 40
-"""Characters of a value that a message shows: enough to see what it is, too few for a whole document or key."""
+"""Characters of a value that a message shows: enough to recognize the value, too few for a whole document or key."""
 _MOST: Final = 200
-"""Columns that are asked; a plan grows with each."""
+"""Columns of an object that are examined; the plan grows with each."""
 _HIDDEN: Final = re.compile(logs.CREDENTIAL_WORDS, re.IGNORECASE)
 _FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
     DateType: ("dateFormat", "such as 2024-01-31"),
@@ -39,7 +39,7 @@ _FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
 
 
 class _Line(NamedTuple):
-    """What stays the same for all columns of a record: its text, and the options of its parser."""
+    """The text of a record and the options of its parser, which are the same for all columns."""
 
     text: Column
     options: Mapping[str, str]
@@ -63,13 +63,13 @@ def in_json(record: Column, schema: StructType, text: Column, options: Mapping[s
     """The message about the first column that does not fit in a well-formed JSON object.
 
     Args:
-        record: the object as it was parsed.
-        schema: its columns.
-        text: the object.
-        options: those of Spark's JSON reader.
+        record: the parsed object.
+        schema: the columns of the object.
+        text: the text of the object.
+        options: options of Spark's JSON reader.
 
     Returns:
-        A STRING, null where no column is found.
+        A STRING, null if every column fits.
     """
     return _first(_in_object(record, schema, text, _Line(text, options), ""))
 
@@ -77,17 +77,17 @@ def in_json(record: Column, schema: StructType, text: Column, options: Mapping[s
 def in_csv(
     record: Column, raw: Column, schema: StructType, text: Column, options: Mapping[str, str]
 ) -> Column:
-    """The message about the first column that does not fit in a line that has a field for each column.
+    """The message about the first column that does not fit in a line that has one field for each column.
 
     Args:
-        record: the line as it was parsed.
-        raw: the same with all columns as STRING.
+        record: the parsed line.
+        raw: the line, parsed with all columns as STRING.
         schema: the columns.
-        text: the line.
-        options: those of Spark's CSV reader.
+        text: the text of the line.
+        options: options of Spark's CSV reader.
 
     Returns:
-        A STRING, null where no column is found.
+        A STRING, null if every column fits.
     """
     line = _Line(text, options)
 
@@ -106,28 +106,28 @@ def aside(column: Column) -> Column:
 
 
 def _bound(value: Column, use: Callable[[Column], Column]) -> Column:
-    """What is made of a value that is computed once: as a lambda's variable.
+    """The result of `use` for a value that Spark computes once, because the value is the variable of a lambda.
 
-    And without generated code, which would be so long for an expression that hardly any record needs that Java compiled the
-    code of all records no more: what stands in a lambda is never generated.
+    Spark never generates code for a lambda. Generated code for this expression, which few records need, would be so long
+    that Java would no longer compile the code for all records.
     """
     return F.get(F.transform(F.array(value), use), F.lit(0))
 
 
 def _first(misfits: Column) -> Column:
-    """What is said of the first of an array of misfits, in which those that fit are null; null where all fit."""
+    """The message about the first misfit in an array; a column that fits is null in it. Null if all columns fit."""
     found = F.filter(misfits, lambda each: each.isNotNull())
     said = F.transform(found, lambda each: F.concat(each["said"], beginning(each["value"])))
     return F.get(said, F.lit(0))
 
 
 def _in_object(record: Column, schema: StructType, text: Column, line: _Line, within: str) -> Column:
-    """The misfits of the fields of an object, and of the objects in it, as an array."""
+    """The misfits among the fields of an object, and of the objects inside it, as an array."""
 
     def misfits(raw: Column) -> Column:
         inner: list[Column] = []
         own: list[Column] = []
-        suspected: list[Column] = []  # a null among the items may be one of the record's own
+        suspected: list[Column] = []  # a null item may also be in the record itself
         for field in schema.fields[:_MOST]:
             parsed, value = record.getField(field.name), raw.getItem(field.name)
             if isinstance(field.dataType, StructType):
@@ -144,14 +144,14 @@ def _in_object(record: Column, schema: StructType, text: Column, line: _Line, wi
 
 
 def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
-    """Whether a field was left null, or has another value than the text says; fields of structs are asked alone."""
+    """Whether a field is null or its value differs from the text; the fields of a struct are checked one by one."""
     alone = None if isinstance(field.dataType, StructType) else field.dataType
     unaltered = alone and is_unaltered(value, alone, line.text, line.options)
     return value.isNull() if unaltered is None else value.isNull() | ~F.coalesce(unaltered, F.lit(True))
 
 
 def _misfit(field: StructField, bad: Column, raw: Column, line: _Line, within: str) -> Column:
-    """What is said of a column and its value where it does not fit, else null."""
+    """The message about a column and its value if the value does not fit, else null."""
     name = f"{within}{field.name}"
     value = F.lit("*****") if _HIDDEN.search(name) else raw
     said = F.lit(f"the column {name!r} must be {_form(field.dataType, line.options)}, but its value is ")
@@ -159,7 +159,7 @@ def _misfit(field: StructField, bad: Column, raw: Column, line: _Line, within: s
 
 
 def _form(kind: DataType, options: Mapping[str, str]) -> str:
-    """The type, and how its text looks where that is not plain."""
+    """The type, with the pattern or an example of its text for dates and times."""
     given = {key.lower(): value for key, value in options.items()}
     name: Any = kind.simpleString().upper()
     name = name if len(name) <= _BEGINNING * 2 else f"{name[: _BEGINNING * 2]}..."

@@ -1,4 +1,4 @@
-"""Reads schemas from the document, or from a file beside it, whenever a query is built."""
+"""Reads schemas from the document, or from a schema file, whenever a query is built."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from mainstem.language.analysis.avro_schemas import record_fields
 
 
 def columns(ddl: str | None, file: str | None) -> StructType:
-    """The columns that DDL, or a file with JSON of a StructType, describes.
+    """The columns that DDL, or a file with the JSON of a StructType, describes.
 
     Raises:
         NotReady: `SchemaFileNotReadable`, `SchemaFileInvalid`.

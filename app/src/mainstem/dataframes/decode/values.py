@@ -1,7 +1,7 @@
-"""Checks that parsed values are those of the record, as far as the values themselves show it.
+"""Checks that parsed values are equal to those in the record, as far as the parsed values show it.
 
-Spark's parsers alter some values without a word. What can be told from the value is told here; what cannot is in
-docs/quality.md.
+Spark's parsers alter some values silently. This module detects alterations that the parsed value shows; docs/quality.md
+lists the others.
 """
 
 import functools
@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 
 
 ValueCheck = Callable[[Column, DataType], Column | None]
-"""Of a column and its type: whether its value may stand, null counting as yes; None where any value may."""
+"""Takes a column and its type; returns whether the value is valid (null counts as yes), or None if every value is."""
 
 _DAYS: Final = (-719_162, 2_932_896)
 _MICROSECONDS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
@@ -43,28 +43,28 @@ _LONE: Final = f"{_ESCAPE}{_HIGH}(?!{_LOW})|{_ESCAPE}(?<!{_HIGH}){_LOW}"
 
 
 def has_valid_texts(column: Column, kind: DataType) -> Column | None:
-    """Whether every string within the column is UTF-8, at whatever depth.
+    """Whether every string in the column is UTF-8, at every depth.
 
     Returns:
-        A BOOLEAN that is never null; None for a type that holds no strings.
+        A BOOLEAN that is never null; None for a type without strings.
     """
     return everywhere(_is_utf8, column, kind)
 
 
 def is_unaltered(column: Column, kind: DataType, text: Column, options: Mapping[str, str]) -> Column | None:
-    """Whether no value within the column shows that it was altered.
+    """Whether no value in the column shows that the parser altered it.
 
-    Dates and times are of the years 1 to 9999: beyond them are overflows, and milliseconds taken for seconds. A number is
-    infinite only where the text says so. A map has each key once. A TINYINT may have been parsed `with_wide_bytes`.
+    Dates and times must be in the years 1 to 9999: others are overflows, or milliseconds read as seconds. A number may be
+    infinite only if the text names infinity. A map must have each key once. A TINYINT may be parsed `with_wide_bytes`.
 
     Args:
-        column: what was parsed.
-        kind: the type of the schema.
-        text: what it was parsed from.
-        options: those of the parser, which may name infinity otherwise.
+        column: the parsed value.
+        kind: the type in the schema.
+        text: the text of the record.
+        options: options of the parser, which may set other names of infinity.
 
     Returns:
-        A BOOLEAN that is never null; None for a type of which all values may stand.
+        A BOOLEAN that is never null; None for a type whose values are all valid.
     """
     finite = everywhere(_is_finite, column, kind)
     named = (value for key, value in options.items() if key.lower() in ("positiveinf", "negativeinf"))
@@ -74,12 +74,12 @@ def is_unaltered(column: Column, kind: DataType, text: Column, options: Mapping[
 
 
 def has_whole_escapes(text: Column) -> Column:
-    """Whether each escape of JSON is a whole character: Spark turns a lone surrogate into a question mark."""
+    """Whether each JSON escape is a whole character: Spark replaces a lone surrogate by a question mark."""
     return F.when(text.contains(r"\u"), ~text.rlike(_LONE)).otherwise(F.lit(True))
 
 
 def with_wide_bytes(kind: DataType) -> DataType:
-    """The type with SMALLINT for each TINYINT: the parser of JSON takes 128 to 255 for -128 to -1."""
+    """The type with SMALLINT for each TINYINT: Spark's JSON parser reads 128 to 255 as -128 to -1."""
     if isinstance(kind, ByteType):
         return ShortType()
     if isinstance(kind, StructType):
@@ -94,10 +94,10 @@ def with_wide_bytes(kind: DataType) -> DataType:
 
 
 def everywhere(check: ValueCheck, column: Column, kind: DataType) -> Column | None:
-    """Whether the check holds for every value within the column, at whatever depth.
+    """Whether the check holds for every value in the column, at every depth.
 
     Returns:
-        A BOOLEAN that is never null; None for a type that holds nothing to check.
+        A BOOLEAN that is never null; None for a type without anything to check.
     """
     own = check(column, kind)
     parts = [None if own is None else F.coalesce(own, F.lit(True))]

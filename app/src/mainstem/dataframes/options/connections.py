@@ -1,4 +1,4 @@
-"""The connections by which sources and sinks reach brokers, databases and connectors."""
+"""The document's connections to brokers, databases and connectors, which sources and sinks use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from mainstem.language.model.connections import JdbcConnection, KafkaConnection,
 
 @dataclass(frozen=True)
 class Connections:
-    """The document's connections, each kind by name.
+    """The document's connections by name, for each kind.
 
     Attributes:
-        kafka: Kafka clusters.
-        jdbc: databases.
-        spark: what connectors are told.
+        kafka: connections to Kafka clusters.
+        jdbc: connections to databases.
+        spark: options of connectors.
     """
 
     kafka: Mapping[str, KafkaConnection] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Connections:
 
 
 def connections(graph: Graph, session: SparkSession) -> Connections:
-    """The connections of a document, with the properties that a session's clients need."""
+    """The connections of a document, with the properties that the clients of a session need."""
     there = graph.spec.connections
     return Connections(
         kafka.connections(graph, session),

@@ -1,4 +1,4 @@
-"""Sets up connectors and catalogs that Mainstem does not bring, in Spark's terms."""
+"""Opens connectors, and registers catalogs, that are not part of Mainstem."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +19,10 @@ from mainstem.language.requirements import required_connections
 def stream(
     session: SparkSession, source: SparkSource, occurrence: str, connections: Mapping[str, SparkConnection]
 ) -> DataFrame:
-    """The rows of a connector as a stream, under its name within the query.
+    """The rows of a connector as a stream; `occurrence` is its name in the query.
 
     Raises:
-        NotReady: the secret or the Python class cannot be found; `FunctionNotUsable`.
+        NotReady: the secret or the Python class does not exist; `FunctionNotUsable`.
     """
     reader = session.readStream.format(format_of(session, source)).options(**options(source, connections))
     if source.schema_:
@@ -39,10 +39,10 @@ def table(session: SparkSession, source: SparkTable, connections: Mapping[str, S
 
 
 def format_of(session: SparkSession, connector: Connector) -> str:
-    """Spark's name of a connector; a class of Python is registered with the session first.
+    """The name of a connector in Spark; a Python class is first registered with the session.
 
     Raises:
-        NotReady: it cannot be found, or is not a DataSource.
+        NotReady: the Python class does not exist, or is not a DataSource.
     """
     if connector.python is None:
         return connector.format or ""
@@ -57,8 +57,9 @@ def format_of(session: SparkSession, connector: Connector) -> str:
 
 @contextmanager
 def active(session: SparkSession) -> Iterator[None]:
-    """A context in which the session is the thread's active one, which alone Spark asks for Python connectors to
-    write.
+    """A context in which the session is the active one of the thread.
+
+    To write with a Python connector, Spark looks the connector up in the active session only.
     """
     sessions: Any = SparkSession._get_j_spark_session_class(session._jvm)  # noqa: SLF001
     before = sessions.getActiveSession()
@@ -88,7 +89,7 @@ def options(connector: Connector, connections: Mapping[str, SparkConnection]) ->
 
 
 def connection_options(connection: ConnectorOptions) -> dict[str, str]:
-    """The options of a connection with the values of its secrets, which no log line shows from then on.
+    """The options of a connection with the values of its secrets; from then on no log line shows these values.
 
     Raises:
         NotReady: `SecretNotFound`.
@@ -99,12 +100,12 @@ def connection_options(connection: ConnectorOptions) -> dict[str, str]:
 
 
 def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None = None) -> None:
-    """Register the document's catalogs in a session, which loads them when a query names one of their tables.
+    """Register the document's catalogs in a session; Spark loads a catalog when a query names one of its tables.
 
     Args:
         session: the session.
-        graph: the document's.
-        names: of those whose secrets have to be there; without it those that any running query may read.
+        graph: the graph of the document.
+        names: catalogs whose secrets must exist; by default the catalogs that any running query may read.
 
     Raises:
         NotReady: `SecretNotFound`.
@@ -118,7 +119,7 @@ def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None 
         except NotReady:
             if connection.name in names:
                 raise
-            continue  # what nothing names stops no run
+            continue  # a missing secret of an unused catalog must not stop the run
         prefix = f"spark.sql.catalog.{connection.name}"
         session.conf.set(prefix, connection.catalog.class_)
         for key, value in options.items():

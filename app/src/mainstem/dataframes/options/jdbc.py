@@ -8,12 +8,12 @@ from mainstem.language.model.sinks import JdbcSink
 from mainstem.language.model.static_sources import JdbcTable
 
 
-# PostgreSQL's driver waits for ever by itself: a database that hangs would hold a query, or all of them as one starts.
+# By default PostgreSQL's driver waits forever: a database that hangs would block a query, or at the start all queries.
 _PATIENCE: Final = {"connectTimeout": "10", "socketTimeout": "600", "tcpKeepAlive": "true"}
 
 
 def options(connection: JdbcConnection) -> dict[str, str]:
-    """The options to reach the database: its address, the driver's properties, the credentials of the secret.
+    """The options of a connection to the database: URL, properties of the driver, credentials from the secret.
 
     Raises:
         NotReady: `SecretNotFound`.

@@ -22,9 +22,9 @@ _PROVIDER: Final = "org.apache.kafka.common.config.provider.FileConfigProvider"
 
 
 def connections(graph: Graph, session: SparkSession) -> dict[str, KafkaConnection]:
-    """The Kafka connections by name, their security as client properties that name no secret's value.
+    """The Kafka connections by name, with their security settings as client properties without any value of a secret.
 
-    Kafka's clients read the values themselves, from a file: what Spark knows, shows and logs is where they stand.
+    Kafka's clients read the values from a file. Spark knows, shows and logs only references to this file.
     """
     folder = Path(session.conf.get(CREDENTIALS, None) or ".")
     return {
@@ -46,9 +46,9 @@ def secured(security: KafkaSecurity, file: Path, keys: list[str]) -> dict[str, s
     """The client properties for `security`; pure.
 
     Args:
-        security: the connection's.
-        file: its file of credentials.
-        keys: the properties that the file holds.
+        security: the security settings of the connection.
+        file: the connection's file of credentials.
+        keys: the properties in this file.
     """
     found = {"security.protocol": security.protocol}
     if security.sasl:
@@ -68,11 +68,10 @@ def _keys(file: Path) -> list[str]:
 
 
 def client(connection: KafkaConnection) -> dict[str, str]:
-    """The properties of any client: the connection's own, and shorter time-outs than Kafka's defaults where it names
-    none.
+    """The properties of any client: those of the connection, and shorter time-outs than Kafka's defaults for the rest.
 
-    A longer `request.timeout.ms` draws the others along, for Kafka refuses a whole shorter than its part: the API's
-    time-out below a request's, the delivery's below a request's and `linger.ms` together.
+    A longer `request.timeout.ms` also raises the other time-outs. Kafka refuses `default.api.timeout.ms` below
+    `request.timeout.ms`, and `delivery.timeout.ms` below the sum of `request.timeout.ms` and `linger.ms`.
     """
     own = connection.properties
     request = _milliseconds(own.get("request.timeout.ms"), _REQUEST_MS)
@@ -131,7 +130,7 @@ def _time(given: str | None) -> str | None:
 
 
 def sink_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]:
-    """The options of Spark's Kafka sink: its producer repeats no record within one attempt, and keeps the order."""
+    """The options of Spark's Kafka sink: the producer does not repeat a record in one attempt, and keeps the order."""
     options = {"kafka.enable.idempotence": "true"} | _prefixed(connection) | dict(sink.options)
     return options | ({"topic": sink.topic} if sink.topic else {})
 
@@ -141,5 +140,5 @@ def _prefixed(connection: KafkaConnection) -> dict[str, str]:
 
 
 def _milliseconds(given: str | None, default: int) -> int:
-    """What is no number is left to Kafka to refuse."""
+    """The value as a number, or the default; Kafka itself refuses a value that is not a number."""
     return int(given) if given and given.strip().isdecimal() else default

@@ -1,4 +1,4 @@
-"""Options of Spark's sources of files, of generated rows and of sockets; pure."""
+"""Options of Spark's file, rate and socket sources; pure."""
 
 from mainstem.language.base import seconds
 from mainstem.language.model.file_source import FilesSource
@@ -10,7 +10,7 @@ def files(source: FilesSource, occurrence: str) -> dict[str, str]:
 
     Args:
         source: the source.
-        occurrence: its name within the query, for what Mainstem's jar reports of its files.
+        occurrence: name of the source's occurrence in the query, under which Mainstem's jar reports expired files.
     """
     clean = source.clean_source
     age = source.max_file_age

@@ -13,7 +13,7 @@ _ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
 
 
 def triggered(writer: DataStreamWriter, query: Query) -> DataStreamWriter:
-    """The writer with the query's trigger, and with progress beside the batches where it asks for that."""
+    """The writer with the query's trigger, and with asynchronous progress tracking if the query has it."""
     tracking = query.async_progress_tracking
     if tracking is not None:
         milliseconds = round(seconds(tracking.checkpoint_interval) * 1000)

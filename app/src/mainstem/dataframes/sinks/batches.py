@@ -1,8 +1,8 @@
-"""Queries that run batch by batch: several sinks, or one that Spark has no exact streaming writer for.
+"""Writers of queries that `foreachBatch` runs: queries with several sinks, or with a sink without an exact streaming writer.
 
-A batch is computed once and kept, then written to one sink after the other. A batch that failed, or whose driver died,
-is planned with the same input and runs again: a sink that has it already passes over it. Delta and folders of files do
-so by Spark's own sinks, which keep the batch's number with the rows; Kafka repeats it.
+A batch is computed once, cached, and written to one sink after the other. A batch that failed, or whose driver died,
+runs again with the same input. A sink that already has the batch skips it. Delta and folders of files skip it in Spark's
+own sinks, which store the batch's number with the rows. Kafka gets the batch again.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ from mainstem.language.model.sinks import ConsoleSink, Sink
 
 _MOST_PARTITIONS: Final = 1_000_000
 SINK_NOTE: Final = "mainstem: in the sink "
-"""Begins the note of an exception; the name of the sink follows, quoted."""
+"""Prefix of the note on an exception of a sink; the quoted name of the sink follows."""
 
 
 def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connections) -> DataStreamWriter:
     """The writer of a query, ready to start.
 
     Args:
-        frame: the query's relation.
+        frame: the query's rows.
         query: the query.
-        checkpoint: full path of its checkpoint.
+        checkpoint: full path of the query's checkpoint.
         connections: connections by name.
     """
     alone = query.to[0] if len(query.to) == 1 else None
@@ -52,15 +52,15 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
 
 
 def in_turn(writers: Sequence[tuple[str, BatchWriter]]) -> BatchWriter:
-    """Computes a batch once, wholly, and writes it with one writer after the other; an error names its sink.
+    """A writer that computes a batch once and completely, and calls one writer after the other; an error names its sink.
 
-    Wholly even where a sink has the batch already and reads nothing of it: the state of the batch's aggregations is
-    made by computing it, and Spark refuses to commit a batch without.
+    The batch is computed completely even if a sink already has it and reads no row. Computing the batch writes the state
+    of its aggregations, and Spark refuses to commit a batch without this state.
     """
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        # Spark 4.2 cannot read a kept plan that comes sorted by a column renamed since, that of max(text) say.
-        # Coalescing to more partitions than there are moves no row, and forgets the order.
+        # Spark 4.2 cannot read a cached plan that is sorted by a column with another name since, such as max(text).
+        # Coalescing to more partitions than exist moves no row, and drops the order.
         kept = batch.coalesce(_MOST_PARTITIONS).persist()
         try:
             kept.count()
@@ -80,8 +80,8 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     """The writer of one sink's batches.
 
     Raises:
-        NotReady: Python code cannot be found or used; `SecretNotFound`.
-        Py4JJavaError: a database refuses.
+        NotReady: Python code does not exist or cannot be used; `SecretNotFound`.
+        Py4JJavaError: a database refuses the sink.
     """
     session, mode = frame.sparkSession, query.output_mode
     if sink.delta and sink.delta.merge:
@@ -104,10 +104,10 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
 
 
 def _by_batch(query: Query, sink: Sink) -> bool:
-    """Whether the query's one sink has no streaming writer of Spark's, or shall not use it.
+    """Whether `foreachBatch` writes the query's only sink, because Spark has no streaming writer or a worse one.
 
-    Batches name the query on the console, which Spark's own console does not. Triggers whose tasks do not end, and progress
-    that is tracked aside, know no function of batches.
+    Mainstem's console sink shows the query's name; Spark's does not. Triggers whose tasks do not end, and asynchronous
+    progress tracking, do not support `foreachBatch`.
     """
     if sink.console:
         resident = query.trigger is not None and query.trigger.resident
@@ -116,8 +116,9 @@ def _by_batch(query: Query, sink: Sink) -> bool:
 
 
 def _console(query: str, sink: ConsoleSink) -> BatchWriter:
-    """Shows a batch as Spark's console does, under the query's name; all at once, so that no other query's rows come
-    between.
+    """A writer that prints a batch as Spark's console sink does, with the query's name.
+
+    One call prints the whole batch, so the rows of another query cannot come between.
     """
 
     def write(batch: DataFrame, batch_id: int) -> None:
@@ -130,7 +131,7 @@ def _console(query: str, sink: ConsoleSink) -> BatchWriter:
 
 
 def _plain(sink: Sink, native: Native, *, replaces: bool) -> BatchWriter:
-    """A writer that keeps no account of batches."""
+    """A writer of Spark that does not store the number of the batch, so it cannot skip a repeated batch."""
 
     def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
         rows = shaped(batch, sink).write.format(native.format).options(**native.options)
@@ -141,7 +142,7 @@ def _plain(sink: Sink, native: Native, *, replaces: bool) -> BatchWriter:
 
 
 def _spark_sink(session: SparkSession, native: Native, mode: str) -> BatchWriter:
-    """Spark's own streaming sink, given batches by hand: it passes over those that its log or table has already."""
+    """A writer that passes batches to Spark's streaming sink, which skips a batch that its log or table already has."""
     jvm: Any = session._jvm  # noqa: SLF001
     kind = jvm.org.apache.spark.sql.execution.datasources.DataSource
     to_scala = jvm.org.apache.spark.api.python.PythonUtils

@@ -1,11 +1,11 @@
-"""Writes rows to a table of PostgreSQL, exactly once.
+"""Writes rows to a PostgreSQL table exactly once.
 
-Spark's JDBC writer commits each partition by itself, so a batch that fails half-way would stay half-written, and a task
-that runs twice would write twice. So executors write a staging table, and one transaction moves its rows to the table
-and notes the batch in `mainstem_batches`, beside the table. A batch that is noted already is passed over.
+Spark's JDBC writer commits each partition separately: a failed batch would stay half-written, and a task that runs twice
+would write twice. So executors write a staging table. One transaction moves the rows to the table and records the batch
+in `mainstem_batches`, beside the table. A recorded batch is skipped.
 
-The staging table is unlogged: a crash of the database empties it. So the transaction counts its rows, and commits only
-where they are as many as the tasks have written.
+The staging table is unlogged: a crash of the database empties it. So the transaction counts the staged rows, and commits
+only if their number equals the number that the tasks wrote.
 """
 
 import uuid
@@ -24,10 +24,10 @@ from mainstem.language.model.sinks import JdbcSink
 
 
 STAGED_ROWS_LOST: Final = "StagedRowsLost"
-"""What the message of a batch begins with whose staged rows are gone."""
+"""Prefix of the error message of a batch whose staged rows are lost."""
 _WRITTEN: Final = "mainstem_written"
 _LOCK_TIMEOUT: Final = "60s"
-# A string goes into columns of uuid, json and enumerations too; and no row stands in the message of a failure.
+# Strings can be written to uuid, json and enum columns; and the message of a failure contains no row.
 _DEFAULTS: Final = {"stringtype": "unspecified", "logServerErrorDetail": "false"}
 
 
@@ -62,7 +62,7 @@ def writer(
 
 
 class _CountedRows:
-    """Rows that count themselves as they are written, each task once, however often it ran.
+    """Rows that Spark counts while it writes them; each task counts once, even if it ran several times.
 
     Attributes:
         frame: the rows, for one write.
@@ -70,19 +70,19 @@ class _CountedRows:
 
     def __init__(self, rows: DataFrame) -> None:
         observed = rows.observe(_WRITTEN, F.count(F.lit(1)).alias("rows"))
-        # Spark tells what it observed to listeners, in its own time; this execution can be asked.
+        # Spark reports observed metrics to listeners asynchronously; this execution returns them directly.
         self._execution: Any = observed._jdf.queryExecution()  # noqa: SLF001
         java: Any = rows.sparkSession._jsparkSession  # noqa: SLF001
         again = java.internalCreateDataFrame(self._execution.toRdd(), observed._jdf.schema(), False)  # noqa: SLF001
         self.frame = DataFrame(again, rows.sparkSession)
 
     def written(self) -> int:
-        """How many rows the tasks of the write have reported."""
+        """The number of rows that the tasks wrote."""
         return int(self._execution.observedMetrics().apply(_WRITTEN).getLong(0))
 
 
 class _Database:
-    """One connection of the driver's own."""
+    """One connection of the driver to the database."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -95,7 +95,7 @@ class _Database:
         self._connection.commit()
 
     def newest(self, target: Target, checkpoint: str) -> int:
-        """The newest batch that was written, -1 where there is none."""
+        """The number of the newest batch in the table, -1 if there is none."""
         [(batch,)] = self._rows(target.newest(), checkpoint, target.table)
         return -1 if batch is None else int(batch)
 
@@ -105,10 +105,10 @@ class _Database:
         self.run([f"DROP TABLE IF EXISTS {table}" for (table,) in self._rows(sql, target.prefix(checkpoint))])
 
     def commit(self, target: Target, checkpoint: str, batch: int, staging: str, written: int) -> None:
-        """Move the staged rows and note the batch, in one transaction; neither where it is noted already.
+        """Move the staged rows and record the batch in one transaction; do nothing if the batch is already recorded.
 
         Raises:
-            RuntimeError: `StagedRowsLost`: there are not as many staged rows as the tasks have written.
+            RuntimeError: `StagedRowsLost`: the number of staged rows differs from the number that the tasks wrote.
         """
         if not self._rows(target.noted(), checkpoint, target.table, str(batch)):
             return
@@ -134,7 +134,7 @@ class _Database:
 
 @contextmanager
 def _connected(session: SparkSession, options: dict[str, str]) -> Iterator[_Database]:
-    """A connection without autocommit; what is not committed is rolled back when it closes."""
+    """A connection without autocommit; closing it rolls back uncommitted changes."""
     jvm: Any = session._jvm  # noqa: SLF001
     properties = jvm.java.util.Properties()
     for key, value in options.items():

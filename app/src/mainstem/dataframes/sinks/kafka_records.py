@@ -13,11 +13,11 @@ TIME_FORMATS: Final = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""Formats of times in JSON and CSV that keep Spark's microseconds; Spark's default formats cut them to milliseconds."""
+"""Formats of times in JSON and CSV that keep Spark's microseconds; Spark's default formats keep milliseconds only."""
 
 
 def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
-    """The columns that Spark's Kafka sink takes: `value`, and as far as the document has them `key`, `topic`, `headers`."""
+    """The columns that Spark's Kafka sink takes: `value`, and `key`, `topic`, `headers` if the document sets them."""
     value = _bare(frame, sink.value_column) if sink.value_column else _json(sink.value or ("*",))
     columns = [value.alias("value")]
     if sink.key_column:
@@ -38,7 +38,7 @@ def _json(columns: tuple[str, ...]) -> Column:
 
 
 def _bare(frame: DataFrame, name: str) -> Column:
-    """A column as Kafka takes it: binary as it is, anything else as a string."""
+    """A column in the form that Kafka takes: BINARY unchanged, any other type as a string."""
     binary = isinstance(frame.select(name).schema[0].dataType, BinaryType)
     return F.col(name) if binary else F.col(name).cast("string")
 
@@ -52,7 +52,7 @@ def _headers(frame: DataFrame, headers: dict[str, str]) -> Column:
 
 
 def _listed(frame: DataFrame, name: str) -> Column:
-    """A column of headers in Spark's form; a map becomes a list."""
+    """A column of headers in Spark's form; a map becomes an array."""
     if not isinstance(frame.select(name).schema[0].dataType, MapType):
         return F.col(name)
     return F.transform(

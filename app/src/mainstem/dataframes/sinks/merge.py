@@ -1,9 +1,9 @@
-"""Upserts batches into a Delta table, by keys.
+"""Upserts batches into a Delta table by keys.
 
-A batch is at most one MERGE. Delta skips a transaction whose version it has seen for the same application id. The id is
-that of the checkpoint (Spark's query id), as in Delta's own streaming sink: a new checkpoint never has its first batches
-skipped, and a query or sink that is renamed never merges a batch again, over rows that are newer. It needs no more: a
-query writes a table once.
+A batch is at most one MERGE. Delta skips a transaction whose version it already has for the same application id. The id
+is the checkpoint's id (Spark's query id), as in Delta's own streaming sink. So the first batches of a new checkpoint are
+never skipped, and a renamed query or sink never merges a batch again over newer rows. The id of the checkpoint is enough,
+because a query writes a table only once.
 """
 
 import re
@@ -31,16 +31,16 @@ _locks: Final[defaultdict[str, threading.Lock]] = defaultdict(threading.Lock)
 
 @contextmanager
 def alone(path: str) -> Iterator[None]:
-    """A context in which no other thread of this driver merges into the table, or compacts it.
+    """A context in which no other thread of this driver merges into the table or compacts it.
 
-    Of two that change the same table at once Delta would fail the one that commits last, and its batch with it.
+    Of two concurrent changes to a table, Delta fails the one that commits last, and its batch with it.
     """
     with _locks[located(path)]:
         yield
 
 
 def merger(sink: DeltaSink) -> BatchWriter:
-    """Upserts one batch, at most once for each number, into a table with `merge`."""
+    """The writer of a sink with `merge`: it upserts each batch at most once."""
     merge = sink.merge
     if merge is None:
         raise ValueError(f"{sink.path} has no merge")
@@ -63,12 +63,12 @@ def merger(sink: DeltaSink) -> BatchWriter:
 
 
 def located(path: str) -> str:
-    """The path with a relative one made absolute: Delta's table API takes it for the name of a table."""
+    """The path; a relative path is made absolute, because Delta's table API reads a relative path as a table name."""
     return path if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:/", path) else str(Path(path).absolute())
 
 
 def session_by_path(session: SparkSession) -> SparkSession:
-    """A session in which Delta's commands take a table by its path, which the SQL of documents does not allow."""
+    """A session in which Delta's commands accept the path of a table, which SQL of documents may not use."""
     own = session.newSession()
     own.conf.set("spark.sql.runSQLOnFiles", "true")
     return own
@@ -94,7 +94,7 @@ def _has_log(session: SparkSession, path: str) -> bool:
 
 
 def _append_nothing(sink: DeltaSink, path: str, rows: DataFrame) -> None:
-    """Create the table by a write of no rows: Delta's builder takes a folder that is not empty for a table."""
+    """Create the table by writing no rows: Delta's builder treats a folder that is not empty as a table."""
     rows.limit(0).write.format("delta").mode("append").partitionBy(*(sink.partition_by or ())).save(path)
 
 
@@ -119,7 +119,7 @@ def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
 
 
 def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:
-    """For each key the row with the highest sequence, null below all; among equal ones always the same row."""
+    """For each key the row with the highest sequence; null is the lowest. Among equal rows always the same row wins."""
     order = [F.col(_quoted(sequence)).desc_nulls_last()]
     comparable = [_quoted(field.name) for field in batch.schema if not _has_map(field.dataType)]
     order.append(F.xxhash64(*comparable))
@@ -135,7 +135,7 @@ def _not_older(sequence: str | None) -> str:
 
 
 def _has_map(kind: DataType) -> bool:
-    """True for what Spark takes no hash of."""
+    """Whether the type has a part that Spark cannot hash."""
     return any(word in kind.simpleString() for word in ("map<", "variant"))
 
 

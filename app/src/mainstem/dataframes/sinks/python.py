@@ -1,4 +1,4 @@
-"""Sinks that are the user's Python code, or the driver's memory."""
+"""Writers of `python` sinks, which call the user's code, and of `memory` sinks."""
 
 from functools import partial
 from typing import Any
@@ -13,11 +13,12 @@ from mainstem.language.model.sinks import PythonSink
 
 
 def row_writer(sink: PythonSink) -> Any:
-    """A writer of rows as `DataStreamWriter.foreach` takes it: an object of the class, or the function, with the document's
-    arguments.
+    """A writer of rows for `DataStreamWriter.foreach`: an instance of the user's class, or the user's function.
+
+    Both get the arguments of the document.
 
     Raises:
-        NotReady: the code cannot be found, no writer can be made of it, or Spark cannot call it.
+        NotReady: the code does not exist, the class cannot be instantiated, or Spark cannot call the code.
     """
     reference = sink.foreach or ""
     where = f"python.foreach {reference!r}"
@@ -35,7 +36,7 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
     """The writer of a sink's batches.
 
     Raises:
-        NotReady: the code cannot be found, or no writer can be made of it.
+        NotReady: the code does not exist, the class cannot be instantiated, or Spark cannot call the code.
     """
     if sink.foreach_batch is None:
         return _row_by_row(row_writer(sink))
@@ -46,18 +47,21 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
     def write(batch: DataFrame, batch_id: int) -> None:
         try:
             function(batch, batch_id, **sink.arguments)
-        except SystemExit as error:  # would end the thread without an answer to Spark, which waits for one
+        except SystemExit as error:  # would end the thread without an answer, for which Spark waits
             raise NotReady(code.error_line(error), reason="PythonFailed") from error
 
     return write
 
 
 def _row_by_row(writer: Any) -> BatchWriter:
-    """Calls a writer of rows as Spark's own `foreach` does, which has the batch's number from the task's properties."""
+    """A writer of batches that calls a writer of rows as Spark's `foreach` does.
+
+    Spark's `foreach` takes the batch's number from the properties of the task.
+    """
     function = DataStreamWriter._construct_foreach_function(writer)  # noqa: SLF001
 
     def write(batch: DataFrame, batch_id: int) -> None:
-        # A stream has set it already, a query that runs once has not.
+        # Spark sets the property for a stream, but not for a batch query.
         batch.sparkSession.sparkContext.setLocalProperty("streaming.sql.batchId", str(batch_id))
         batch.rdd.mapPartitionsWithIndex(function).count()
 

@@ -1,5 +1,6 @@
-"""Checks that the query's rows have what its sinks need, once Spark has analysed them; some writers would fail in the
-first batch only.
+"""Checks, after Spark's analysis, that the query's rows have what its sinks need.
+
+Some of Spark's writers would fail only in the first batch.
 """
 
 import re
@@ -20,7 +21,7 @@ from mainstem.language.yaml.yamltext import Path, render_path
 
 
 class _Misfit(NamedTuple):
-    """What is wrong, and where below the sink."""
+    """An error message, and the path of the field below the sink."""
 
     path: Path
     message: str
@@ -28,7 +29,7 @@ class _Misfit(NamedTuple):
 
 
 def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
-    """The problems of a query's sinks: columns and values that a sink names or needs and the rows do not have."""
+    """The problems of a query's sinks: columns that a sink names or needs and the rows do not have, and conditions."""
     at: Path = ("spec", "queries", graph.spec.queries.index(query), "to")
     return [
         Problem(0, 0, render_path((*at, place, *path)), f"{query.from_!r} {message}", reason)
@@ -47,7 +48,7 @@ def _columns(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
 
 
 def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
-    """Delta would find a wrong condition behind a new table."""
+    """An invalid `deleteWhen`: Delta would find it only after it has created a new table."""
     text = sink.delta.merge.delete_when if sink.delta and sink.delta.merge else None
     try:
         _ = frame.where(F.expr(text)).schema if text else None

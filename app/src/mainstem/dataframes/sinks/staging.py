@@ -1,4 +1,4 @@
-"""The statements that write a table of PostgreSQL exactly once; pure. `database` runs them."""
+"""The SQL statements that write a PostgreSQL table exactly once; pure. `database` runs them."""
 # ruff: noqa: S608 - every name is quoted
 
 import hashlib
@@ -9,20 +9,20 @@ from mainstem.language.model.sinks import JdbcSink
 
 
 BATCHES: Final = "mainstem_batches"
-"""Table beside the sink's, with the newest batch of each checkpoint."""
+"""Table beside the sink's table, with the newest batch of each checkpoint."""
 PARTITION: Final = "mainstem_partition"
-"""Column of a staging table."""
+"""Column of a staging table: the Spark partition of the row."""
 _ATTEMPT: Final = "mainstem_attempt"
-_LOCK: Final = 0x6D61696E  # "main": one at a time makes the table of batches
+_LOCK: Final = 0x6D61696E  # "main": only one transaction at a time creates the table of batches
 
 
 class Target:
-    """A table and the statements that write it; pure.
+    """A table and the SQL statements that write it; pure.
 
     Args:
-        sink: what the document says.
+        sink: the sink in the document.
         mode: the query's output mode.
-        columns: the query's columns, all of them written.
+        columns: the query's columns; all of them are written.
     """
 
     def __init__(self, sink: JdbcSink, mode: str, columns: Sequence[str]) -> None:
@@ -35,17 +35,18 @@ class Target:
         self.batches = f"{self._schema}{quoted(BATCHES)}"
 
     def insert(self, rows: str) -> str:
-        """The statement that inserts rows of a query into the table; rows whose keys are there replace the old ones."""
+        """The statement that inserts the rows of a SELECT into the table; with `upsert` a row replaces the one of its keys."""
         return f"INSERT INTO {self.table} ({self._columns}) {rows}{self._on_conflict}"
 
     def probe(self) -> str:
-        """The statement that fails where the table, a column, a right, or the unique index of the keys is missing;
-        writes nothing.
+        """A statement that fails if the table, a column, a permission, or the unique index of the keys is missing.
+
+        It writes nothing.
         """
         return f"EXPLAIN {self.insert(f'SELECT {self._columns} FROM {self.table} WHERE false')}"
 
     def note(self) -> list[str]:
-        """The statements that make the table of batches where there is none."""
+        """The statements that create the table of batches if it does not exist."""
         columns = (
             "checkpoint text, target text, batch bigint NOT NULL, written timestamptz NOT NULL DEFAULT now(), "
             "PRIMARY KEY (checkpoint, target)"
@@ -56,12 +57,13 @@ class Target:
         ]
 
     def newest(self) -> str:
-        """The query for the newest batch of a checkpoint, given with the table's name."""
+        """The query for the newest batch of a checkpoint; its parameters are the checkpoint and the table's name."""
         return f"SELECT max(batch) FROM {self.batches} WHERE checkpoint = ? AND target = ?"
 
     def noted(self) -> str:
-        """The statement that notes a batch, given behind checkpoint and table; returns a row where it was not noted
-        yet.
+        """The statement that records a batch; it returns a row if the batch was not recorded yet.
+
+        Its parameters are the checkpoint, the table's name and the batch.
         """
         return (
             f"INSERT INTO {self.batches} AS noted (checkpoint, target, batch) VALUES (?, ?, ?::bigint) "
@@ -79,9 +81,7 @@ class Target:
         return f"mainstem_staging_{digest[:16]}_"
 
     def stage(self, staging: str) -> list[str]:
-        """The statement that makes a staging table: the table's types, the partition of each row, and the transaction
-        that wrote it.
-        """
+        """The statements that create a staging table: the table's columns, and for each row its partition and transaction."""
         return [
             f"CREATE UNLOGGED TABLE {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA",
             f"ALTER TABLE {staging} ADD COLUMN {PARTITION} int",
@@ -89,12 +89,13 @@ class Target:
         ]
 
     def staged(self, staging: str) -> str:
-        """The query for the number of the rows that `move` moves."""
+        """The query for the number of rows that `move` moves."""
         return f"SELECT count(*) FROM {_one_attempt(staging)}"
 
     def move(self, staging: str) -> list[str]:
-        """The statement that moves the staged rows into the table: of each partition those of one attempt, for a task
-        may have run twice.
+        """The statements that move the staged rows into the table.
+
+        A task may have run twice, so they move the rows of only one attempt for each partition.
         """
         rows = f"SELECT {self._columns} FROM {_one_attempt(staging)}"
         emptied = [f"DELETE FROM {self.table}"] if self._replaces else []
@@ -102,7 +103,7 @@ class Target:
 
 
 def quoted(name: str) -> str:
-    """The SQL identifier, quoted so that it is taken literally."""
+    """The name as a quoted SQL identifier."""
     return '"{}"'.format(name.replace('"', '""'))
 
 

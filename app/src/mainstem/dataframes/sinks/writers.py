@@ -1,8 +1,8 @@
-"""Makes Spark's streaming writers for the document's sinks.
+"""Settings of Spark's streaming writers for the document's sinks.
 
-A query with one sink that Spark has a streaming writer for uses that one. Any other query runs batch by batch, see
-`batches`, with the very same sinks of Spark's where there are such: so a table or folder knows the batches that it has,
-however many sinks stand beside it today.
+A query with one sink uses Spark's streaming writer, if Spark has one for the sink. `batches` writes all other queries,
+with the same sinks of Spark where these exist. So a table or folder knows the batches that it has, even if the query
+gets or loses other sinks.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from mainstem.language.model.sinks import Sink
 
 
 BatchWriter = Callable[[DataFrame, int], None]
-"""Writes one batch, given with its number; at most once, if the sink can."""
+"""Writes one batch with the given number; at most once, if the sink supports that."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Native:
 
 
 def native(session: SparkSession, sink: Sink, connections: Connections) -> Native | None:
-    """The settings of Spark's own writer for a sink; None for a sink that it has no exact writer for.
+    """The settings of Spark's streaming writer for a sink; None if Spark has no exact writer for the sink.
 
     Raises:
-        NotReady: a secret is missing, or a connector's Python class.
+        NotReady: a secret or the Python class of a connector is missing.
     """
     if sink.kafka or sink.spark or sink.jdbc:
         return _connected(session, sink, connections)
@@ -65,7 +65,7 @@ def native(session: SparkSession, sink: Sink, connections: Connections) -> Nativ
 
 
 def _connected(session: SparkSession, sink: Sink, connections: Connections) -> Native:
-    """The same of a sink that a connection leads to."""
+    """The settings of Spark's streaming writer for a sink that has a connection."""
     if sink.kafka:
         return Native("kafka", kafka.sink_options(sink.kafka, connections.kafka[sink.kafka.connection]))
     if sink.jdbc:
@@ -76,7 +76,7 @@ def _connected(session: SparkSession, sink: Sink, connections: Connections) -> N
 
 
 def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
-    """Options with formats that keep microseconds, where the document sets none; Spark ignores the case of keys."""
+    """The options, with formats that keep microseconds unless the document sets formats; Spark ignores the case of keys."""
     given = {key.lower() for key in options}
     return {key: value for key, value in TIME_FORMATS.items() if key.lower() not in given} | options
 

@@ -15,15 +15,15 @@ from mainstem.language.model.static_sources import CsvTable, DeltaTable, JsonTab
 
 
 def table(session: SparkSession, name: str, source: StaticSource, connections: Connections) -> DataFrame:
-    """The rows of the static source of that name.
+    """The rows of a static source; `name` is the source's name.
 
     Raises:
-        NotReady: a secret is missing, or a connector's Python class.
+        NotReady: a secret or the Python class of a connector is missing.
     """
     if source.delta:
         return _delta(session, source.delta)
     if source.table:
-        if source.refresh:  # a session remembers which files it has found
+        if source.refresh:  # a session caches the listing of the table's files
             session.sql(f"REFRESH TABLE {source.table.name}")
         return session.table(source.table.name)
     if source.jdbc:
@@ -52,9 +52,9 @@ def _files(session: SparkSession, source: StaticSource, name: str) -> DataFrame:
 
 
 def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name: str) -> DataFrame:
-    """Rows of text files; the first record that does not parse ends the query.
+    """The rows of text files; the first record that does not parse fails the query.
 
-    To pass over one would be to find nothing where it is looked up. An empty line is no record here.
+    If such a record were skipped, a join would silently miss it. Empty lines are ignored.
     """
     options = dict(table.options)
     if isinstance(table, CsvTable):
@@ -76,6 +76,6 @@ def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name
 
 
 def _inferred(session: SparkSession, kind: str, path: str, options: Mapping[str, str]) -> str:
-    """The columns as Spark finds them in the files, as DDL; empty where it finds none."""
+    """The columns that Spark infers from the files, as DDL; empty if it infers none."""
     reader = session.read.format(kind).options(**options).option("mode", "DROPMALFORMED")
-    return str(reader.load(path)._jdf.schema().toDDL())  # noqa: SLF001 - Python's own leaves names unquoted
+    return str(reader.load(path)._jdf.schema().toDDL())  # noqa: SLF001 - Python's schema does not quote names

@@ -1,4 +1,4 @@
-"""Reads the document's sources as DataFrames."""
+"""Reads the document's streaming sources as DataFrames."""
 
 from typing import Final
 
@@ -18,22 +18,23 @@ from mainstem.language.model.sources import Source, Watermark
 
 
 OBSERVED: Final = "mainstem-watermark."
-"""How Spark's metrics of rows that move a watermark are called, before the relation's name; nobody reads them."""
+"""Prefix of the names of Spark's metrics in `watermarked`; the relation's name follows. Nobody reads these metrics."""
 
 
 class Reader:
-    """Opens sources in their real systems. Tests of a document replace it by one that gives rows of their own.
+    """Opens sources in their real systems. Tests of a document replace it with a reader of test rows.
 
     Args:
-        connections: the document's.
+        connections: the connections of the document.
     """
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
     def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-        """The columns that a streaming source has by itself, under its name within the query; undecoded records of a
-        source that decodes.
+        """The rows of a streaming source; of a source with a decoder the undecoded records.
+
+        `occurrence` is the name of the source's occurrence in the query.
         """
         if source.kafka:
             return _kafka(session, source.kafka, occurrence, self._connections.kafka[source.kafka.connection])
@@ -55,13 +56,13 @@ class Reader:
 
 
 def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-    """The rows that SQL reads under the source's name: decoded, without malformed records, with its watermark.
+    """The rows that SQL reads under the source's name: decoded, without malformed records, with the watermark.
 
     Args:
         reader: opens the source.
         session: the query's session.
         source: the source.
-        occurrence: its name within the query, under which Spark keeps its offsets.
+        occurrence: name of the source's occurrence in the query; Spark stores the offsets under this name.
     """
     if source.static:
         return reader.table(session, source)
@@ -72,15 +73,15 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
 
 
 def watermarked(frame: DataFrame, watermark: Watermark | None, occurrence: str) -> DataFrame:
-    """The frame with its event time, where one is declared; each of its rows moves the watermark.
+    """The rows with their watermark, if the document declares one; every row moves the watermark.
 
-    Spark moves a filter from above to below a watermark, and with it decides which rows move the watermark. No filter
-    passes what observes all rows, so one is put in between.
+    Spark's optimizer pushes filters below a watermark, and then only rows that pass the filter move the watermark. It
+    pushes no filter through `observe`, so an `observe` stands above the watermark.
 
     Args:
-        frame: of a source or a view.
-        watermark: what the document says.
-        occurrence: the relation's name, and where a query reads it several times a number.
+        frame: the rows of a source or a view.
+        watermark: the watermark in the document.
+        occurrence: the relation's name, with a number if a query reads the relation several times.
     """
     if watermark is None:
         return frame
@@ -133,7 +134,7 @@ def _files(session: SparkSession, source: Source, files: FilesSource, occurrence
 
 
 def _unkept(source: Source) -> tuple[str, dict[str, str]]:
-    """Spark's name of a source whose rows nobody keeps, and its options."""
+    """Spark's format and options of a source that cannot be read again: generated rows or a socket."""
     if source.rate:
         return "rate", source_options.rate(source.rate)
     if source.rate_micro_batch:

@@ -1,4 +1,4 @@
-"""Finds and imports the Python code that the document names, and describes its failures by the user's own lines."""
+"""Imports the Python code that the document names, and describes its failures with the user's own lines."""
 
 import importlib
 import re
@@ -18,10 +18,10 @@ _NOT_THEIRS: Final = re.compile(
     r"[/\\](?:pyspark|py4j|delta)[/\\.]|[/\\](?:site-packages|src)[/\\]mainstem[/\\]|^<|\.p(?:yx|xi)$|"
     r"[/\\]lib[/\\]python[\d.]+[/\\](?!(?:site|dist)-packages[/\\])"
 )
-"""Files whose frames say nothing about the user's code: Spark's, Mainstem's, Python's own, and what is compiled."""
+"""Files whose frames do not describe the user's code: those of Spark, Mainstem and Python, and compiled code."""
 _LIBRARY: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _MOST: Final = 400
-"""Characters of a description, frames included."""
+"""Maximum number of characters of a description, including the frames."""
 
 
 class Frame(NamedTuple):
@@ -37,11 +37,11 @@ class Frame(NamedTuple):
 
 
 def load(where: str, reference: str) -> Callable[..., Any]:
-    """The function or class that `module:name` names.
+    """The function or class of a reference `module:name`.
 
     Args:
-        where: the field that names it, for the message.
-        reference: what stands there.
+        where: the part of the document that has the reference, for the message.
+        reference: the reference.
 
     Raises:
         NotReady: `ModuleNotFound`, `ModuleFailed`, `FunctionNotFound`.
@@ -66,7 +66,8 @@ def frame_of(where: str, reference: str, inputs: list[DataFrame], arguments: Map
     """The DataFrame that the user's function returns.
 
     Raises:
-        NotReady: it cannot be found, raises (`PythonFailed`), or gives no DataFrame (`NotADataFrame`).
+        NotReady: the function does not exist, raises an error (`PythonFailed`), or does not return a DataFrame
+            (`NotADataFrame`).
     """
     result = guarded(where, reference, *inputs, **arguments)
     if not isinstance(result, DataFrame):
@@ -76,7 +77,7 @@ def frame_of(where: str, reference: str, inputs: list[DataFrame], arguments: Map
 
 
 def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
-    """Call the user's code and return its result; raises its failure as `NotReady`, reason `PythonFailed`."""
+    """Call the user's code and return its result; an exception becomes `NotReady` with the reason `PythonFailed`."""
     call = load(where, reference)
     try:
         return call(*inputs, **arguments)
@@ -87,7 +88,7 @@ def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
 
 
 def not_found(where: str, problem: str) -> NotReady:
-    """The error of a module that is not there."""
+    """The error of a missing module."""
     remedy = "install it, add its folder to PYTHONPATH, or with `mainstem run` put it beside the document"
     return NotReady(f"{where}: {problem}", reason="ModuleNotFound", remedy=remedy)
 
@@ -95,7 +96,7 @@ def not_found(where: str, problem: str) -> NotReady:
 def error_line(error: BaseException) -> str:
     """An exception of the user's code on one line: its message, without notes, and the user's lines that led to it.
 
-    >>> told(ValueError("no such airport"))
+    >>> error_line(ValueError("no such airport"))
     'ValueError: no such airport'
     """
     alone = traceback.TracebackException(type(error), error, None)
@@ -106,9 +107,9 @@ def error_line(error: BaseException) -> str:
 
 
 def described(message: str, frames: Sequence[Frame]) -> str:
-    """An exception on one line: its message, shortened, and the last of the user's lines that led to it.
+    """An exception on one line: its shortened message, and the last of the user's lines that led to it.
 
-    Code of libraries counts as theirs only where no other is: the user's may be installed among them.
+    Lines of libraries count as the user's only if there are no other lines: the user's code may be an installed library.
     """
     theirs = [frame for frame in frames if not _NOT_THEIRS.search(frame.file)]
     own = [frame for frame in theirs if not _LIBRARY.search(frame.file)] or theirs

@@ -1,4 +1,4 @@
-"""Registers the document's functions, under their names, in a query's session."""
+"""Registers the document's functions in a query's session."""
 
 from typing import Any, Final
 
@@ -24,11 +24,11 @@ _AGGREGATES: Final = (
 
 
 def register(session: SparkSession, graph: Graph, query: Query | None = None) -> None:
-    """Register the functions that a query may call with its session; without a query all of the document.
+    """Register the functions that a query may call in its session; without a query all functions of the document.
 
     Raises:
-        NotReady: a function or class cannot be found, or is none that Spark takes.
-        SpecInvalid: `returns` is no type of Spark's.
+        NotReady: a function or class does not exist, or Spark does not accept it.
+        SpecInvalid: `returns` is not a Spark SQL type.
     """
     called = functions_of(graph, query) if query else graph.spec.functions
     for index, function in enumerate(graph.spec.functions):
@@ -51,7 +51,7 @@ def _type(index: int, returns: str) -> DataType:
 
 
 def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...]:
-    """What Spark registers, and its type where it does not know it."""
+    """The arguments of `udf.register` after the name: the function, and its type if the function does not declare it."""
     where = f"function {name!r}"
     call: Any = code.load(where, python.function)
     if hasattr(call, "evalType"):

@@ -1,6 +1,4 @@
-"""Checks, before the first row comes, that the user's code accepts the arguments that Spark and Mainstem call it
-with.
-"""
+"""Checks, before the first row, that the user's code accepts the arguments of its calls by Spark and Mainstem."""
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +9,7 @@ from mainstem.errors import NotReady
 
 _INITIAL: Final = ("key", "initialState", "timerValues")
 _PROCESSOR: Final = (
-    # As pyspark's stateful_processor_util calls them: the timer's by name, all others by position.
+    # How pyspark's stateful_processor_util calls the methods: the timer's by keyword, all others by position.
     ("init", ("handle",), ()),
     ("handleInputRows", ("key", "rows", "timerValues"), ()),
     ("handleExpiredTimer", (), ("key", "timerValues", "expiredTimerInfo")),
@@ -21,23 +19,24 @@ _WRITER: Final = (("process", ("row",)), ("open", ("partition", "batch")), ("clo
 
 
 def check(where: str, function: Callable[..., Any], given: Sequence[str], named: Iterable[str] = ()) -> None:
-    """Raise an error for a function that does not accept the arguments.
+    """Raise an error if a function does not accept the arguments.
 
-    A decorator is asked for what it takes itself, which often is anything: what it passes on is its own affair.
+    For a decorated function the parameters of the decorator count, which often accepts any arguments. The arguments that
+    it passes on are not checked.
 
     Args:
-        where: what names the function, for the message.
+        where: the part of the document that names the function, for the message.
         function: the function, or a method of an object.
-        given: what the arguments by position are, for the message.
-        named: names of the arguments by keyword.
+        given: names of the positional arguments, for the message.
+        named: names of the keyword arguments.
 
     Raises:
-        NotReady: `FunctionNotUsable`, with the call and the parameters that the function has.
+        NotReady: `FunctionNotUsable`, with the call and the parameters of the function.
     """
     names = tuple(named)
     try:
         signature = inspect.signature(function, follow_wrapped=False)
-    except (TypeError, ValueError):  # code that is compiled may not say
+    except (TypeError, ValueError):  # compiled code may have no signature
         return
     try:
         signature.bind(*given, **dict.fromkeys(names))
@@ -53,12 +52,12 @@ def check(where: str, function: Callable[..., Any], given: Sequence[str], named:
 
 
 def check_processor(where: str, processor: Any, *, initial: bool) -> None:
-    """Raise an error for a stateful processor whose methods Spark cannot call.
+    """Raise an error if Spark cannot call the methods of a stateful processor.
 
     Args:
-        where: what names it, for the message.
+        where: the part of the document that names the processor, for the message.
         processor: the object.
-        initial: whether it is given a state to start from.
+        initial: whether the step has an initial state.
 
     Raises:
         NotReady: `FunctionNotUsable`.
@@ -73,7 +72,7 @@ def check_processor(where: str, processor: Any, *, initial: bool) -> None:
 
 
 def check_writer(where: str, writer: Any) -> None:
-    """Raise an error for a writer of rows, an object or a function, that Spark cannot call.
+    """Raise an error if Spark cannot call a writer of rows, an object or a function.
 
     Raises:
         NotReady: `FunctionNotUsable`.

@@ -1,8 +1,7 @@
-"""Builds the document's views, anew for each occurrence.
+"""Builds the document's views, once for each occurrence.
 
-Spark's source evolution wants a name for every occurrence of a stream in a plan, so a view that is read twice is two
-DataFrames over two named readers. The text of the SQL stays what the user wrote, but where it reads one relation
-twice.
+Spark's source evolution requires a name for every occurrence of a stream in a plan. So a view that is read twice is two
+DataFrames over two named readers. The SQL text changes only if it reads one relation twice.
 """
 
 import itertools
@@ -29,12 +28,12 @@ from mainstem.language.yaml.yamltext import Path
 
 
 class Guard(Protocol):
-    """Makes a context for each part of the document that is built, which may turn Spark's refusal into a problem of that part."""
+    """Makes the context in which a part of the document is built; it may turn Spark's error into a problem of that part."""
 
     def __call__(
         self, path: Path, sql: str = ..., written: Callable[[int], int] = ...
     ) -> AbstractContextManager[None]:
-        """The context in which the part at the path is built, of `sql`, whose offsets are `written` in the document."""
+        """The context for the part at the path; `written` maps an offset in `sql` to an offset in the document's text."""
 
 
 def unguarded(path: Path, sql: str = "", written: Callable[[int], int] = int) -> AbstractContextManager[None]:
@@ -44,14 +43,14 @@ def unguarded(path: Path, sql: str = "", written: Callable[[int], int] = int) ->
 
 
 class Builder:
-    """Builds the relation of one query, in a session of the query's own: temporary views are private to it.
+    """Builds the relation of one query in the query's own session, which keeps its temporary views private.
 
     Args:
         session: the query's session.
-        graph: the pipeline's relations.
-        reader: opens sources; by default where they are.
-        output_mode: the query's, which stateful steps share.
-        guard: around the making of each part; what Spark refuses there is the part's own.
+        graph: the relations of the pipeline.
+        reader: opens sources; by default in their real systems.
+        output_mode: the query's output mode, which stateful steps use too.
+        guard: makes the context in which each part is built.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Builder:
         self._reader = reader or Reader(connections(graph, session))
 
     def relation(self, name: str) -> DataFrame:
-        """A new occurrence of a source, of a source's dead letters, of a view, or of a view's quarantined rows.
+        """A new occurrence of a source, a source's dead letters, a view, or a view's quarantine.
 
         Raises:
             AnalysisException: Spark refuses a view's SQL.
@@ -94,7 +93,7 @@ class Builder:
         return streaming.relation(self._reader, self._session, source, occurrence)
 
     def _with_verdicts(self, rows: DataFrame, view: View) -> DataFrame:
-        """A stream's rows are counted where the query first reads them; a table's not, which is read by each batch anew."""
+        """The rows with verdicts; counted at the first occurrence of a stream. Each batch reads a table again, so no count."""
         counted = view.name not in self._counted and self._graph.streams(view.name)
         self._counted.add(view.name)
         try:
@@ -132,7 +131,7 @@ class Builder:
             sql, names = distinct(sql, known)
             written = partial(written_offset, known, names)
             frames = [(alias, self.relation(ref.name)) for alias, ref in zip(names, known, strict=True)]
-        # Registered only now: building a relation registers names of its own.
+        # Registered last, because building a relation registers names too.
         for alias, frame in frames:
             frame.createOrReplaceTempView(alias)
         with self._guard(self._place(name, "sql"), sql, written):
@@ -140,13 +139,13 @@ class Builder:
 
     def _query(self, sql: str) -> DataFrame:
         sql = unended(sql)
-        # session.sql() would run a command; the parser's own entry for queries takes nothing else.
+        # session.sql() would run a command; parseQuery refuses everything but a query.
         self._session._jsparkSession.sessionState().sqlParser().parseQuery(sql)  # noqa: SLF001
         return self._session.sql(sql)
 
 
 def distinct(sql: str, references: list[Reference]) -> tuple[str, list[str]]:
-    """The text with every further occurrence of a relation under a name of its own, and all names in order.
+    """The SQL text with an own name for every repeated occurrence of a relation, and all names in order.
 
     >>> distinct("SELECT * FROM a JOIN a AS b", [Reference("a", 14, 15, False), Reference("a", 21, 22, True)])
     ('SELECT * FROM a JOIN a__2 AS b', ['a', 'a__2'])
@@ -167,7 +166,7 @@ def distinct(sql: str, references: list[Reference]) -> tuple[str, list[str]]:
 
 
 def written_offset(references: list[Reference], names: list[str], offset: int) -> int:
-    """The offset in a text for one in the same text as `distinct` makes it.
+    """The offset in the original text for an offset in the text that `distinct` returns.
 
     >>> written_offset([Reference("a", 14, 15, False), Reference("a", 21, 22, True)], ["a", "a__2"], 29)
     26

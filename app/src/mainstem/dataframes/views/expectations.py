@@ -1,6 +1,4 @@
-"""Checks the expectations of a view: one verdict for each row, counted in the same pass (`observe`); then the row
-stays or not.
-"""
+"""Checks the expectations of a view: computes and counts a verdict for each row in one pass (`observe`), then filters."""
 
 from typing import Final
 
@@ -17,10 +15,10 @@ _ADDED: Final = ("violated", "time")
 
 
 def with_verdicts(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
-    """The rows with a verdict for each expectation: whether the row fulfils it; null counts as no.
+    """The rows with a verdict for each expectation: true if the row meets the expectation; null counts as false.
 
     Args:
-        frame: what the view computes.
+        frame: the rows of the view.
         view: the view.
         counted: whether violations are counted, under `mainstem-expectations.<view>`.
     """
@@ -39,12 +37,12 @@ def with_verdicts(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
 
 
 def check_expectation(frame: DataFrame, expectation: Expectation) -> None:
-    """Let Spark analyse one expectation over rows; Spark's error passes through."""
+    """Let Spark analyse one expectation over rows; Spark's error is raised unchanged."""
     frame.select(F.coalesce(F.expr(expectation.expect), F.lit(False)))
 
 
 def kept(rows: DataFrame, view: View) -> DataFrame:
-    """The rows that the view keeps; a violation that has to fail the query does so when the row is read."""
+    """The rows that the view keeps; a violation with `onViolation: fail` fails the query when the row is read."""
     for index, expectation in enumerate(view.expectations):
         if expectation.on_violation == "fail":
             message = f"{EXPECTATION_FAILED} a row of the view {view.name!r} violates {expectation.name!r}"
@@ -59,7 +57,7 @@ def aside(rows: DataFrame, view: View) -> DataFrame:
     """The quarantined rows: the view's columns, the names of all violated expectations, and the time.
 
     Raises:
-        SpecInvalid: the view has a column of one of the two names.
+        SpecInvalid: the view has a column `violated` or `time`.
     """
     taken = [name for name in _ADDED if name in map(str.lower, rows.columns)]
     if taken:

@@ -1,4 +1,4 @@
-"""Views without SQL: one step over other relations."""
+"""Views without SQL: deduplication, and steps in Python over other relations."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from mainstem.language.model.views import Deduplicate, PythonStep, Stateful
 
 
 def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:
-    """The rows without duplicates, by the given columns."""
+    """The rows without duplicates in the given columns."""
     columns = list(step.columns) if step.columns else None
     return (
         frame.dropDuplicatesWithinWatermark(columns)
@@ -23,7 +23,7 @@ def transformed(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFra
     """The DataFrame that the user's function returns for the inputs.
 
     Raises:
-        NotReady: the function cannot be found, fails, or gives no DataFrame.
+        NotReady: the function does not exist, fails, or does not return a DataFrame.
     """
     where = f"view {view!r}"
     signatures.check(where, code.load(where, step.function), step.inputs, step.arguments)
@@ -35,12 +35,12 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
 
     Args:
         view: name of the view.
-        step: what the document says.
-        inputs: the rows; and the state to start from, where there is one.
-        output_mode: of the query, where the step names none.
+        step: the step in the document.
+        inputs: the rows, and the initial state if the step has one.
+        output_mode: the query's output mode, if the step has none.
 
     Raises:
-        NotReady: the code cannot be found, or no processor can be made of its class.
+        NotReady: the code does not exist, or the processor's class cannot be instantiated.
     """
     where = f"view {view!r}"
     mode = step.output_mode or output_mode

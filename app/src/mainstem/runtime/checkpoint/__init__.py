@@ -1,4 +1,4 @@
-"""The files in and beside a checkpoint: owner record, fixed settings, journal of batches, orphan files.
+"""The files in and beside a checkpoint: owner record, fixed state layout, journal of batch queries, orphan files.
 
 Never starts a query.
 """

@@ -1,10 +1,14 @@
-"""The journal of a batch query's runs, below its checkpoint: `runs/<id>/planned/N`, `done/N`, `closed/N` and
-`ended/<name>`.
+"""The journal of a batch query's runs, as empty files below its checkpoint.
 
-A run is done once its sink has all of it. One that was planned and is not done is tried again under its number, by
-which a sink knows what it has already. A run is closed once the whole pipeline has come to its end: only then does
-another start of the pipeline mean another run. On a cluster runs have names: a driver that is killed after its run was
-closed is started again under the run's name, and finds it ended. Empty files, so that none is ever half written.
+The files are `runs/<id>/planned/N`, `done/N`, `closed/N` and `ended/<name>`. They are empty, so no file is ever half
+written.
+
+- A run is *planned* before it starts. A planned run that is not done is tried again under its number, by which a sink
+  recognizes rows that it already has.
+- A run is *done* when every sink has all its rows.
+- A run is *closed* when the whole pipeline has ended. Only after that does a new start of the pipeline mean a new run.
+- On a cluster runs have names. A driver that is killed after its run was closed starts again under the run's name, and
+  finds that the run has *ended*.
 """
 
 import uuid
@@ -22,16 +26,16 @@ _ENDED: Final = "ended"
 
 
 class BatchJournal:
-    """The journal of the runs of one batch query: which were planned, done and closed.
+    """The journal of the runs of one batch query.
 
     Args:
         session: any session.
         checkpoint: full path of the query's checkpoint.
-        run: the name of the pipeline's run; empty where each start after a closed run is another one.
+        run: name of the pipeline's run; empty if each start after a closed run is a new run.
 
     Attributes:
-        id: of the checkpoint; the same for all runs.
-        path: the folder of the runs.
+        id: the id of the checkpoint; the same for all runs.
+        path: the folder of the journal.
     """
 
     def __init__(self, session: SparkSession, checkpoint: str, run: str = "") -> None:
@@ -48,8 +52,10 @@ class BatchJournal:
         return newest(self._directory / DONE)
 
     def plan(self) -> int | None:
-        """The number of the run to be tried; None where it is done and the pipeline has not come to its end since, and
-        where the pipeline's run of this name has come to its end.
+        """Plan the next run and return its number.
+
+        Returns None if the run is done and the pipeline has not ended since, or if the pipeline's run of this name has
+        ended.
         """
         done, closed = self.done, newest(self._directory / _CLOSED)
         if done != closed or (self._ended is not None and self._ended.exists()):
@@ -59,12 +65,12 @@ class BatchJournal:
         return run
 
     def finish(self, run: int) -> None:
-        """Record that the sink has all of the run."""
+        """Record that every sink has all rows of the run."""
         (self._directory / DONE / str(run)).touch()
 
     def close(self) -> None:
-        """Record that the pipeline has ended: the next start of it is another run."""
+        """Record that the pipeline has ended: its next start is a new run."""
         if (done := self.done) is not None:
             if self._ended is not None:
-                self._ended.touch()  # before the run is closed: a start in between finds the run either done or ended
+                self._ended.touch()  # before the run is closed: a start between the two files finds the run done or ended
             (self._directory / _CLOSED / str(done)).touch()

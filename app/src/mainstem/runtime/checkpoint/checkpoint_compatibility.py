@@ -1,8 +1,8 @@
-"""Compares the settings that a checkpoint's first batch has fixed with those of the document.
+"""Compares the state layout that a checkpoint's first batch has fixed with the layout in the document.
 
-State is spread over as many partitions as there were in the first batch. With another number Spark 4.2 reads the
-partitions that it now has: rows of the others are lost without a word, or their files are missed. Where state is kept
-stands in the offset log, and Spark goes on there whatever the session says.
+The first batch fixes the number of state partitions. With another number Spark 4.2 reads only the partitions that it now
+has: it silently loses the rows of the others, or misses their files. The offset log fixes the state store, and Spark
+continues with this store whatever the session sets.
 """
 
 import json
@@ -24,7 +24,7 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
     """Refuse a document whose state layout differs from the checkpoint's.
 
     Raises:
-        NotReady: `StateLayoutChanged`: the checkpoint holds state, kept otherwise.
+        NotReady: `StateLayoutChanged`: the checkpoint has state with another layout.
     """
     folder = Directory(session, checkpoint)
     about, offsets = folder / "state" / "0" / "_metadata", folder / "offsets"
@@ -45,9 +45,9 @@ def differences(operators: list[str], entry: str, state: State) -> list[str]:
     """The fixed settings that differ from the document's; pure.
 
     Args:
-        operators: what Spark has written down of a stateful operator, each version of it.
+        operators: every version of Spark's metadata of a stateful operator.
         entry: the newest entry of the offset log.
-        state: the document's.
+        state: the state settings of the document.
     """
     found = []
     stores = [store for text in operators for store in json.loads(text.splitlines()[-1])["stateStoreInfo"]]

@@ -1,13 +1,12 @@
-"""Finds what a driver that died has left: files of unfinished batches in a sink's folder, and an incomplete first
-batch.
+"""Finds what a dead driver has left: files of an unfinished batch in a sink's folder, and an incomplete first batch.
 
-Spark's file sink logs a batch's files in `_spark_metadata` once the batch is complete, and Spark's readers go by that
-log. A driver that dies in a batch leaves files that no log names; readers of the bare folder see their rows twice once
-the batch has run again. So before a query starts on its checkpoint again, exactly those files are suspected: data files
-of the sink's own naming, in no entry of the log, and not older than the plan of the batch that was never committed.
+Spark's file sink logs the files of a complete batch in `_spark_metadata`, and Spark's readers use this log. A driver that
+dies during a batch leaves files that the log does not name. After the batch has run again, readers of the bare folder see
+these rows twice. So before a query starts again on its checkpoint, these files are suspects: data files with a name of
+the sink's pattern, in no entry of the log, and not older than the plan of the uncommitted batch.
 
-Nothing is removed here. The log's entry of that batch may still be on its way, sent by a driver that is gone: only the
-commit of the batch decides which files it has (`orphan_removal`).
+This module does not remove suspects. A dead driver may have sent the batch's log entry, which may still arrive. Only the
+commit of the batch decides which files belong to it (`orphan_removal`).
 """
 
 import json
@@ -24,7 +23,7 @@ from mainstem.runtime.clients.filesystem import Directory, FileInfo, newest
 
 LOG: Final = "_spark_metadata"
 _SUCCESS: Final = "_SUCCESS"
-# ManifestFileCommitProtocol.newTaskTempFile: part-<split>-<uuid>-c<count> and what the format puts behind it.
+# ManifestFileCommitProtocol.newTaskTempFile: part-<split>-<uuid>-c<count>, then the extension of the format.
 _STEM: Final = r"/part-\d{5,}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[.-]c\d{3,}"
 _CODEC: Final = r"(\.(?!crc$|tmp$)[a-z0-9]+)?$"
 _DATA_FILE: Final = {
@@ -35,7 +34,7 @@ _DATA_FILE: Final = {
     "text": re.compile(rf"{_STEM}\.txt{_CODEC}"),
 }
 SKEW_MS: Final = 2_000
-"""What two times of files may differ by: file systems that keep whole seconds."""
+"""Tolerance between the times of two files: some file systems keep whole seconds only."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,9 @@ class Suspects:
     """Files that may be orphans.
 
     Attributes:
-        files: full names, as in a listing.
-        batch: the newest batch that was planned when they were listed: once it is committed, those that the log does not
-            name will never be named.
+        files: full paths, spelled as in a listing.
+        batch: the newest planned batch at the time of the listing. Once this batch is committed, the log will never name
+            a file that it does not name yet.
     """
 
     files: tuple[str, ...] = ()
@@ -59,18 +58,18 @@ def suspects(
     kind: str = "parquet",
     logs: tuple[str, str] = ("offsets", "commits"),
 ) -> Suspects:
-    """The files in a folder that an unfinished batch may have left, looked for before the folder's query starts.
+    """The files that an unfinished batch may have left in a sink's folder; called before the folder's query starts.
 
     Args:
         session: the query's session.
-        folder: what the sink writes.
-        checkpoint: the query's.
+        folder: the sink's folder.
+        checkpoint: full path of the query's checkpoint.
         kind: the format of the files.
-        logs: folders below the checkpoint that count what was planned, and what is over.
+        logs: the folders below the checkpoint that list the planned and the committed batches.
 
     Raises:
-        NotReady: `SinkFolderTaken`: the checkpoint is fresh and the folder holds data, or the folder's log is ahead of
-            the checkpoint. Spark would take the batches for written already and lose them without a word.
+        NotReady: `SinkFolderTaken`: the checkpoint is new and the folder has data, or the folder's log is ahead of the
+            checkpoint. Spark would skip batches that it believes are written, and lose them silently.
     """
     target, offsets = Directory(session, folder), Directory(session, checkpoint) / logs[0]
     planned = newest(offsets)
@@ -81,18 +80,16 @@ def suspects(
     if planned is None or committed == planned:
         return Suspects()
     if committed is not None and newest(target / LOG) is None:
-        return (
-            Suspects()
-        )  # the folder is not the one of the batches before: what is there is not known to be left over
+        return Suspects()  # earlier batches wrote to another folder, so the files here may be somebody else's
     since = (offsets / str(planned)).modified() - SKEW_MS
     found = unlogged_files(session, target, since, kind)
     return Suspects(tuple(found), newest(offsets) or planned)
 
 
 def clear_incomplete_first_batch(session: SparkSession, checkpoint: str) -> list[str]:
-    """Remove the files that a start left in `offsets` when it died before its first plan, and return them.
+    """Remove the temporary files of a start that died before its first plan was written, and return their paths.
 
-    A stateful query of Spark 4.2 refuses a checkpoint whose first plan was begun and not written
+    A stateful query of Spark 4.2 refuses a checkpoint with an incomplete first plan
     (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY). Without a numbered entry there was no batch, so nothing is lost.
     """
     offsets = Directory(session, checkpoint) / "offsets"
@@ -105,9 +102,9 @@ def clear_incomplete_first_batch(session: SparkSession, checkpoint: str) -> list
 
 
 def unlogged_files(session: SparkSession, folder: Directory, since: int, kind: str) -> list[str]:
-    """The data files of a sink's folder that its log does not name and that are not older than `since`.
+    """The data files in a sink's folder that its log does not name and that are not older than `since`.
 
-    There are none where another Spark job has left its mark of success: its files have names of the same kind.
+    If another Spark job has written `_SUCCESS`, the result is empty, because names of its files have the same pattern.
     """
     if (folder / _SUCCESS).exists():
         return []
@@ -115,7 +112,7 @@ def unlogged_files(session: SparkSession, folder: Directory, since: int, kind: s
 
 
 def leftovers(session: SparkSession, folder: Directory, files: Iterable[str]) -> list[str]:
-    """The files that are certainly orphans, once their batch is committed: the current log does not name them."""
+    """The suspects that are orphans, after the commit of their batch: the log does not name them."""
     if (folder / _SUCCESS).exists():
         return []
     known = {_name(path) for path in _logged(session, folder)}
@@ -125,13 +122,13 @@ def leftovers(session: SparkSession, folder: Directory, files: Iterable[str]) ->
 def unlogged(
     files: Iterable[FileInfo], logged: Iterable[str], since: int, folder: str, kind: str = "parquet"
 ) -> list[str]:
-    """The data files of a folder that no log entry names and that are not older than `since`; pure.
+    """The data files in a folder that no log entry names and that are not older than `since`; pure.
 
     Args:
         files: all files below the folder.
-        logged: what the sink's log names, in any spelling of the folder.
+        logged: the paths in the sink's log, in any spelling of the folder.
         since: milliseconds since 1970.
-        folder: the sink's folder, spelled as in `files`. A table of its own below it is another writer's.
+        folder: the sink's folder, spelled as in `files`. Another table below it belongs to another writer.
         kind: the format of the files.
     """
     listed = list(files)
@@ -163,14 +160,14 @@ def _logged(session: SparkSession, target: Directory) -> list[str]:
     kind = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog
     default_retention = getattr(kind, "$lessinit$greater$default$4")()
     log = kind(1, session._jsparkSession, (target / LOG).path, default_retention)  # noqa: SLF001
-    # One text for all: a call for each file of a long log would take minutes.
+    # One call for all files: one call for each file of a long log would take minutes.
     out = jvm.java.io.ByteArrayOutputStream()
     log.serialize(log.allFiles(), out)
     return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
 
 
 def _refuse_foreign(target: Directory, folder: str, planned: int | None, kind: str) -> None:
-    """Raise where the folder's data is not of this checkpoint: its log is ahead, or there is no batch yet and data."""
+    """Raise if the folder's data is not from this checkpoint: its log is ahead, or it has data before the first batch."""
     logged = newest(target / LOG)
     if planned is None:
         foreign = logged is not None or any(_is_data(file.path, kind) for file in target.files())
@@ -185,11 +182,11 @@ def _refuse_foreign(target: Directory, folder: str, planned: int | None, kind: s
 
 
 def _is_data(path: str, kind: str) -> bool:
-    """Whoever has written it, with whatever codec."""
+    """Whether the file is a data file of the format, by any writer and with any codec."""
     ending = ".txt" if kind == "text" else f".{kind}"
     return _name(path).endswith(ending) or f"{ending}." in _name(path)
 
 
 def _name(path: str) -> str:
-    """A file's own name: unique by its UUID, and the same in a listing and in the log, whose folders differ in spelling."""
+    """A file's name, unique by its UUID. Log and listing spell the folder in different ways, but not the name."""
     return path.rpartition("/")[2]

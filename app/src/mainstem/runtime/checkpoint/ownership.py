@@ -1,8 +1,8 @@
 """Each checkpoint has one owner: the driver whose token is in the owner record beside it.
 
-A driver writes the record before it starts a query, and before it removes what another one has left. From then on an
-older driver of the same pipeline fails before it creates another file of the checkpoint, or of a file sink's log (the
-Java class `Fence` reads the record). A checkpoint of another pipeline is never taken.
+A driver writes the record before it starts a query and before it removes files of another driver. From then on an older
+driver of the same pipeline fails before it creates another file in the checkpoint or in a file sink's log: the Java class
+`Fence` reads the record. A driver never takes a checkpoint of another pipeline.
 """
 
 import json
@@ -24,7 +24,7 @@ from mainstem.runtime.clients.exclusive_files import LocalFile, S3Object, SmallF
 RECORD: Final = "spark.mainstem.checkpoint.owner.record"
 TOKEN: Final = "spark.mainstem.checkpoint.owner.token"  # noqa: S105 - the name of a property
 LENGTH: Final = 1024
-"""Bytes of every record, padded, so that a reader need not ask how long it is; `Fence` has the same number."""
+"""Size of every record in bytes, with padding, so that a reader knows the length; `Fence` has the same number."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Owner:
     """A driver that owns a checkpoint.
 
     Attributes:
-        pipeline: `namespace/name`, or the name alone of one that runs on a machine.
+        pipeline: `namespace/name` on a cluster, `name` on one machine.
         description: pipeline, host and time of the start, for people.
-        process: which process of which machine it is, for those who run on the same one.
-        token: a random one for each start of a driver.
+        process: identifies the process, for other runs on the same machine; see `_process`.
+        token: a random text, new for each start of a driver.
     """
 
     pipeline: str
@@ -49,11 +49,11 @@ class Owner:
 
 
 class Ownership:
-    """Takes the checkpoints of one driver.
+    """Takes checkpoints for one driver.
 
     Args:
-        pipeline: `namespace/name`, or the name alone of one that runs on a machine.
-        conditional: the store can create an object by one writer alone.
+        pipeline: `namespace/name` on a cluster, `name` on one machine.
+        conditional: whether the store supports conditional writes.
     """
 
     def __init__(self, pipeline: str, *, conditional: bool = True) -> None:
@@ -64,11 +64,11 @@ class Ownership:
         self._taken: set[str] = set()
 
     def take(self, session: SparkSession, checkpoint: str) -> None:
-        """Make this driver the owner of a checkpoint, and keep every other one from writing to it in this session.
+        """Make this driver the owner of a checkpoint; from then on other drivers cannot write to it.
 
         Raises:
-            NotReady: `CheckpointInUse`: another pipeline owns it; or another driver of this pipeline does, and it lives
-                on this machine, or has taken the checkpoint from this one. `CheckpointOwnerUnreadable`.
+            NotReady: `CheckpointInUse`: another pipeline owns the checkpoint; or another driver of this pipeline owns it,
+                and runs on this machine or has taken the checkpoint from this driver. `CheckpointOwnerUnreadable`.
         """
         path = record_of(checkpoint)
         record = _file(session, path)
@@ -91,7 +91,7 @@ class Ownership:
         self._taken.add(checkpoint)
 
     def _succeed(self, record: SmallFile, path: str, checkpoint: str) -> None:
-        """Take the place of the owner in the record, unless it may still write."""
+        """Replace the owner in the record, unless the owner may still write."""
         text = record.read()
         owner = parsed(text, path) if text and text.strip() else None  # a crash may leave an empty file
         if owner is not None and owner.token == self._owner.token:
@@ -116,7 +116,7 @@ class Ownership:
 def record_of(checkpoint: str) -> str:
     """The path of a checkpoint's owner record: `c/orders/_1.mainstem-owner.json` for `c/orders/1`.
 
-    It is beside the checkpoint, so that a copy of the folder has no owner.
+    The record is beside the checkpoint, so a copy of the folder has no owner.
     """
     above, _, name = checkpoint.rstrip("/").rpartition("/")
     return f"{above}/_{name}.mainstem-owner.json"
@@ -139,17 +139,20 @@ def parsed(text: str, path: str) -> Owner:
 
 
 def alive(process: str) -> bool:
-    """True where a process of this machine, as `Owner.process` names it, is there; of another machine nothing is known."""
+    """Whether the process of an `Owner.process` runs on this machine; false for a process of another machine."""
     number = process.rpartition(":")[0].rpartition(":")[2]
     return bool(process) and number.isdecimal() and _process(int(number)) == process
 
 
 def _process(number: int) -> str | None:
-    """Boot, process namespace, process id and start time: no two processes have these alike; None where there is none."""
+    """The identity of a process: boot id, process namespace, process id and start time; None if it does not run.
+
+    No two processes have the same identity.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         space = Path("/proc/self/ns/pid").readlink()
-        # The name of the program, in parentheses, may hold anything; the start time is the 20th field behind it.
+        # The program's name, in parentheses, may contain any character; the start time is the 20th field after it.
         fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
@@ -158,7 +161,7 @@ def _process(number: int) -> str | None:
 
 
 def _file(session: SparkSession, path: str) -> SmallFile | None:
-    """The record's file; None on a file system where nothing can be created by one writer alone."""
+    """The record's file; None on a file system that cannot create a file for only one writer."""
     if path.startswith("s3a://"):
         return S3Object(session, path)
     plain = re.sub(r"^file:/+", "/", path)

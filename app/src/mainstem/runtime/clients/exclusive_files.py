@@ -23,15 +23,15 @@ class SmallFile(Protocol):
     """A file that is read and written whole."""
 
     def create(self, text: str) -> bool:
-        """Write the file where there is none; False where there is one, or another writer is at it."""
+        """Create the file; returns False if it exists or another writer is creating it."""
         ...
 
     def read(self) -> str | None:
-        """The text; None where there is no file."""
+        """The text of the file; None if it does not exist."""
         ...
 
     def replace(self, text: str) -> bool:
-        """Write the file, in place of the one that was read last; False where it is known to be another one by now."""
+        """Replace the file that was read last; returns False if another writer is known to have changed it since."""
         ...
 
     def delete(self) -> None:
@@ -40,21 +40,21 @@ class SmallFile(Protocol):
 
 
 class S3Object:
-    """An object of an S3 store, by S3A: with the settings of its bucket, its encryption among them.
+    """An object of an S3 store, accessed by S3A with the settings of its bucket, including encryption.
 
-    Errors are py4j's, with the Java cause within.
+    Errors are py4j's, with the Java exception as cause.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
         self._jvm: Any = session._jvm  # noqa: SLF001
         self._path = self._jvm.org.apache.hadoop.fs.Path(path)
         self._system = self._path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
-        # Not where checkpoints.requireConditionalWrites is false: then S3A looks before it writes.
+        # False if checkpoints.requireConditionalWrites is false: S3A then checks for the object before it writes.
         self._conditional = bool(self._system.hasPathCapability(self._path, _CONDITIONAL))
         self._read_etag: str | None = None
 
     def create(self, text: str) -> bool:
-        """Write the object where there is none; False where there is one, or another writer is at it."""
+        """Create the object; returns False if it exists or another writer is creating it."""
         try:
             builder = self._builder(overwrite=self._conditional)
             _write(builder.must(_CONDITIONAL, True) if self._conditional else builder, text)
@@ -65,9 +65,9 @@ class S3Object:
         return True
 
     def read(self) -> str | None:
-        """The text; None where there is no object."""
+        """The text of the object; None if it does not exist."""
         try:
-            # First of all: an object that is replaced meanwhile is then not the one that `replace` expects.
+            # Before the read: if another writer replaces the object meanwhile, `replace` then detects that.
             self._read_etag = str(self._system.getFileStatus(self._path).getEtag() or "")
             stream = self._system.open(self._path)
             try:
@@ -81,7 +81,7 @@ class S3Object:
             raise
 
     def replace(self, text: str) -> bool:
-        """Write the object, in place of the one that was read last; False where it is known to be another one by now."""
+        """Replace the object that was read last; returns False if another writer is known to have changed it since."""
         if self._conditional and self._read_etag is None:
             return self.create(text)
         etag = self._read_etag if self._conditional else None
@@ -93,7 +93,7 @@ class S3Object:
                 return False
             if not etag or _status(error) != _NOT_IMPLEMENTED:
                 raise
-            # A store that knows If-None-Match alone: of two that take over at once the later one has the object.
+            # The store supports If-None-Match only: of two concurrent replacements the later one wins.
             _write(self._builder(overwrite=True), text)
         return True
 
@@ -112,7 +112,7 @@ class LocalFile:
         self._path = path
 
     def create(self, text: str) -> bool:
-        """Write the file where there is none; False where there is one."""
+        """Create the file; returns False if it exists."""
         made = self._beside(text)
         try:
             self._path.hardlink_to(made)
@@ -125,14 +125,14 @@ class LocalFile:
         return True
 
     def read(self) -> str | None:
-        """The text; None where there is no file."""
+        """The text of the file; None if it does not exist."""
         try:
             return self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
     def replace(self, text: str) -> bool:
-        """Write the file, in place of one that is there: a file system cannot tell whether it is the one that was read."""
+        """Replace the file, whoever has written it: a file system has no conditional replacement."""
         self._beside(text).replace(self._path)
         return True
 
@@ -156,20 +156,20 @@ class LocalFile:
 
 
 def _write(builder: Any, text: str) -> None:
-    """One PUT, as the stream is closed."""
+    """Write the text; closing the stream sends one PUT."""
     stream = builder.build()
     stream.write(text.encode())
     stream.close()
 
 
 def _refused(error: Py4JJavaError) -> bool:
-    """Whether a conditional write has met another one."""
+    """Whether the store refused a conditional write because of another writer."""
     exists = str(error.java_exception.getClass().getName()) == _EXISTS
     return exists or _status(error) in (_CONFLICT, _PRECONDITION_FAILED)
 
 
 def _status(error: Py4JJavaError) -> int:
-    """What the store answered: S3A translates its answer, and keeps it as a cause; 0 where it is not known."""
+    """The HTTP status of the store's answer, from the causes of S3A's exception; 0 if it is not known."""
     cause = error.java_exception
     while cause is not None:
         if str(cause.getClass().getName()).startswith(_S3):

@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 
 @dataclass(frozen=True)
 class FileInfo:
-    """A file: full name, not escaped, and the time of its last change, in milliseconds since 1970."""
+    """A file: its full path, not escaped, and the time of its last change, in milliseconds since 1970."""
 
     path: str
     modified: int
 
 
 class Directory:
-    """A directory, or a file, of any file system that Hadoop knows. Errors are py4j's, with the Java cause within."""
+    """A directory or file in any file system of Hadoop. Errors are py4j's, with the Java exception as cause."""
 
     def __init__(self, session: SparkSession, path: str) -> None:
         jvm: Any = session._jvm  # noqa: SLF001
@@ -30,15 +30,15 @@ class Directory:
         return Directory(self._session, f"{self.path.rstrip('/')}/{name}")
 
     def qualified(self) -> str:
-        """The full name, spelled as in a listing of what is below."""
+        """The full path, spelled as in a listing of the directory."""
         return str(self._system.makeQualified(self._path).toString())
 
     def exists(self) -> bool:
-        """Whether a file or directory is there."""
+        """Whether the file or directory exists."""
         return bool(self._system.exists(self._path))
 
     def matches(self) -> bool:
-        """Whether at least one file or directory matches the path, taken as a glob."""
+        """Whether at least one file or directory matches the path as a glob."""
         found = self._system.globStatus(self._path)
         return found is not None and len(found) > 0
 
@@ -63,8 +63,8 @@ class Directory:
             stream.close()
 
     def replace(self, text: str) -> None:
-        """Write the file as UTF-8, in place of an existing one: a reader sees either one, always whole."""
-        if self._path.toUri().getScheme() == "s3a":  # an object is there once it is whole
+        """Write the file as UTF-8, and replace an existing one: a reader sees the old or the new file, always complete."""
+        if self._path.toUri().getScheme() == "s3a":  # an object appears only when it is complete
             self._write(self._path, text)
             return
         jvm: Any = self._session._jvm  # noqa: SLF001
@@ -94,21 +94,21 @@ class Directory:
         self._system.delete(self._path, False)
 
     def make(self) -> None:
-        """Make the directory and its parents."""
+        """Create the directory and its parents."""
         self._system.mkdirs(self._path)
 
     def touch(self) -> None:
-        """Write an empty file, in place of an existing one."""
+        """Write an empty file, and replace an existing one."""
         self._system.create(self._path, True).close()
 
 
 def newest(log: Directory) -> int | None:
-    """The newest entry of a folder of numbered files; None where there is none."""
+    """The highest number in a folder of numbered files; None if there is no such file."""
     return max(_numbers(log), default=None)
 
 
 def oldest(log: Directory) -> int | None:
-    """The oldest entry of a folder of numbered files that is still there; None where there is none."""
+    """The lowest number in a folder of numbered files; None if there is no such file."""
     return min(_numbers(log), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Asks Kafka's brokers for topics and offsets, by the admin client of Kafka in the JVM."""
+"""Reads topics and offsets from Kafka's brokers, with Kafka's admin client in the JVM."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -25,10 +25,10 @@ class TopicOffsets:
     """The ids and the first and last offsets of a source's topics.
 
     Attributes:
-        ids: topic -> the id that the broker gave it when it was made: one that is made anew has another.
-        earliest: topic -> partition -> the first offset that there still is.
-        latest: topic -> partition -> the offset behind the last record that the source reads: with `read_committed` the
-            first one of an open transaction, where there is one.
+        ids: topic -> its id; a topic that is deleted and created again has another id.
+        earliest: topic -> partition -> the first offset that still exists.
+        latest: topic -> partition -> the offset after the last record that the source reads. With `read_committed` an
+            open transaction ends the range: the offset is the first one of the transaction.
     """
 
     ids: Mapping[str, str]
@@ -37,13 +37,13 @@ class TopicOffsets:
 
 
 class KafkaAdmin:
-    """The admin client of one Kafka connection. Errors are py4j's, with the Java cause within.
+    """The admin client of one Kafka connection. Errors are py4j's, with the Java exception as cause.
 
     Args:
         session: any session.
         kafka: the connection.
-        patience: milliseconds that an answer may take, or longer where the connection asks for it; its own time-outs where
-            none is given.
+        patience: time-out of an answer in milliseconds, unless the connection sets a longer one; None for the connection's
+            own time-outs.
     """
 
     def __init__(self, session: SparkSession, kafka: KafkaConnection, patience: int | None = None) -> None:
@@ -55,19 +55,19 @@ class KafkaAdmin:
         self._patience = {} if patience is None else time_outs(kafka.properties, patience)
 
     def topics(self) -> set[str]:
-        """The topics that the credentials may see."""
+        """The topics that the credentials may read about."""
         with self._admin() as admin:
             return self._names(admin)
 
     def partitions(self, source: KafkaSource) -> int:
-        """The number of partitions that a source reads, of existing topics."""
+        """The number of partitions of existing topics that a source reads."""
         if source.assign:
             return sum(len(partitions) for partitions in source.assign.values())
         with self._admin() as admin:
             return sum(described.partitions().size() for described in self._described(admin, source).values())
 
     def _described(self, admin: Any, source: KafkaSource) -> Any:
-        """Topic -> description, of the topics that a source reads and that are there."""
+        """Topic -> description, for the existing topics that a source reads."""
         topics = self._jvm.java.util.ArrayList()
         for topic in sorted(self._names(admin)):
             named = topic in (source.subscribe or ()) or topic in (source.assign or ())
@@ -83,7 +83,7 @@ class KafkaAdmin:
         return self._matching[topic]
 
     def _names(self, admin: Any) -> set[str]:
-        """All topics, by one call over the wire: there may be thousands."""
+        """All topics, read from the JVM with one call: there may be thousands."""
         text = str(self._jvm.java.lang.String.join("\n", admin.listTopics().names().get()))
         return set(text.splitlines())
 
@@ -94,7 +94,7 @@ class KafkaAdmin:
             producer.partitionsFor(topic)
 
     def offsets(self, source: KafkaSource) -> TopicOffsets:
-        """The current ids and offsets of a source's existing topics. Always of the same source."""
+        """The current ids and offsets of a source's existing topics; one `KafkaAdmin` serves only one source here."""
         with self._admin() as admin:
             topics = self._described(admin, source)
             ids = {str(topic): str(described.topicId()) for topic, described in topics.items()}
@@ -108,7 +108,7 @@ class KafkaAdmin:
             return TopicOffsets(ids, *(offsets(answer.get().toString()) for answer in answers))
 
     def _questions_about(self, source: KafkaSource, partitions: Mapping[str, int]) -> tuple[Any, Any]:
-        """The questions for the earliest and the latest offsets; a topic has the partitions from 0 on."""
+        """The requests for the earliest and the latest offsets; the partitions of a topic have the numbers from 0 on."""
         spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
         first, last = spec.earliest(), spec.latest()
         earliest, latest = self._jvm.java.util.HashMap(), self._jvm.java.util.HashMap()
@@ -136,9 +136,9 @@ class KafkaAdmin:
 
 
 def time_outs(properties: Mapping[str, str], patience: int) -> dict[str, str]:
-    """The time-outs of a client with a given patience, in milliseconds; longer ones of the user stay; pure.
+    """The time-outs of a client in milliseconds, at least `patience`; longer ones of the user stay; pure.
 
-    Kafka refuses a time-out of the API below a request's.
+    Kafka refuses `default.api.timeout.ms` below `request.timeout.ms`.
     """
     own = {key: value for key in (_REQUEST, _API) if (value := properties.get(key, "").strip()).isdecimal()}
     request = max(patience, int(own.get(_REQUEST, 0)))
@@ -146,7 +146,10 @@ def time_outs(properties: Mapping[str, str], patience: int) -> dict[str, str]:
 
 
 def offsets(text: str) -> dict[str, dict[str, int]]:
-    """Topic -> partition -> offset, from the text of Kafka's answer: one call over the wire, not five for each partition."""
+    """Topic -> partition -> offset, from the text of Kafka's answer.
+
+    Reading the text is one call to the JVM; reading the objects would be five calls for each partition.
+    """
     result: dict[str, dict[str, int]] = {}
     for topic, partition, offset in _ANSWER.findall(text):
         result.setdefault(topic, {})[partition] = int(offset)

@@ -1,6 +1,4 @@
-"""Checks whether the server behind a connection answers: a greeting over a plain socket, without a JVM, within
-seconds.
-"""
+"""Checks within seconds, without a JVM, whether the server of a connection answers a request on a plain socket."""
 
 import re
 import socket
@@ -16,15 +14,15 @@ from mainstem.language.model.connections import Connection, JdbcConnection, Kafk
 
 
 ANSWER_SECONDS: Final = 5.0
-# Kafka's ApiVersions, version 0, which every broker answers before it asks who we are.
+# Kafka's ApiVersions request, version 0, which every broker answers before authentication.
 _API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 0, -1)
-# PostgreSQL's SSLRequest, answered by S or N before anybody logs in.
+# PostgreSQL's SSLRequest, which the server answers with S or N before authentication.
 _SSL_REQUEST: Final = struct.pack(">ii", 8, 80877103)
 _POSTGRES: Final = re.compile(r"jdbc:postgresql://(\[[^\]/]+\]|[^:/?,]+)(?::(\d+))?(?:[/?].*)?")
 
 
 def unreachable(connections: Iterable[Connection]) -> dict[str, NotReady]:
-    """The connections whose server does not answer, by name, each with the error; greets all at once."""
+    """Name of each connection whose server does not answer -> the error; asks all servers at once."""
     questioned = list(connections)
     if not questioned:
         return {}
@@ -34,8 +32,10 @@ def unreachable(connections: Iterable[Connection]) -> dict[str, NotReady]:
 
 
 def silence(connection: Connection) -> NotReady | None:
-    """`BrokerUnreachable`, `StoreUnreachable` or `DatabaseUnreachable`; None where the server answers, or its address is
-    not known here: AWS's own stores, databases other than PostgreSQL.
+    """The error of a server that does not answer; None if it answers or its address is not known.
+
+    The reason is `BrokerUnreachable`, `StoreUnreachable` or `DatabaseUnreachable`. The addresses of AWS's own stores and
+    of databases other than PostgreSQL are not known.
     """
     if connection.s3 and connection.s3.endpoint:
         return _store(connection.name, connection.s3, connection.s3.endpoint)
@@ -71,7 +71,7 @@ def _broker(name: str, kafka: KafkaConnection) -> NotReady | None:
 
 
 def _database(name: str, jdbc: JdbcConnection) -> NotReady | None:
-    """Only PostgreSQL's address is understood here, and one with several hosts is not; Spark asks the others."""
+    """The error of a PostgreSQL server; None for other databases and URLs with several hosts, which Spark checks."""
     match = _POSTGRES.fullmatch(jdbc.url)
     if match and (why := _silence(match[1].strip("[]"), int(match[2] or 5432), _SSL_REQUEST, tls=False)):
         message = (
@@ -82,7 +82,7 @@ def _database(name: str, jdbc: JdbcConnection) -> NotReady | None:
 
 
 def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
-    """Why nobody is there; None where somebody is, even one that answers by hanging up."""
+    """Why the server does not answer; None if it answers, or closes the connection."""
     try:
         plain = socket.create_connection((host, port), timeout=ANSWER_SECONDS)
     except (OSError, OverflowError, UnicodeError) as error:
@@ -102,7 +102,7 @@ def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
 
 
 def _shake_hands(plain: socket.socket, host: str) -> None:
-    # Whom to trust is for the clients to judge, with the document's own settings.
+    # The clients verify certificates later, with the settings of the document.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.wrap_socket(plain, server_hostname=host).close()

@@ -1,4 +1,4 @@
-"""Shows progress on one machine: a live table on a terminal, JSON lines elsewhere."""
+"""Shows the progress of a run on one machine: a live table on a terminal, JSON lines elsewhere."""
 
 import json
 import sys
@@ -13,25 +13,25 @@ LINE_SECONDS: Final = 10.0
 
 
 class Reporter(Protocol):
-    """Shows the statuses of queries; decides itself how often."""
+    """Shows the statuses of queries, as often as the reporter decides."""
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """Take the statuses after a tick of the supervisor; often the same as before."""
+        """Take the statuses after a tick of the supervisor; they are often unchanged."""
 
     def output(self, line: str) -> None:
         """Write a line of a console sink."""
 
     def close(self) -> None:
-        """Show the last state and give the terminal back."""
+        """Show the last statuses and release the terminal."""
 
 
 def for_stream(stream: TextIO, pipeline: str) -> Reporter:
-    """The live table where the stream is a terminal, JSON lines where it is not."""
+    """A live table if the stream is a terminal, JSON lines otherwise."""
     return _Quiet(Table(pipeline) if stream.isatty() else Lines(stream, pipeline))
 
 
 class _Quiet:
-    """Goes silent once nobody reads: a closed terminal, or a `head` that has seen enough, ends no pipeline."""
+    """Stops writing when nobody reads any more: a closed terminal, or a `head` that has ended, does not end the run."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter: Reporter | None = reporter
@@ -49,13 +49,13 @@ class _Quiet:
         self._tell(lambda reporter: reporter.close())
 
     def _tell(self, call: Callable[[Reporter], None]) -> None:
-        # Rows of a console sink come in a thread of their own, which may be the one to find nobody there.
+        # Rows of a console sink come from another thread, which may also be the first one to fail.
         reporter = self._reporter
         if reporter is None:
             return
         try:
             call(reporter)
-        except (OSError, SystemExit):  # rich exits where a pipe is closed
+        except (OSError, SystemExit):  # rich exits if a pipe is closed
             self._reporter = None
 
 
@@ -83,7 +83,7 @@ class Lines:
         self._stream.flush()
 
     def close(self) -> None:
-        """Write what was held back."""
+        """Write the last status of each query whose rows have changed since its last line."""
         for status in self._last:
             _, rows, _ = self._written.get(status.name, (None, -1, 0.0))
             if rows != status.input_rows:
@@ -103,13 +103,13 @@ class Table:
 
         self._pipeline = pipeline
         self._console = Console(file=sys.stdout)
-        # Logs on the same terminal are printed above the table; logs that go elsewhere stay there.
+        # Log lines on the same terminal are printed above the table; log lines in a file or pipe stay there.
         self._live = Live(console=self._console, auto_refresh=False, redirect_stderr=sys.stderr.isatty())
         self._drawn: Sequence[QueryStatus] = ()
         self._live.start()
 
     def changed(self, statuses: Sequence[QueryStatus]) -> None:
-        """Draw the table where something has changed."""
+        """Draw the table if a status has changed."""
         if list(statuses) != list(self._drawn):
             self._drawn = list(statuses)
             self._live.update(_table(self._pipeline, statuses), refresh=True)
@@ -121,7 +121,7 @@ class Table:
         self._console.print(Text(line), soft_wrap=True)
 
     def close(self) -> None:
-        """Leave the last table where it is."""
+        """Stop the updates; the last table stays on the terminal."""
         self._live.stop()
 
 
@@ -141,7 +141,7 @@ _SELDOM: Final[tuple[tuple[str, Callable[[QueryStatus], int]], ...]] = (
     ("EXPIRED", lambda status: status.expired),
     ("VIOLATED", lambda status: status.violated),
 )
-"""Columns that are there once there is something to count."""
+"""Columns that the table has only if a query counts something in them."""
 
 
 def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
@@ -175,7 +175,7 @@ def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
 
 
 def cells(status: QueryStatus) -> list[str]:
-    """The numbers of one row; `-` where nothing is known."""
+    """The numbers of one row; `-` for an unknown number."""
     return [
         "-" if status.batch is None else str(status.batch),
         f"{status.rows_per_second:,.0f}",

@@ -1,4 +1,4 @@
-"""The entry points of an executor's pod: its start and its decommissioning.
+"""The commands that run in an executor's pod: the start of the executor and its decommissioning.
 
 Never imports pyspark or pydantic, which cost seconds of an executor's start.
 """

@@ -1,7 +1,7 @@
 """`mainstem-decommission`: the command that the kubelet runs in an executor's pod before it ends the pod.
 
-Spark's executor hands its shuffle blocks over on SIGPWR and ends by itself; the kubelet waits for this command, as long
-as the pod's grace period is.
+On SIGPWR Spark's executor migrates its shuffle blocks and then ends. The kubelet waits for this command, at most for the
+pod's grace period.
 """
 
 import os
@@ -18,9 +18,7 @@ POLL: Final = 0.2
 
 
 def main(marker: str = BACKEND) -> None:
-    """Ask every process of this container whose command line has the marker to decommission, and wait until it has
-    ended.
-    """
+    """Send SIGPWR to every process of this container whose command line has the marker, and wait until they have ended."""
     for pid in list(_running(marker)):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGPWR)
@@ -32,7 +30,7 @@ def _running(marker: str) -> Iterator[int]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
-        with suppress(OSError):  # it has just ended, or is another user's
+        with suppress(OSError):  # the process has just ended, or belongs to another user
             if marker.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
                 yield int(entry.name)
 

@@ -1,6 +1,7 @@
-"""The entry of an executor pod: starts Spark's executor from the environment variables that Spark sets.
+"""`mainstem executor`: starts Spark's executor in its pod, from the environment variables that Spark sets.
 
-The pip distribution of Spark has no entrypoint for containers. Nothing slow is imported here: executors start often.
+The pip distribution of Spark has no entrypoint for containers. This module imports nothing slow, because executors start
+often.
 """
 
 import os
@@ -16,7 +17,7 @@ from mainstem.runtime.spark import command_line, java
 
 DOCUMENT: Final = Path(names.DOCUMENT_DIR) / names.DOCUMENT_KEY
 CREDENTIALS: Final = Path(names.S3_PROFILES).parent
-"""The folder of the files of credentials, at the same place in driver and executors, for properties name it to all."""
+"""The folder of the files of credentials: the same path in driver and executors, because Spark properties name it."""
 
 _BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION: Final = "SPARK_JAVA_OPT_"
@@ -32,9 +33,9 @@ _ARGUMENTS: Final = {
 
 
 def main() -> NoReturn:
-    """Write the credentials that the document names, then become Spark's executor.
+    """Write the files of credentials for the document, then replace this process by Spark's executor.
 
-    What is missing is one line on standard error, and the exit code of its class.
+    If something is missing, it writes one line to standard error, and exits with the code of the error.
     """
     try:
         environment = os.environ
@@ -44,7 +45,7 @@ def main() -> NoReturn:
     except MainstemError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(error.exit_code) from None
-    os.execve(argv[0], argv, {**environment, "SPARK_HOME": str(home)})  # noqa: S606 - nothing here for a shell to read
+    os.execve(argv[0], argv, {**environment, "SPARK_HOME": str(home)})  # noqa: S606 - no shell is involved
 
 
 def command(
@@ -57,11 +58,11 @@ def command(
     """The executor's command line, from the environment variables that Spark sets.
 
     Args:
-        environment: `SPARK_*` as Spark's Kubernetes backend sets them, and where the archive of classes is.
-        java_home: of the Java to run.
-        home: Spark's.
-        jars: Mainstem's own, in the driver's order.
-        image: packages of the image.
+        environment: the `SPARK_*` variables that Spark's Kubernetes backend sets, and the path of the class archive.
+        java_home: the home of the Java to run.
+        home: the home of Spark.
+        jars: Mainstem's own jars, in the driver's order.
+        image: the jars of the image's folder of packages.
 
     Raises:
         NotReady: `NotAnExecutor`, naming every variable that is missing.
@@ -74,18 +75,16 @@ def command(
             remedy="do not start `mainstem executor` yourself: Spark starts it in the pods that a driver creates",
         )
     class_path = command_line.class_path(jars, home, image)
-    if extra := environment.get(
-        "SPARK_CLASSPATH"
-    ):  # spark.executor.extraClassPath; last, for the archive's sake
-        class_path = f"{class_path}:{extra}"
+    if extra := environment.get("SPARK_CLASSPATH"):  # spark.executor.extraClassPath
+        class_path = f"{class_path}:{extra}"  # last, so that the class archive still fits
     return [
         f"{java_home}/bin/java",
         "-cp",
         class_path,
         f"-Xmx{environment['SPARK_EXECUTOR_MEMORY']}",
         *command_line.sharing({key: value for key, value in environment.items() if key != command_line.DUMP}),
-        # Spark reads its secret from a file only where the master is Kubernetes, and tells executors of the master only
-        # once they have shown that they know the secret.
+        # Spark reads its secret from a file only if the master is Kubernetes. An executor learns the master from the driver
+        # only after it has authenticated with the secret.
         "-Dspark.master=k8s://driver",
         *_options(environment),
         _BACKEND,
@@ -94,7 +93,7 @@ def command(
 
 
 def _options(environment: Mapping[str, str]) -> list[str]:
-    """The Java options, each in a variable of its own: `SPARK_JAVA_OPT_10` comes after `SPARK_JAVA_OPT_9`."""
+    """The Java options, sorted by the numbers of their variables: `SPARK_JAVA_OPT_10` comes after `SPARK_JAVA_OPT_9`."""
     numbered = {
         int(number): value
         for name, value in environment.items()
@@ -113,8 +112,8 @@ def _jars() -> list[Path]:
 
 
 def write_credentials() -> None:
-    """Write the files of credentials for the document's secrets, at the same paths as the driver."""
-    # Without a secret the document names none; to read it would take longer than all the rest.
+    """Write the files of credentials for the document's secrets, at the same paths as in the driver."""
+    # Without mounted secrets the document has none; reading the document would take longer than everything else.
     folder = os.environ.setdefault(names.ENV_SECRETS, names.SECRETS_DIR)
     if not any(Path(folder).glob("*/*")):
         return

@@ -1,7 +1,8 @@
-"""Compacts and vacuums Delta tables beside their streams, one table at a time, in a thread and a pool of their own.
+"""Compacts and vacuums Delta tables beside their streams: one table at a time, in its own thread and scheduler pool.
 
-Nothing of it ends a query. A compaction moves rows and changes none, so neither an append beside it nor a stream of the
-table notices; merges into the same table wait for it (`build.merge.alone`), for of two changes at once one would fail.
+Maintenance never ends a query. A compaction moves rows and changes none, so concurrent appends to the table and streams
+that read it are not affected. Merges into the same table wait (`dataframes.sinks.merge.alone`), because of two
+concurrent changes one would fail.
 """
 
 import threading
@@ -25,26 +26,26 @@ from mainstem.runtime.spark.conf import MAINTENANCE_POOL
 
 
 FIRST: Final = 600.0
-"""At most so many seconds until the first round, however long the others are apart: a driver may not live for long."""
+"""Maximum number of seconds before the first round, even if `every` is longer: a driver may not live long."""
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
 _GROUP: Final = "mainstem-maintenance"
 _STOP_SECONDS: Final = 10.0
 
 
 class TableMaintenance:
-    """Maintains the tables of one pipeline whose sinks ask for it, from `start` on until `stop`.
+    """Maintains the tables of the pipeline's sinks with `maintenance`, as long as the context is open.
 
     Attributes:
-        failures: rounds of a table that failed.
+        failures: number of failed rounds.
     """
 
     def __init__(self, session: SparkSession, graph: Graph) -> None:
         self._session = session.newSession()
-        # Spark's 200 tasks for the few files of a folder would take a minute.
+        # Spark's default of 200 tasks takes a minute for the few files of a folder.
         cores = min(session.sparkContext.defaultParallelism, 8)
         self._session.conf.set("spark.sql.shuffle.partitions", str(cores))
         self._session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(cores))
-        # A compaction works on fifteen files at a time by itself; beside a stream it takes one.
+        # By default a compaction works on fifteen files at a time; beside a stream it works on one.
         self._session.conf.set("spark.databricks.delta.optimize.maxThreads", "1")
         self._tables = [
             sink.delta
@@ -68,7 +69,7 @@ class TableMaintenance:
         self.stop()
 
     def stop(self) -> None:
-        """Stop, and cancel a running round: an unfinished compaction or vacuum leaves the table as it was."""
+        """Stop, and cancel a running round; a cancelled compaction or vacuum leaves the table unchanged."""
         self._done.set()
         if self._thread.is_alive():
             with suppress(Py4JError, ConnectionError):
@@ -76,13 +77,13 @@ class TableMaintenance:
             self._thread.join(_STOP_SECONDS)
 
     def tend(self, sink: DeltaSink) -> None:
-        """Do one round on a table; a failure is logged and counted, and nothing more."""
+        """Do one round on a table; a failure is only logged and counted."""
         from delta.tables import DeltaTable
 
         path, settings = located(sink.path), sink.maintenance
         try:
             if settings is None or not DeltaTable.isDeltaTable(self._session, path):
-                return  # no batch has made it yet
+                return  # no batch has created the table yet
             table = DeltaTable.forPath(self._session, path)
             if settings.optimize:
                 with alone(path):
@@ -108,7 +109,7 @@ class TableMaintenance:
             due[index] = time.monotonic() + _every(self._tables[index])
 
     def _retain(self, table: Any, path: str, vacuum: Vacuum) -> None:
-        """Write down how long files stay, where the table says otherwise: Delta heeds nothing else."""
+        """Set the retention of deleted files as a property of the table, which is the only setting that Delta obeys."""
         wanted = f"interval {int(seconds(vacuum.retain))} seconds"
         if table.detail().first()["properties"].get(_RETENTION) != wanted:
             quoted = path.replace("`", "``")
@@ -119,7 +120,7 @@ class TableMaintenance:
 
     def _failed(self, path: str, error: Exception) -> None:
         if self._done.is_set():
-            return  # it was cancelled
+            return  # `stop` cancelled the round
         self.failures += 1
         failure = classify(error)
         self._log.warning(

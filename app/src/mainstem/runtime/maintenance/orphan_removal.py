@@ -1,11 +1,11 @@
-"""Removes the files that killed drivers and executors leave in sinks' folders, beside the running queries.
+"""Removes, beside the running queries, the files that killed drivers and executors leave in the folders of sinks.
 
-A task that fails removes what it wrote. A driver or an executor that is killed cannot: the task runs again, under new file
-names, and the batch commits. Readers of the bare folder see the rows twice.
+A task that fails removes its files. A killed driver or executor cannot: the task runs again with new file names, and the
+batch commits. Readers of the bare folder see the rows twice.
 
 No clock decides which files are orphans. Every file of a listing belongs to a batch that was planned before the listing
-ended. Once all these batches are committed, a listed file that the sink's log does not name will never be named: an entry
-of the log is written before its batch is committed, once, and a request of an older driver that arrives later is refused.
+ended. Once all these batches are committed, the sink's log will never name a file that it does not name yet: the entry of
+a batch is written once, before its commit, and a late request of an older driver is refused.
 """
 
 import queue
@@ -31,7 +31,7 @@ from mainstem.runtime.failures.classification import classify
 
 
 PAUSE: Final = 5.0
-"""Seconds between two looks for executors that were lost."""
+"""Seconds between two checks for lost executors."""
 _ERRORS: Final = (PySparkException, Py4JError, ConnectionError)
 _STOP_SECONDS: Final = 10.0
 
@@ -41,15 +41,15 @@ class _Target:
     """The folder of one sink.
 
     Attributes:
-        query: name of the query that writes it.
+        query: name of the query that writes to the folder.
         path: the folder.
-        kind: the format of its files.
+        kind: the format of the files.
         checkpoint: full path of the query's checkpoint.
-        forgets: its log forgets files after a while (Spark's option `retention`): they are data nevertheless, so that only
-            what a start suspects can be left over.
-        due: an executor was lost since the last listing, or there was none yet.
-        suspects: files that the log did not name when they were listed.
-        planned: the newest batch that may have written them.
+        forgets: whether the log drops entries of old files (Spark's option `retention`). These files are still data, so
+            only files that a start suspects can be orphans.
+        due: whether the folder must be listed: no listing yet, or an executor was lost since the last one.
+        suspects: files that the log did not name at the time of the listing.
+        planned: the newest batch that may have written the suspects.
     """
 
     query: str
@@ -68,13 +68,13 @@ class _Target:
 
 
 class OrphanCleaner:
-    """Removes orphan files once after the start, again after each loss of an executor, and a last time at the end.
+    """Removes orphan files after the start, after each loss of an executor, and at the end.
 
-    It works in a thread of its own, from `start` to `close`. Failures are logged and end nothing.
+    The cleaner works in its own thread, from `start` to `close`. It logs failures; they end no query.
 
     Args:
         session: the application's session.
-        graph: the pipeline's.
+        graph: the graph of the document.
     """
 
     def __init__(self, session: SparkSession, graph: Graph) -> None:
@@ -93,7 +93,7 @@ class OrphanCleaner:
             self._thread.start()
 
     def close(self) -> None:
-        """Look a last time, once every query has ended."""
+        """Stop the thread and look a last time; called after every query has ended."""
         self._done.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)
@@ -101,13 +101,11 @@ class OrphanCleaner:
                 self.look()
 
     def suspect(self, query: str, folder: str, suspects: Suspects) -> None:
-        """Take the files that an unfinished batch may have left in a folder of the query; from any thread, and at
-        once.
-        """
+        """Add files that an unfinished batch may have left in a folder of the query; does not block, from any thread."""
         self._suspected.put((query, folder, suspects))
 
     def look(self) -> None:
-        """Remove the orphans of committed batches; what belongs to a running batch waits for a later look."""
+        """Remove the orphan files of committed batches; files of a running batch wait for a later call."""
         with suppress(*_ERRORS):
             self._note_losses()
         while not self._suspected.empty():
@@ -135,8 +133,9 @@ class OrphanCleaner:
             self.look()
 
     def _note_losses(self) -> None:
-        """Every folder is due once more where executors have gone since the last look: a task in the driver's own process
-        goes with it, or removes what it wrote.
+        """Mark every folder as due if executors were lost since the last call.
+
+        Without executors no folder becomes due: a task in the driver's process ends with the driver, or removes its files.
         """
         if not self._has_executors:
             return
@@ -157,9 +156,9 @@ class OrphanCleaner:
         if first is None:
             return
         if logged is None:
-            target.due = True  # without a log of its own the folder may hold anybody's files
+            target.due = True  # a folder without a log may have files of any writer
             return
-        # Files from before the log's first batch are not of this query: somebody has put them there.
+        # Files that are older than the log's first batch are not from this query.
         first = max(first, min(logged, newest(batches[0]) or logged))
         since = (batches[0] / str(first)).modified() - orphan_files.SKEW_MS
         files = orphan_files.unlogged_files(self._session, folder, since, target.kind)
@@ -182,7 +181,7 @@ class OrphanCleaner:
             self._log.warning("orphan files removed", query=target.query, files=len(orphans))
 
     def _batches(self, target: _Target) -> tuple[Directory, Directory] | None:
-        """The logs of planned and of committed batches; None where there is none yet."""
+        """The logs of planned and of committed batches; None if the checkpoint has none yet."""
         checkpoint = Directory(self._session, target.checkpoint)
         if (checkpoint / "offsets").exists():
             return checkpoint / "offsets", checkpoint / "commits"

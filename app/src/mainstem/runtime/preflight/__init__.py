@@ -1,4 +1,4 @@
-"""Whether everything that a pipeline needs is there, before a query starts.
+"""Checks, before a query starts, that everything that a pipeline needs exists.
 
-Never waits; queries that wait are the supervision's.
+Never waits; `supervision` waits for missing inputs.
 """

@@ -1,7 +1,7 @@
-"""Checks that what a whole run needs is there, before the first query starts and within seconds.
+"""Checks within seconds, before the first query starts, that everything that the whole run needs exists.
 
-Spark and Kafka would find out as well, after minutes of retries and with a page of stack trace. What only some of the
-queries need is asked for by `readiness`.
+Spark and Kafka would report the same after minutes of retries, with a page of stack trace. `readiness` checks what only
+some of the queries need.
 """
 
 import os
@@ -24,13 +24,13 @@ from mainstem.runtime.preflight.inputs import ask
 
 
 def reachable(graph: Graph) -> frozenset[str]:
-    """Check that every store, broker and database answers, and look at the folder of checkpoints; needs no JVM.
+    """Check, without a JVM, that every store, broker and database answers, and that a local checkpoint folder is writable.
 
     Returns:
-        names of the connections that do not answer: brokers and databases that some queries do without.
+        names of the connections that do not answer: brokers and databases that at least one query does not use.
 
     Raises:
-        NotReady: `StoreUnreachable`, and `BrokerUnreachable` or `DatabaseUnreachable` where no query can start without;
+        NotReady: `StoreUnreachable`; `BrokerUnreachable` or `DatabaseUnreachable` if every query needs a missing server;
             `PathNotWritable`.
     """
     names = required_connections(graph)
@@ -47,7 +47,7 @@ def reachable(graph: Graph) -> frozenset[str]:
 
 
 def present(session: SparkSession, graph: Graph) -> None:
-    """Check that the location of checkpoints can be written.
+    """Check that the location of checkpoints is writable, and on S3 that the store supports conditional writes.
 
     Raises:
         NotReady: `BucketNotFound`, `StoreAccessDenied`, `CheckpointStoreNotConditional`, and the like.
@@ -59,13 +59,13 @@ def present(session: SparkSession, graph: Graph) -> None:
 
 
 def local_path(path: str) -> Path | None:
-    """The path on this machine; None for a path in a store, and for a glob."""
+    """The path on this machine; None for a path in a store or a glob."""
     plain = re.sub(r"^file:/+", "/", path)
     return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
 
 
 def writable(subject: str, path: str) -> None:
-    """Check the rights of a local folder, or of the one that it will be made in.
+    """Check that a local folder is writable, or the existing folder in which it will be created.
 
     Raises:
         NotReady: `PathNotWritable`.
@@ -75,7 +75,7 @@ def writable(subject: str, path: str) -> None:
 
 
 def _unwritable(folder: Path) -> str | None:
-    """Why a folder can neither be written nor made; None where it can."""
+    """Why a folder can be neither written nor created; None if it can."""
     there = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
     if not there.is_dir():
         return f"{there} is not a folder"
@@ -90,7 +90,7 @@ def _probe(location: Directory) -> None:
 
 
 def _refuse_unconditional(session: SparkSession, location: str) -> None:
-    """Create an object twice: a store that lets it happen keeps no two drivers apart."""
+    """Create an object twice: a store that allows this cannot keep two drivers apart."""
     probe = S3Object(session, f"{location.rstrip('/')}/.mainstem-probe-{uuid4()}")
     try:
         probe.create("")

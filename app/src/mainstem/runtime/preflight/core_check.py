@@ -1,7 +1,7 @@
 """Checks that there are enough cores for queries whose tasks never end.
 
-With the triggers `continuous` and `realTime` each partition of a source holds a core for as long as the query runs. Where
-there are too few, Spark says nothing: it reads some partitions and leaves the others lying.
+With the triggers `continuous` and `realTime` each partition of a source occupies a core as long as the query runs. With
+too few cores Spark reports no error: it reads some of the partitions and never reads the others.
 """
 
 import re
@@ -20,7 +20,7 @@ from mainstem.runtime.preflight.inputs import ask
 
 
 def enough(session: SparkSession, graph: Graph) -> None:
-    """Count the partitions whose tasks hold cores for ever, and compare them with the cores.
+    """Compare the cores with the number of partitions whose tasks never end.
 
     Raises:
         NotReady: `CoresMissing`.
@@ -33,7 +33,7 @@ def enough(session: SparkSession, graph: Graph) -> None:
 
     def partitions(source: Source) -> int:
         if source.kafka is None:
-            return there  # a rate has as many as there are cores
+            return there  # the rate source has one partition for each core
         connection = known[source.kafka.connection]
         subject = f"connection {source.kafka.connection!r} ({connection.bootstrap_servers})"
         kafka = source.kafka
@@ -45,23 +45,23 @@ def enough(session: SparkSession, graph: Graph) -> None:
 
 
 def resident(queries: Sequence[Query]) -> list[Query]:
-    """The queries whose tasks hold their cores for ever."""
+    """The running queries whose tasks never end."""
     return [query for query in queries if query.trigger and query.trigger.resident and not query.suspend]
 
 
 def held(graph: Graph, query: Query, partitions: Callable[[Source], int]) -> int:
-    """The number of cores that a query holds: a partition is a task, and a source that is read twice counts twice."""
+    """The number of cores that a query occupies: one for each partition; a source that is read twice counts twice."""
     names = [name for _, name in occurrence_names(graph, query.from_)]
     return sum(partitions(graph.sources.get(name) or graph.dead_letters[name]) for name in names)
 
 
 def judge(needed: Mapping[str, int], *, others: bool, there: int) -> None:
-    """Raise an error where the cores are too few.
+    """Raise an error if there are too few cores.
 
     Args:
-        needed: query -> cores that it holds.
-        others: whether there are queries besides, which need one core among them.
-        there: cores of all executors, or of the driver where there are none.
+        needed: query -> number of cores that it occupies.
+        others: whether the document has other queries, which together need one core.
+        there: number of cores of all executors, or of the driver without executors.
 
     Raises:
         NotReady: `CoresMissing`.
@@ -80,7 +80,7 @@ def judge(needed: Mapping[str, int], *, others: bool, there: int) -> None:
 
 
 def cores(conf: Mapping[str, str]) -> int:
-    """The number of cores for tasks: those of all executors that may come, or of the driver itself."""
+    """The number of cores for tasks: of the maximum number of executors, or of the driver without executors."""
     local = re.match(r"local\[(\d+)", conf.get("spark.master", ""))
     if local:
         return int(local[1])

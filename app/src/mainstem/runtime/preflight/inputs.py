@@ -1,4 +1,4 @@
-"""Looks for the inputs of queries: a query without an end waits for a missing input, a bounded one fails."""
+"""Checks whether the inputs of queries exist: a query without an end waits for a missing input, a bounded query fails."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ from mainstem.runtime.failures.classification import classify
 
 @dataclass(frozen=True)
 class Absent:
-    """An input that a query waits for, or the server that does not answer.
+    """A missing input, or a server that does not answer.
 
     Attributes:
-        reason: why it cannot start, such as `TopicNotFound`.
-        message: what is not there.
+        reason: why the query cannot start, such as `TopicNotFound`.
+        message: what is missing.
     """
 
     reason: str
@@ -39,12 +39,12 @@ class Absent:
 
     @property
     def outage(self) -> bool:
-        """Whether a server does not answer, which has an end; False where the input was never made."""
+        """Whether a server does not answer; false if an input does not exist."""
         return self.reason in OUTAGES
 
 
 def makers(graph: Graph, query: Query) -> set[str]:
-    """The other running queries of the document that write an input of the query."""
+    """The names of the other running queries that write an input of the query."""
     read = {normal(path) for source in graph.sources_of(query.from_) if (path := path_of(source))}
     return {
         other.name
@@ -54,14 +54,12 @@ def makers(graph: Graph, query: Query) -> set[str]:
 
 
 def waits(graph: Graph, query: Query) -> bool:
-    """Whether the query waits for an input that is missing when the run begins; a bounded query fails sooner."""
+    """Whether the query waits for a missing input; a bounded query whose inputs no query writes does not wait."""
     return not graph.ends(query) or bool(makers(graph, query))
 
 
 def demanded(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
-    """The paths that have to be there when the query begins because it does not wait for them, each with what reads
-    it.
-    """
+    """The input paths that must exist at the start of the query, because it does not wait; each with its source."""
     if waits(graph, query):
         return
     for source in graph.sources_of(query.from_):
@@ -70,7 +68,7 @@ def demanded(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
 
 
 class Inputs:
-    """Looks for the inputs of queries in stores and brokers; from any thread, because answers take their time."""
+    """Looks for the inputs of queries in stores and brokers; may be used from any thread, because answers take time."""
 
     def __init__(self, session: SparkSession, graph: Graph) -> None:
         self._session = session
@@ -78,14 +76,14 @@ class Inputs:
         self._connections = connections(graph, session)
 
     def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
-        """The first server of the query that does not answer, or its first missing input; None where all are there.
+        """The first server of the query that does not answer, or its first missing input; None if nothing is missing.
 
         Args:
             query: the query.
-            known: what was found of a source already, by its name, or of a connection; takes what is found now.
+            known: earlier results by the name of a source, or by `connection <name>`; gets the new results.
 
         Raises:
-            NotReady: a broker or store cannot be asked.
+            NotReady: a broker or store refuses the request.
         """
         needs = used(self._graph, [query])
         for connection in (each for each in self._graph.spec.connections if each.name in needs):
@@ -127,7 +125,7 @@ class Inputs:
         return Absent("TopicNotFound", f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}")
 
     def _without_table(self, subject: str, source: StaticSource) -> Absent | None:
-        """A table that has a name and no path is looked up as it will be read; its columns are asked for, no row."""
+        """The missing table of a source without a path: it is opened as the query will read it, but no row is read."""
         if source.table:
             words = source.table.name.lower().replace("`", "").split(".")
             named = [each.name for each in self._graph.spec.connections if each.name.lower() in words]
@@ -144,17 +142,17 @@ class Inputs:
         return None
 
     def _is_table(self, path: str) -> bool:
-        """Whether a Delta table has its first version: until then its folder may hold anything."""
+        """Whether the Delta table has a first version; without one the folder may contain any files."""
         return (Directory(self._session, path) / "_delta_log/[0-9]*").matches()
 
 
 def ask(subject: str, path: str, question: Callable[[], Any]) -> Any:
-    """Ask a server; raises its failure as `NotReady`."""
+    """Call a function that asks a server; raises its failure as `NotReady`."""
     try:
         return question()
     except (MainstemError, Py4JNetworkError):
         raise
-    except (PySparkException, Py4JError) as error:  # pyspark makes its own of a few of Java's
+    except (PySparkException, Py4JError) as error:  # pyspark converts a few of Java's exceptions
         failure = classify(error)
         at = f" ({path})" if path else ""
         transient = not failure.permanent

@@ -1,7 +1,6 @@
-"""Checks that what each query needs is there: a query that lacks something is not ready, and the others run without
-it.
+"""Checks that everything that each query needs exists: a query that lacks something is not ready, and the others run.
 
-`checks` checks what a whole run needs.
+`checks` checks what the whole run needs.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -24,9 +23,9 @@ from mainstem.runtime.spark import secrets
 
 
 def before_session(graph: Graph) -> dict[str, NotReady]:
-    """Query -> why it is not ready, as far as that can be known without Spark.
+    """Query -> why it is not ready, by checks that need no Spark.
 
-    Modules of Python, secrets of brokers and stores, local jars, and local paths that are read or written.
+    Checks Python modules, secrets, local jars, and local paths that the query reads or writes.
     """
     return _unready(graph, partial(_on_this_machine, graph))
 
@@ -34,27 +33,27 @@ def before_session(graph: Graph) -> dict[str, NotReady]:
 def in_session(
     session: SparkSession, graph: Graph, owner: str, silent: Collection[str] = ()
 ) -> dict[str, NotReady]:
-    """Query -> why it is not ready, as far as stores and brokers report it.
+    """Query -> why it is not ready, by checks of stores and brokers.
 
-    Topics of sinks, made where there are none, paths that are read or written, and tables that another pipeline writes.
+    Checks the paths that the query reads or writes, and the owners of its tables. Creates missing topics of sinks.
 
     Args:
         session: any session.
-        graph: the document's.
+        graph: the graph of the document.
         owner: the name under which the pipeline owns tables.
-        silent: names of connections that do not answer; they are not asked.
+        silent: names of connections that do not answer; they are skipped.
     """
     return _unready(graph, _Asker(session, graph, owner, silent).ask)
 
 
 def without(pipeline: StreamingPipeline, refused: Mapping[str, NotReady]) -> StreamingPipeline:
-    """The document with the refused queries suspended, so that a run needs nothing that only they would use."""
+    """The document with the refused queries suspended, so that the run needs nothing that only they use."""
     names = [query.name for query in running(Graph(pipeline)) if query.name not in refused]
     return pipeline.running_only(names) if refused else pipeline
 
 
 def _unready(graph: Graph, check: Callable[[Query], None]) -> dict[str, NotReady]:
-    """Query -> what a check raised for it, of the queries that are not suspended."""
+    """Query -> the error that the check raised for it; suspended queries are skipped."""
     errors = {}
     for query in running(graph):
         try:
@@ -75,7 +74,7 @@ def _on_this_machine(graph: Graph, query: Query) -> None:
 
 
 class _Asker:
-    """Asks brokers and stores; each question once, however many queries have it."""
+    """Asks brokers and stores; asks each question only once, even if several queries need the answer."""
 
     def __init__(self, session: SparkSession, graph: Graph, owner: str, silent: Collection[str]) -> None:
         self._session, self._graph, self._owner, self._silent = session, graph, owner, silent
@@ -84,7 +83,7 @@ class _Asker:
         self._there: set[str] = set()
 
     def ask(self, query: Query) -> None:
-        """Raise `NotReady` where something is missing of the query."""
+        """Raise `NotReady` if the query lacks something."""
         self._make_topics(query)
         for subject, path in demanded(self._graph, query):
             if path not in self._there and not ask(subject, path, Directory(self._session, path).matches):
@@ -115,7 +114,7 @@ def _absent(subject: str, path: str) -> NotReady:
 
 
 def _topics(query: Query, connection: str) -> set[str]:
-    """Topics by name that the query writes through a connection."""
+    """The names of the topics that the query writes through a connection."""
     sinks = [sink.kafka for sink in query.to if sink.kafka and sink.kafka.connection == connection]
     return {sink.topic for sink in sinks if sink.topic}
 

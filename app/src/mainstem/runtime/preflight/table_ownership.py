@@ -1,9 +1,8 @@
-"""Gives each Delta table on S3 one owning pipeline: the first one that writes it, named in a record beside the
-table's folder.
+"""Gives each Delta table on S3 one owner: the first pipeline that writes it, named in a record beside the table's folder.
 
-Delta's log store for S3 keeps writers apart within one JVM only: of two drivers that commit the same version one would
-overwrite the other, and its rows would be gone. The record is made by a conditional PUT, so that of any number of
-pipelines that try at once exactly one succeeds, and it stays when the pipeline stops.
+Delta's log store for S3 keeps writers apart only within one JVM. If two drivers committed the same version, one commit
+would overwrite the other, and its rows would be lost. A conditional PUT creates the record, so exactly one of several
+concurrent pipelines succeeds. The record stays when the pipeline stops.
 """
 
 import json
@@ -29,15 +28,15 @@ class TableOwner:
     """The pipeline that owns a table.
 
     Attributes:
-        pipeline: `namespace/name`, or the name alone of one that runs on a machine.
-        since: when the pipeline became the owner, ISO 8601.
+        pipeline: `namespace/name` on a cluster, `name` on one machine.
+        since: the time at which the pipeline became the owner, in ISO 8601.
     """
 
     pipeline: str
     since: str
 
     def text(self) -> str:
-        """The record of the owner, as JSON."""
+        """The owner record as JSON."""
         return json.dumps({"pipeline": self.pipeline, "since": self.since})
 
 
@@ -45,7 +44,8 @@ def take(session: SparkSession, query: Query, pipeline: str) -> None:
     """Make the pipeline the owner of every Delta table on S3 that a query writes, until somebody removes the records.
 
     Raises:
-        NotReady: `TableOwnedByAnotherPipeline`: another pipeline writes one of them; `TableOwnershipUnreadable`; or the store does not answer.
+        NotReady: `TableOwnedByAnotherPipeline`: another pipeline owns one of the tables; `TableOwnershipUnreadable`; or
+            the store does not answer.
     """
     tables = {
         sink.delta.path.rstrip("/")
@@ -81,20 +81,20 @@ def _take(session: SparkSession, table: str, pipeline: str) -> None:
 def owner_record(table: str) -> str:
     """The path of a table's owner record: `s3a://lake/_orders.mainstem-writer.json` for `s3a://lake/orders`.
 
-    Delta makes a new table in an empty folder only, so the record is not within; whoever reads the folder above passes
-    over names that begin with `_`.
+    Delta creates a table only in an empty folder, so the record is beside the folder. Readers of the parent folder ignore
+    names that begin with `_`.
     """
     above, _, name = table.rpartition("/")
     return f"{above}/_{name}.{_OWNER_RECORD}" if above not in ("", "s3a:/") else f"{table}/_{_OWNER_RECORD}"
 
 
 def create(session: SparkSession, file: str, owner: TableOwner) -> bool:
-    """Write an owner record where there is none; False where there is one already, or another writer is at it."""
+    """Create an owner record; returns False if one exists or another writer is creating it."""
     return S3Object(session, file).create(owner.text())
 
 
 def read(session: SparkSession, file: str) -> TableOwner | None:
-    """The owner that a record names; None where there is no record."""
+    """The owner that a record names; None if the record does not exist."""
     text = S3Object(session, file).read()
     if text is None:
         return None

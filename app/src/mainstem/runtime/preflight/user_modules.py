@@ -1,4 +1,4 @@
-"""Finds the user's Python modules."""
+"""Makes the user's Python modules importable, and checks that they are installed."""
 
 import os
 import sys
@@ -12,9 +12,7 @@ from mainstem.language.model.queries import Query
 
 
 def look_in(folder: Path) -> None:
-    """Let Python find the modules of a folder: in this process behind all others, and in Spark's workers, which
-    inherit PYTHONPATH.
-    """
+    """Add a folder to the end of the module search path, in this process and by PYTHONPATH in Spark's Python workers."""
     if str(folder) in sys.path:
         return
     sys.path.append(str(folder))
@@ -23,8 +21,7 @@ def look_in(folder: Path) -> None:
 
 
 def installed(graph: Graph, query: Query) -> None:
-    """Check that the module, or the package around it, of all code that a query names can be found; imports none of
-    it.
+    """Check, without an import, that the top-level module or package of all code that a query names is installed.
 
     Raises:
         NotReady: `ModuleNotFound`.

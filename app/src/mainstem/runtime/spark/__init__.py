@@ -1,4 +1,4 @@
-"""The Spark session and its JVM: command line, properties, packages, secrets, scratch folders.
+"""Starts the Spark session and its JVM: command line, properties, packages, secrets, scratch folders.
 
 Never knows the queries that run in it.
 """

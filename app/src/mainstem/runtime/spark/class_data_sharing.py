@@ -1,8 +1,8 @@
-"""`python -m mainstem.runtime.spark.class_data_sharing FILE`: an archive of the classes that a driver loads, made while an image is built.
+"""`python -m mainstem.runtime.spark.class_data_sharing FILE`: writes a class archive (AppCDS) while an image is built.
 
-A driver that maps them in place of loading them starts in two thirds of the time. What it loads is learned from a real
-run of a small pipeline, by the same command as any other. The archive fits one Java and one class path, file times
-included: it is made in the very image that uses it.
+A driver that maps the classes from the archive starts in two thirds of the time. A real run of a small pipeline, with
+`mainstem run`, shows which classes a driver loads. The archive fits only one Java and one class path, including the times
+of the files. So it is written in the image that uses it.
 """
 
 import os
@@ -61,14 +61,14 @@ spec:
 
 
 def main(target: Path) -> int:
-    """Run the pipeline in a folder of its own and leave the archive at `target`; returns the run's exit code."""
+    """Run the pipeline in a temporary folder and write the archive to `target`; returns the run's exit code."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "input").mkdir()
         (place / "input" / "orders.json").write_text(_ROWS + "{\n", encoding="utf-8")
         (place / "shops.csv").write_text("shop,name\ns0,Bern\ns1,Thun\n", encoding="utf-8")
         (place / "warm-up.yaml").write_text(_DOCUMENT, encoding="utf-8")
-        # Compiled once: twice would take longer than it ever gives back in a life of seconds.
+        # Only the first compiler: in a run of seconds the second one would cost more time than it saves.
         environment = {key: value for key, value in os.environ.items() if key != ARCHIVE}
         environment |= {DUMP: str(target), "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
         command = [sys.executable, "-m", "mainstem", "run", "warm-up.yaml", "--cores=2", "--heap=1g"]
@@ -80,9 +80,10 @@ def main(target: Path) -> int:
 
 
 def load_clients(jvm: Any) -> None:
-    """Have the JVM load what a pipeline of files does not: the clients of Kafka, S3 and Kubernetes.
+    """Make the JVM load the clients of Kafka, S3 and Kubernetes, which a pipeline of files does not load.
 
-    Each is sent to a port where nobody listens, and fails there: by then it has loaded all but what reads an answer.
+    Each client connects to a port without a server, and fails. By then it has loaded all classes but those that read an
+    answer.
     """
     for load in (_load_kafka, _load_s3, _load_kubernetes):
         _until_refused(load, jvm)
@@ -90,7 +91,7 @@ def load_clients(jvm: Any) -> None:
         jvm.java.lang.Class.forName(f"org.apache.spark.sql.kafka010.{name}")
 
 
-_NOBODY: Final = "127.0.0.1:9"  # "discard", which no system has served for decades
+_NOBODY: Final = "127.0.0.1:9"  # the port of "discard", a service that no system has run for decades
 _KAFKA_IN_SPARK: Final = (
     "KafkaSourceProvider",
     "KafkaSourceRDD",

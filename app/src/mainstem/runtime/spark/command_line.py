@@ -1,7 +1,7 @@
-"""The command lines of Spark's JVMs, driver and executor; free of pyspark, which is slow to import.
+"""The command lines of Spark's JVMs, driver and executor; without pyspark, whose import is slow.
 
-The class path is written out jar by jar in one order. Spark's own scripts say `jars/*`, which Java expands in the
-folder's order: an archive of classes (AppCDS) that was made with one order is refused, silently, with another.
+The class path lists all jars in a fixed order. Spark's own scripts use `jars/*`, which Java expands in the order of the
+folder. Java silently ignores a class archive (AppCDS) that was written with another order.
 """
 
 import shlex
@@ -14,9 +14,9 @@ from mainstem import names
 
 
 ARCHIVE: Final = "MAINSTEM_CDS_ARCHIVE"
-"""Names the archive of classes that a JVM maps in place of loading them; Java ignores one that does not fit."""
+"""Variable with the path of the class archive that a JVM maps; Java ignores an archive that does not fit."""
 DUMP: Final = "MAINSTEM_CDS_DUMP"
-"""Names the archive that the JVM writes when it ends, of every class that it has loaded by then."""
+"""Variable with the path of the class archive that the JVM writes when it ends, with all classes that it has loaded."""
 
 MODULE_OPTIONS: Final = (
     "-XX:+IgnoreUnrecognizedVMOptions",
@@ -42,14 +42,14 @@ MODULE_OPTIONS: Final = (
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
 )
-"""What Spark's launcher gives every JVM; Spark itself gives them to executors. A test holds them against its jar."""
+"""Options that Spark's launcher gives every driver JVM; Spark gives them to executors. A test compares them with its jar."""
 
 
 def spark_home() -> Path:
-    """The folder of the installed pyspark, found without importing it.
+    """The folder of the installed pyspark, without importing it.
 
     Raises:
-        ModuleNotFoundError: there is none.
+        ModuleNotFoundError: pyspark is not installed.
     """
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
@@ -58,18 +58,18 @@ def spark_home() -> Path:
 
 
 def image_jars(environment: Mapping[str, str]) -> list[Path]:
-    """Every jar of the image's folder of packages, by name; none where the environment names no folder.
+    """Every jar of the image's folder of packages, sorted by name; no jar if the environment names no folder.
 
-    The image alone decides what a pod has besides Mainstem's and Spark's jars, so that driver and executors agree.
+    In a pod only the image adds jars to those of Mainstem and Spark, so driver and executors have the same jars.
     """
     folder = environment.get(names.ENV_PACKAGES)
     return sorted(Path(folder).glob("*.jar")) if folder else []
 
 
 def class_path(own: Iterable[str | Path], home: Path, packages: Iterable[str | Path] = ()) -> str:
-    """The class path: `own`, then Spark's jars by name, slf4j first as Spark's launcher has it, then packages.
+    """The class path: `own`, then Spark's jars by name with slf4j first as in Spark's launcher, then packages.
 
-    Packages stand last: an archive of classes fits every class path that begins with the one that it was made with.
+    Packages are last, because a class archive fits every class path that begins with the one that it was written with.
     """
     jars = sorted(
         (home / "jars").glob("*.jar"), key=lambda jar: (not jar.name.startswith("slf4j-api-"), jar.name)
@@ -78,12 +78,12 @@ def class_path(own: Iterable[str | Path], home: Path, packages: Iterable[str | P
 
 
 def sharing(environment: Mapping[str, str]) -> list[str]:
-    """The Java options to write the archive of classes, or to use it; none where the environment names none."""
+    """The Java options to write or to use a class archive; no options if the environment names no archive."""
     if dump := environment.get(DUMP):
-        # Java has a warning for each of the hundreds of classes that no archive can hold.
+        # Java logs a warning for each of the hundreds of classes that an archive cannot contain.
         return [f"-XX:ArchiveClassesAtExit={dump}", "-Xlog:cds=error", "-Xlog:cds+dynamic=error"]
     if archive := environment.get(ARCHIVE):
-        # Java complains of an archive on standard output, which belongs to the rows of console sinks.
+        # Java would log warnings about the archive to standard output, which is for the rows of console sinks.
         return [
             f"-XX:SharedArchiveFile={archive}",
             "-Xshare:auto",
@@ -101,15 +101,15 @@ def driver(
     environment: Mapping[str, str],
     packages: Iterable[str | Path] = (),
 ) -> list[str]:
-    """The command line that Spark's launcher would make of `spark-submit ARGUMENTS`, with the class path written out.
+    """The command line that Spark's launcher would start for `spark-submit ARGUMENTS`, with a fixed class path.
 
     Args:
-        java_home: of the Java to run.
-        home: Spark's.
-        conf: the Spark properties; memory, class path and Java options are the command line's, not Spark's.
-        arguments: those of `spark-submit`.
-        environment: may name an archive of classes.
-        packages: jars behind Spark's own.
+        java_home: the home of the Java to run.
+        home: the home of Spark.
+        conf: the Spark properties; memory, class path and Java options become part of the command line.
+        arguments: the arguments of `spark-submit`.
+        environment: the environment variables, which may name a class archive.
+        packages: jars after Spark's own.
     """
     own = conf["spark.driver.extraClassPath"]
     return [

@@ -1,6 +1,6 @@
-"""Makes the Spark properties of a run from the document; pure.
+"""Computes the Spark properties of a run from the document; pure.
 
-Each value that differs from Spark's default says why. Measured costs stand in docs/architecture.md.
+Each value that differs from Spark's default has a comment with the reason. docs/architecture.md has measured costs.
 """
 
 import re
@@ -17,24 +17,24 @@ from mainstem.language.model.queries import STATE_STORES, Pool
 
 
 CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileManager"
-"""The project's own class, in the jars' wheel: Spark's for object stores takes a failed write for a success."""
+"""The project's own class, in mainstem-jars: Spark's class for object stores reports some failed writes as a success."""
 FILE_BATCHES: Final = "dev.mainstem.files.Extension"
-"""The session extension of the project's own jar: it reads each file of a stream once, and none in silence."""
+"""The session extension of the project's own jar: a stream reads each file once, and reports files that are gone."""
 PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
 MAINTENANCE_POOL: Final = "_maintenance"
-"""The scheduler pool of maintenance; no query can be called so."""
+"""The scheduler pool of maintenance; no query can have this name."""
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 """The log4j2 configuration of driver and executors."""
 _REDACTED: Final = "(?i)secret|passw|token|access[._-]?key|credential|jaas|private[._-]?key"
-"""Properties whose values Spark's UI and log do not show: Spark's own pattern, and what Kafka and clouds call theirs."""
+"""Names of properties whose values Spark's UI and log hide: Spark's own pattern, and the names of Kafka and clouds."""
 JAVA_OPTIONS: Final = (
-    # A Turkish locale lower-cases I to a letter of its own; a POSIX one reads files as ASCII.
+    # A Turkish locale changes I to another letter in lower case; a POSIX locale reads files as ASCII.
     "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8 -Duser.timezone=UTC "
-    # A third of a young driver's CPU is the compiler's, on few cores taken from its batches: what is hot is compiled
-    # for good five times later than Java does by itself, and no collector runs beside the batches.
+    # The compiler takes a third of the CPU of a new driver, on few cores from the batches. So the second compiler starts
+    # five times later than Java's default, and no garbage collector runs concurrently with the batches.
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=25000 -XX:Tier4MinInvocationThreshold=3000 "
     "-XX:Tier4CompileThreshold=75000 -XX:Tier4BackEdgeThreshold=200000 "
-    # A length that a broken record claims is memory that Avro takes at once: without limits it ends the JVM.
+    # Avro allocates the length that a record states: without limits a malformed record can end the JVM.
     "-Dorg.apache.avro.limits.string.maxLength=67108864 -Dorg.apache.avro.limits.bytes.maxLength=67108864 "
     "-Dorg.apache.avro.limits.collectionItems.maxLength=16777216"
 )
@@ -46,15 +46,15 @@ class Machine:
 
     Attributes:
         cores: threads for tasks.
-        heap: Java heap, in the JVM's words (`2g`).
-        jars: the class path besides Spark's own, in its order.
+        heap: size of the Java heap in the JVM's notation (`2g`).
+        jars: Mainstem's own jars, in the order of the class path.
         log4j: the log4j2 configuration.
         pools: the FAIR allocation file.
-        profiles: AWS profile file, where the document names S3 secrets.
+        profiles: the AWS profile file, if the document has S3 secrets.
         scratch: Spark's local directory.
-        defaults: properties of the environment; those of the document override them.
-        owned: properties of the environment; they override those of the document.
-        credentials: folder of the files of credentials.
+        defaults: properties of the environment that the document may override.
+        owned: properties of the environment that override those of the document.
+        credentials: the folder of the files of credentials.
     """
 
     cores: int
@@ -70,11 +70,15 @@ class Machine:
 
 
 def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
-    """Every Spark property of a run: a local run's, the environment's defaults, the document's, and what only the environment decides."""
+    """Every Spark property of a run.
+
+    Later ones override earlier ones: those of a local run, the environment's defaults, the document's, and those that the
+    environment owns.
+    """
     spec = pipeline.spec
     conf = {
         "spark.app.name": pipeline.name,
-        # Plain local[n] never retries a task: one S3 503 would end a query.
+        # local[n] never retries a task: one S3 503 would fail a query. The 4 allows three retries.
         "spark.master": f"local[{machine.cores}, 4]",
         "spark.driver.memory": machine.heap,
         "spark.driver.host": "127.0.0.1",
@@ -91,33 +95,33 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.variable.substitute": "false",
         # Otherwise SELECT * FROM text.`/var/run/secrets/...` reads the pod's own files.
         "spark.sql.runSQLOnFiles": "false",
-        # Named sources and offset log v2: sources can be added, removed and reordered on the same checkpoint.
+        # With named sources and offset log v2, sources can be added, removed and reordered on the same checkpoint.
         "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
         "spark.sql.streaming.offsetLog.formatVersion": "2",
-        # With offset log v2 this check ends a stateless query with None.get when a batch is pending (Spark 4.2.0).
+        # With offset log v2 this check fails a stateless query with None.get if a batch is pending (Spark 4.2.0).
         "spark.sql.streaming.checkUnfinishedRepartitionOnRestart": "false",
         "spark.sql.streaming.stateStore.providerClass": STATE_STORES["rocksdb"],
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        # On S3 one conditional PUT in place of a rename, and no write that fails without an error; wherever the
-        # checkpoint lies, for a file sink's log may lie on S3. Elsewhere it is Spark's own manager.
+        # On S3: one conditional PUT instead of a rename, and no write fails silently. Set wherever the checkpoint is,
+        # because the log of a file sink may be on S3. On other file systems it uses Spark's own manager.
         "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_FILES,
-        # A second start on a running checkpoint is an error of ours, never a silent stop of the first.
+        # A second start on the same checkpoint would be a bug of Mainstem; it must not silently stop the first query.
         "spark.sql.streaming.stopActiveRunOnRestart": "false",
-        # Spark waits for ever for a batch that knows no interruption, and the supervisor's loop with it.
+        # By default Spark, and with it the supervisor's loop, waits forever for a batch that ignores the interruption.
         "spark.sql.streaming.stopTimeout": "15s",
-        # Rates, lag and state of each query among Spark's own metrics.
+        # Adds rates, lag and state of each query to Spark's own metrics.
         "spark.sql.streaming.metricsEnabled": "true",
         "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
         "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
         "spark.sql.extensions": f"io.delta.sql.DeltaSparkSessionExtension,{FILE_BATCHES}",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # Delta rebuilds its snapshot in every batch; 50 tasks for it cost four times as much as a few.
+        # Delta rebuilds its snapshot in every batch; its default of 50 tasks costs four times as much as a few tasks.
         "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),
-        # INT96, Spark's default, counts nanoseconds for most other readers: they show the year 9999 as 1816.
+        # Most other readers read INT96, Spark's default, as nanoseconds: they show the year 9999 as 1816.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # The other modes shift days before 1582, or fail on them; no reader but Spark shifts them back.
+        # The other modes shift days before 1582 or fail on them; only Spark shifts them back when it reads.
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-        # A merge reads its source twice: kept aside, the batch's state and counts are touched once.
+        # A merge reads its source twice: materialized, the batch updates its state and its counts only once.
         "spark.databricks.delta.merge.materializeSource": "all",
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
     }
@@ -135,8 +139,9 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
 
 
 def redaction(pipeline: StreamingPipeline) -> dict[str, str]:
-    """The properties that hide credentials in Spark's UI, plans and log: values with names like a credential's, and
-    every option from a secret.
+    """The properties that hide credentials in Spark's UI, plans and log.
+
+    They hide the values of names like those of a credential, and every option from a secret.
     """
     told = [each.spark or each.catalog for each in pipeline.spec.connections]
     names = "|".join(sorted({re.escape(key) for each in told if each for key in each.secret_options}))
@@ -148,12 +153,12 @@ def redaction(pipeline: StreamingPipeline) -> dict[str, str]:
     }
 
 
-# Hadoop's defaults keep trying an unreachable store for minutes.
+# With Hadoop's defaults an unreachable store fails only after minutes.
 _S3_PATIENCE: Final = {
     "spark.hadoop.fs.s3a.attempts.maximum": "4",
     "spark.hadoop.fs.s3a.retry.limit": "4",
     "spark.hadoop.fs.s3a.retry.interval": "250ms",
-    # Doubled with each of Hadoop's 20 attempts, the pauses of a store that answers 503 come to hours.
+    # With Hadoop's default of 20 attempts, each after twice the pause, a store that answers 503 blocks for hours.
     "spark.hadoop.fs.s3a.retry.throttle.limit": "5",
     # Objects of a store that is not AWS's may lack an ETag.
     "spark.hadoop.fs.s3a.change.detection.version.required": "false",
@@ -174,7 +179,7 @@ def _bucket(bucket: str, s3: S3Connection, connection: str, profiles: Path | Non
 
 
 def pools_xml(pipeline: StreamingPipeline) -> str:
-    """Spark's FAIR allocation file: one pool per query, with the query's name, and one for the maintenance of tables."""
+    """Spark's FAIR allocation file: one pool for each query, with the query's name, and one for table maintenance."""
     queries = pipeline.spec.queries
     shares = [(query.name, query.pool) for query in queries]
     if any(sink.delta and sink.delta.maintenance for query in queries for sink in query.to):

@@ -1,4 +1,4 @@
-"""Where a pipeline runs: on this machine, or in the pods of a cluster. The rest of the runtime reads one kind of value."""
+"""The settings that differ between a run on one machine and a run in a pod; the rest of the runtime is the same."""
 
 import os
 from collections.abc import Mapping
@@ -8,20 +8,20 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Environment:
-    """The settings of a run that this machine, or the driver's pod, decides.
+    """The settings of a run that the machine or the driver's pod decides.
 
     Attributes:
         cores: threads for tasks, of all executors together.
-        heap: Java heap of the driver, in the JVM's notation (`2g`).
-        defaults: Spark properties of the environment; those of the document override them.
-        owned: Spark properties of the environment; they override those of the document.
-        profiles: folder of the files of credentials; None takes the scratch folder.
-        memory: the option or field to raise where the heap is too small.
-        address: where Spark's UI listens; None is every address.
-        namespace: of the pipeline, on a cluster.
-        run: the name of the run of the pipeline that this start continues; empty where each start is a run of its own.
-        code: the document's folder, in which Python modules are looked for too, and jars by relative paths; None in a
-            pod, whose image has them.
+        heap: size of the driver's Java heap in the JVM's notation (`2g`).
+        defaults: Spark properties of the environment that the document may override.
+        owned: Spark properties of the environment that override those of the document.
+        profiles: the folder of the files of credentials; None means the scratch folder.
+        memory: the option or field to raise if the heap is too small.
+        address: the address on which Spark's UI listens; None means every address.
+        code: the document's folder, for Python modules and for jars with relative paths; None in a pod, whose image has
+            them.
+        namespace: the namespace of the pipeline, on a cluster.
+        run: name of the pipeline's run that this start continues; empty if each start is a run of its own.
     """
 
     cores: int
@@ -36,10 +36,10 @@ class Environment:
     run: str = ""
 
     def owner(self, pipeline: str) -> str:
-        """The name under which a pipeline of this environment owns tables and checkpoints that it alone may write."""
+        """The name under which a pipeline of this environment owns its tables and checkpoints."""
         return f"{self.namespace}/{pipeline}" if self.namespace else pipeline
 
 
 def this_machine(*, cores: int | None = None, heap: str = "2g", code: Path | None = None) -> Environment:
-    """The environment of this machine, with all its cores unless a number is given."""
+    """The environment of this machine, by default with all its cores."""
     return Environment(cores=cores or os.cpu_count() or 1, heap=heap, code=code)

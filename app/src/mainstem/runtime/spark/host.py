@@ -1,4 +1,4 @@
-"""Checks the limits of this machine before Spark's JVM starts, whose own messages name none of them."""
+"""Checks the limits of this machine before Spark's JVM starts, because Spark's own messages do not name them."""
 
 import os
 import pwd
@@ -9,11 +9,11 @@ from mainstem.errors import NotReady
 
 
 OPEN_FILES: Final = 1024
-"""Spark's class path alone has over 300 jars, each of them an open file."""
+"""Minimum of open files: the class path of Spark alone has over 300 jars, and each is an open file."""
 
 
 def check() -> None:
-    """Check the limits and the user of this process; its limit of open files is raised as far as it may be.
+    """Raise the limit of open files as far as allowed, and check this limit and the user of this process.
 
     Raises:
         NotReady: `TooFewOpenFiles`, `UserUnknown`.
@@ -36,7 +36,7 @@ def _raise_open_files() -> None:
 
 
 def _check_user() -> None:
-    """Hadoop asks the system for the user's name, and fails without one; `HADOOP_USER_NAME` does not help."""
+    """Check that the user has a name: Hadoop asks the system for it, and fails without one even with `HADOOP_USER_NAME`."""
     try:
         pwd.getpwuid(os.geteuid())
     except KeyError:

@@ -1,4 +1,4 @@
-"""Resolves artifacts of Maven repositories, by the Ivy that Spark's distribution carries."""
+"""Resolves artifacts of Maven repositories with the Ivy of Spark's distribution."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from mainstem.runtime.spark import command_line, java, scratch
 
 
 LONGEST: Final = 600.0
-"""Seconds that a resolution may take."""
+"""Time-out of a resolution in seconds."""
 _FAILED: Final = re.compile(r":: ([\w.-]+#[\w.-]+;\S+: .+?) *:*$")
 _TROUBLE: Final = re.compile(
     r"(?:Server access error at url|SERVER ERROR:|problem while downloading|Exception:) ?(.*)"
@@ -27,17 +27,17 @@ def resolve(
     cache: Path | None = None,
     settings: Path | None = None,
 ) -> None:
-    """Put the jars of artifacts, and of what they depend on, into a folder: `artifact-version.jar`.
+    """Put the jars of artifacts and of their dependencies into a folder, as `artifact-version.jar`.
 
     Args:
-        coordinates: `group:artifact:version` each.
-        repositories: URLs that are searched after Maven Central.
-        target: the folder; it is there.
-        cache: Ivy's own; a temporary one where none is given.
-        settings: a file of Ivy's, in place of Maven Central and the repositories.
+        coordinates: the artifacts as `group:artifact:version`.
+        repositories: URLs of repositories to search after Maven Central.
+        target: the folder, which must exist.
+        cache: the folder of Ivy's cache; None for a temporary folder.
+        settings: an Ivy settings file, which replaces Maven Central and the repositories.
 
     Raises:
-        NotReady: `PackagesNotResolved`, with the artifacts and what Ivy says of them; `JavaNotFound`.
+        NotReady: `PackagesNotResolved`, with the artifacts and Ivy's errors; `JavaNotFound`.
     """
     with scratch.folder() as own:
         (own / "ivy.xml").write_text(_module(coordinates), encoding="utf-8")
@@ -63,7 +63,7 @@ def resolve(
 
 
 def why(said: str) -> str:
-    """The cause of a failure in Ivy's output: artifacts that it does not find, and servers that do not answer.
+    """The cause of a failure from Ivy's output: artifacts that do not exist, and servers that do not answer.
 
     >>> why("  :: a.b#c;1: not found")
     'a.b#c;1: not found'

@@ -12,11 +12,11 @@ from mainstem.errors import NotReady
 
 
 VERSIONS: Final = ("17", "21")
-"""Of those that Spark 4.2 supports, the ones that Debian has packages of; the first is what is tested most."""
+"""The versions that Spark 4.2 supports and Debian has as packages; the first one is tested most."""
 
 
 def home() -> str:
-    """The home of a Java 17 or 21: `JAVA_HOME` if it is one, else one below /usr/lib/jvm, else that of `java` on the path.
+    """The home of a Java 17 or 21: `JAVA_HOME`, else a folder in /usr/lib/jvm, else the home of `java` on the PATH.
 
     Raises:
         NotReady: `JavaNotFound`.
@@ -41,7 +41,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _version(candidate: Path) -> str | None:
-    """Major version; from the `release` file, which is there for every JDK and spares starting a JVM."""
+    """The major version, from the `release` file if it exists, because starting a JVM takes time."""
     try:
         text = (candidate / "release").read_text(encoding="utf-8")
     except OSError:

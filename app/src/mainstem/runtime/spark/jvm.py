@@ -1,4 +1,4 @@
-"""Starts Spark's JVM as a child process, in a session of its own, and reads its output line by line."""
+"""Starts Spark's JVM as a child process in its own session, and reads its output line by line."""
 
 import atexit
 import json
@@ -21,11 +21,11 @@ from mainstem.errors import NotReady
 from mainstem.runtime.spark import command_line, java
 
 
-# Spark waits a second for its driver's pod to be ready before it asks for executors, and a driver is ready once its
-# queries run. Told as an error, with an exception, at every start.
+# Spark waits a second until the driver's pod is ready before it asks for executors. A driver is ready only when its
+# queries run, so Spark logs this as an error, with an exception, at every start.
 _HARMLESS = "Timed out waiting for [1000] milliseconds for [Pod]"
 _FRAME = re.compile(r"\s+at \S+\(|\s+\.\.\. \d+ more")
-"""A line of a stack trace of Java's."""
+"""A line of a Java stack trace."""
 _LEVELS = {"FATAL": "error", "ERROR": "error", "WARN": "warning", "INFO": "info"}
 
 
@@ -33,8 +33,8 @@ class Jvm(NamedTuple):
     """A running JVM of Spark.
 
     Attributes:
-        gateway: py4j's.
-        last_lines: the last lines that it said outside its log.
+        gateway: the py4j gateway.
+        last_lines: returns the last lines that the JVM wrote outside its log.
     """
 
     gateway: Any
@@ -52,25 +52,25 @@ def launch(
 ) -> Jvm:
     """Start the JVM.
 
-    The JVM leads a session of its own, because signals for this process's group (a closed terminal, `timeout`) would
-    otherwise end it in the middle of a batch; it still ends with this process, whose pipe it reads.
+    The JVM has its own session: otherwise signals to this process's group (a closed terminal, `timeout`) would end it in
+    the middle of a batch. It still ends with this process, because it reads a pipe from this process.
 
     Args:
         conf: Spark properties.
         output: called with each line of the JVM's standard output: the rows of console sinks.
-        scratch: a folder in which Java keeps its temporary files, and this an empty one for Spark's settings.
-        address: where Spark's UI listens; None is every address.
-        verbose: let Spark's INFO lines through.
-        packages: jars behind Spark's own on the class path.
+        scratch: a folder for Java's temporary files, and for an empty folder as Spark's configuration folder.
+        address: the address on which Spark's UI listens; None means every address.
+        verbose: whether Spark's INFO lines are logged.
+        packages: jars after Spark's own on the class path.
 
     Raises:
-        NotReady: `JvmNotStarted`, with the last lines that the JVM said.
+        NotReady: `JvmNotStarted`, with the last lines that the JVM wrote.
     """
     _own_environment(scratch, address)
     options = conf["spark.driver.extraJavaOptions"]
     spark, stream, task = ("info", "error", "warn") if verbose else ("warn", "off", "off")
     levels = f"-Dmainstem.spark.level={spark} -Dmainstem.stream.level={stream} -Dmainstem.task.level={task}"
-    # Native libraries and artifacts, which a JVM that is killed cannot remove: they go with the scratch folder.
+    # A killed JVM cannot remove its native libraries and artifacts; they are removed with the scratch folder.
     temporary = shlex.quote(f"-Djava.io.tmpdir={scratch}")
     conf = conf | {"spark.driver.extraJavaOptions": f"{options} {levels} {temporary}"}
     pump = _Pump(output)
@@ -95,15 +95,15 @@ def launch(
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the JVM's end, which is when it writes its archive of classes; a closed pipe tells it to end."""
+    """Close the JVM's pipe, which ends it, and wait until it has written its class archive and ended."""
     if process.stdin is not None:
         process.stdin.close()
     process.wait()
 
 
 def _own_environment(scratch: Path, address: str | None) -> None:
-    """The JVM is that of the installed pyspark, with our settings alone, whatever Spark the machine has besides."""
-    # Not Java's own folder: for every executor that it asks for, Spark reads the files of this one.
+    """Set the environment so that the JVM uses the installed pyspark and no settings of another Spark on the machine."""
+    # Not Java's temporary folder: for every executor that Spark requests, it reads all files of its configuration folder.
     settings = scratch / "spark-conf"
     settings.mkdir(exist_ok=True)
     for name in (
@@ -120,14 +120,13 @@ def _own_environment(scratch: Path, address: str | None) -> None:
         "SPARK_CONF_DIR": str(settings),
         **({"SPARK_LOCAL_IP": address} if address else {}),
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
-        "PYTHONHASHSEED": os.environ.get(
-            "PYTHONHASHSEED", "0"
-        ),  # of the JVM's Python workers: all hash a string alike
+        # All Python workers of the JVM must compute the same hash of a string.
+        "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
     }
 
 
 class _Pump:
-    """Reads both pipes of the JVM from the moment it is started, so that it never waits for a reader."""
+    """Reads both pipes of the JVM from its start on, so that the JVM never waits for a reader."""
 
     def __init__(self, output: Callable[[str], None]) -> None:
         self._output = output
@@ -135,7 +134,7 @@ class _Pump:
         self._last_lines: dict[str, list[str]] = {"stderr": [], "stdout": []}
 
     def last_lines(self) -> str:
-        """The last lines outside the log, on one line; a JVM that cannot start writes its error to either stream."""
+        """The last lines outside the log, on one line; a JVM that cannot start writes its error to one of the pipes."""
         return (
             " | ".join(self._last_lines["stderr"] or self._last_lines["stdout"]) or "the JVM wrote no output"
         )
@@ -151,7 +150,7 @@ class _Pump:
         self._output(line)
 
     def _keep(self, stream: str, line: str) -> None:
-        if not _FRAME.match(line):  # what an exception says, not where
+        if not _FRAME.match(line):  # keep the message of an exception, not its stack trace
             self._last_lines[stream] = [*self._last_lines[stream][-4:], line]
 
     def _log_line(self, line: str) -> None:
@@ -179,10 +178,10 @@ def _read(pipe: IO[bytes], take: Callable[[str], None]) -> None:
 
 
 class _popen_hook:  # noqa: N801 - reads as the context manager it is
-    """While this context is open, `spark-submit ARGUMENTS` is started as the JVM that it would end in.
+    """While this context is open, pyspark starts the JVM directly instead of the script `spark-submit`.
 
-    The script starts one JVM to ask it for the command line of the next, in which the class path has no fixed order.
-    And pyspark keeps the process to itself until the gateway is up; its pipes must be read before that.
+    The script starts a first JVM, which computes the command line of the second one, with a class path in no fixed order.
+    Also, pyspark does not return the process before the gateway runs, but its pipes must be read before that.
     """
 
     def __init__(

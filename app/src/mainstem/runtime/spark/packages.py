@@ -1,4 +1,4 @@
-"""Finds the jars of a document's `packages`: in the image, and on one machine also in Maven repositories."""
+"""Finds the jars of a document's `packages`: in the image, and on one machine also as files and in Maven repositories."""
 
 import hashlib
 import json
@@ -17,15 +17,18 @@ from mainstem.runtime.spark import command_line, ivy
 
 
 IVY_SETTINGS: Final = "MAINSTEM_IVY_SETTINGS"
-"""Names a file of Ivy's with mirrors, proxies and credentials, in place of Maven Central and `packages.repositories`."""
+"""Variable with the path of an Ivy settings file, which replaces Maven Central and `packages.repositories`.
+
+The file may name mirrors, proxies and credentials.
+"""
 
 
 def class_path(packages: Packages, folder: Path | None) -> list[Path]:
-    """The jars that go behind Mainstem's and Spark's own: the image's, then those of the document that the image lacks.
+    """The jars after those of Mainstem and Spark on the class path: the image's jars, then those that the image lacks.
 
     Args:
-        packages: the document's.
-        folder: that of the document, for relative paths; None in a pod, where the image has them all.
+        packages: the packages of the document.
+        folder: the folder of the document, for relative paths; None in a pod, whose image must have all jars.
 
     Raises:
         NotReady: `PackagesMissing`, `JarNotFound`, `PackagesNotResolved`.
@@ -42,12 +45,12 @@ def class_path(packages: Packages, folder: Path | None) -> list[Path]:
 
 
 def install(packages: Packages, folder: Path, target: Path) -> list[str]:
-    """Put jars into an image's folder; returns the names of the new ones.
+    """Copy jars into an image's folder of packages; returns their names.
 
     Args:
-        packages: what to put there.
-        folder: that of the document, for relative paths.
-        target: the image's folder.
+        packages: the packages to install.
+        folder: the folder of the document, for relative paths.
+        target: the image's folder of packages.
 
     Raises:
         NotReady: `JarNotFound`, `PackagesNotResolved`, `PathNotWritable`.
@@ -87,7 +90,7 @@ def _local(folder: Path, jar: str) -> Path:
 
 
 def _resolved(maven: Sequence[str], repositories: Sequence[str]) -> list[Path]:
-    """The jars of artifacts and of what they depend on; asked for once, and kept."""
+    """The jars of artifacts and of their dependencies, resolved once and then read from the cache."""
     settings = _settings()
     rules = settings.read_text(encoding="utf-8") if settings else ""
     key = hashlib.sha256(json.dumps([*maven, "", *repositories, "", rules]).encode()).hexdigest()[:16]
@@ -109,10 +112,10 @@ def _resolved(maven: Sequence[str], repositories: Sequence[str]) -> list[Path]:
 
 
 def _useful(jars: Iterable[Path], maven: Sequence[str]) -> list[Path]:
-    """The jars without those that Spark or Mainstem brings, in whatever version, unless they are named.
+    """The jars without those that Spark or Mainstem has, in any version; jars of named artifacts stay.
 
-    Spark's come first on the class path: of an older one behind it only those classes would count that the newer one has no
-    more, and they do not fit the rest.
+    Spark's jars come first on the class path. From another version of such a jar the JVM would load only the classes that
+    Spark's version lacks, and these do not fit the others.
     """
     named = set(map(jar_of, maven))
     own = {_artifact(jar.name) for jar in [*(command_line.spark_home() / "jars").glob("*.jar"), *_own_jars()]}

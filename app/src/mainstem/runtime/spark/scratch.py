@@ -1,6 +1,4 @@
-"""Makes temporary folders that do not outlive their run: each holds a lock, and the next start removes those of
-killed processes.
-"""
+"""Creates temporary folders with a lock; the next start removes the folders of killed processes."""
 
 import fcntl
 import os
@@ -17,7 +15,7 @@ from mainstem.errors import NotReady
 
 PREFIX: Final = "mainstem-scratch-"
 LEAST: Final = 128 * 1024 * 1024
-"""Free bytes that a start asks for. Java unpacks native libraries of up to 60 MB, and shuffles write beside them."""
+"""Free bytes that a start needs. Java unpacks native libraries of up to 60 MB, and shuffles write to the same disk."""
 
 
 @contextmanager
@@ -28,7 +26,7 @@ def folder(least: int = 0) -> Iterator[Path]:
         least: bytes that must be free.
 
     Raises:
-        NotReady: `TemporaryFolderNotWritable`; `DiskFull` where fewer bytes are free.
+        NotReady: `TemporaryFolderNotWritable`; `DiskFull` if fewer bytes are free.
     """
     parent = _parent()
     try:
@@ -45,15 +43,13 @@ def folder(least: int = 0) -> Iterator[Path]:
 
 
 def remove_abandoned(parent: Path) -> None:
-    """Remove this user's folders that no living process has locked.
+    """Remove the scratch folders of this user that no running process has locked.
 
     Args:
-        parent: the folder of temporary folders.
+        parent: the folder that has the scratch folders.
     """
     for path in parent.glob(f"{PREFIX}*"):
-        with suppress(
-            OSError
-        ):  # another start removes it, or its owner does; or the file system has no locks
+        with suppress(OSError):  # another process removes the folder, or the file system has no locks
             found = path.lstat()
             if found.st_uid == os.geteuid() and stat.S_ISDIR(found.st_mode):
                 _remove_unlocked(path)
@@ -94,11 +90,11 @@ def _not_writable(parent: str, error: OSError) -> NotReady:
 
 
 def _locked(parent: Path) -> tuple[Path, int]:
-    """A new folder and the file descriptor of its lock, which ends with this process."""
+    """A new folder and the file descriptor of its lock; the lock ends with this process."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        with suppress(OSError):  # without locks on this file system nobody removes it either
+        with suppress(OSError):  # on a file system without locks no other start removes the folder
             fcntl.flock(lock, fcntl.LOCK_EX)
         if path.exists():
             return path, lock

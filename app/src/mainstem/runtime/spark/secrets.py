@@ -1,4 +1,4 @@
-"""Writes secrets to files that Kafka's clients and S3A read, so that no credential becomes a Spark property."""
+"""Writes secrets to files of credentials for Kafka's clients and S3A, so that no credential becomes a Spark property."""
 
 from pathlib import Path
 
@@ -13,8 +13,7 @@ from mainstem.secrets import exists, value
 
 
 def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
-    """Write every file of credentials for the run's connections into one folder; returns the AWS profile file where
-    there is one.
+    """Write the files of credentials of the run's connections into a folder; returns the AWS profile file, if any.
 
     Raises:
         NotReady: `SecretNotFound`, `SecretInvalid`.
@@ -29,9 +28,9 @@ def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
 
 
 def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
-    """The pipeline without the connections that its run does not use and whose secrets are not there.
+    """The pipeline without the unused connections whose secrets are missing.
 
-    One whose secrets are there is kept: code of the user's may read a bucket that no path of the document names.
+    An unused connection whose secrets exist stays: the user's code may read a bucket that no path of the document names.
     """
     names = required_connections(Graph(pipeline))
     spec = pipeline.spec
@@ -40,7 +39,7 @@ def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
 
 
 def complete(graph: Graph, query: Query) -> None:
-    """Check that the secrets of a query's brokers, stores and databases are there, before any server is asked.
+    """Check that the secrets of a query's brokers, stores and databases exist, before any request to a server.
 
     Raises:
         NotReady: `SecretNotFound`, `SecretInvalid`.
@@ -76,7 +75,7 @@ def _is_complete(connection: Connection) -> bool:
 
 
 def kafka_properties(security: KafkaSecurity) -> dict[str, str]:
-    """The client properties that hold credentials."""
+    """The client properties of Kafka that contain credentials."""
     found = {}
     if security.sasl:
         found["sasl.jaas.config"] = _jaas(security.sasl)
@@ -107,7 +106,7 @@ def _jaas(sasl: Sasl) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A value as java.util.Properties reads it."""
+    """The value, escaped for java.util.Properties."""
     text = text.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n")
     return f"\\{text}" if text.startswith((" ", "\t")) else text
 
@@ -118,9 +117,9 @@ def _private(file: Path, text: str) -> None:
 
 
 def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
-    """Write an AWS profile file with one profile per S3 connection that names a secret; returns None where none does.
+    """Write an AWS profile file with one profile for each S3 connection with a secret; returns None if there is none.
 
-    S3A reads it through its ProfileAWSCredentialsProvider, so that no credential becomes a Spark property.
+    S3A reads the file with its ProfileAWSCredentialsProvider, so no credential becomes a Spark property.
     """
     profiles = [line for connection in pipeline.spec.connections for line in _profile(connection)]
     if not profiles:
@@ -131,7 +130,7 @@ def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
 
 
 def _profile(connection: Connection) -> list[str]:
-    """The lines of an S3 connection in AWS's profile file; none without a secret."""
+    """The lines of an S3 connection in the AWS profile file; no lines without a secret."""
     if connection.s3 is None or connection.s3.secret_ref is None:
         return []
     name = connection.s3.secret_ref.name

@@ -29,17 +29,17 @@ from mainstem.runtime.spark.scratch import LEAST, folder
 def opened(
     pipeline: StreamingPipeline, environment: Environment, *, output: Callable[[str], None], verbose: bool
 ) -> Iterator[SparkSession]:
-    """A session for the pipeline; stopped, and its scratch folder removed, when the context closes.
+    """A session for the pipeline; closing the context stops the session and removes its scratch folder.
 
     Raises:
-        NotReady: Java, jars, packages, a secret or what a run needs of its machine is missing, or the JVM does not start;
-            `JvmLost` when it ends before its time.
+        NotReady: Java, jars, packages or a secret are missing, a limit of the machine is too low, or the JVM does not
+            start; `JvmLost` if the JVM ends while the context is open.
     """
     interrupts.clean_up_first()
-    # pyspark would print every refusal of its analysis itself, as JSON with a stack trace.
+    # pyspark would print every analysis error itself, as JSON with a stack trace.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
-    # And py4j what a function of batches raises, which the query's own failure tells.
+    # py4j would log an exception of foreachBatch, which the failure of the query already contains.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL + 1)
     host.check()
     with folder(LEAST) as scratch:
@@ -52,7 +52,7 @@ def opened(
             try:
                 yield session
             finally:
-                with suppress(Py4JError, ConnectionError):  # the JVM may be gone already
+                with suppress(Py4JError, ConnectionError):  # the JVM may have ended already
                     session.stop()
         except (Py4JNetworkError, ConnectionError) as error:
             raise NotReady(
@@ -65,11 +65,11 @@ def opened(
 
 
 def shut_down(gateway: Any) -> None:
-    """End the gateway, whatever the JVM does meanwhile."""
+    """Close the gateway without waiting for the JVM."""
     server = gateway.__dict__.get("_callback_server")
     if server is not None:
-        # py4j closes a connection's stream before its socket, and so waits for the thread that reads it: until the JVM
-        # closes its end, which it does not where a call of its own is on its way.
+        # py4j closes a connection's stream before its socket, and so waits for the thread that reads the stream. The
+        # thread ends when the JVM closes its side, which it does not while one of its calls is running.
         with server.lock:
             for connection in list(server.connections):
                 quiet_shutdown(connection.socket)
@@ -87,7 +87,7 @@ def _session(gateway: Any, conf: dict[str, str], environment: Environment) -> Sp
 
 
 def not_started(failure: Failure, environment: Environment) -> NotReady:
-    """The error of Spark's start; where the heap is too small, by the option or field that sets it."""
+    """The error of a failed start of Spark; if the heap is too small, with the option or field that sets it."""
     if failure.reason == "INVALID_DRIVER_MEMORY":
         message = f"Spark did not start: a Java heap of {environment.heap} is too small; the minimum is {WANTED_HEAP}"
         return NotReady(message, reason="JvmNotStarted", remedy=f"raise {environment.memory}")
@@ -95,7 +95,7 @@ def not_started(failure: Failure, environment: Environment) -> NotReady:
 
 
 def _check_own_jar(gateway: Any) -> None:
-    """Refuse jars of another version: Spark only warns of an extension that it does not find, and goes on without it."""
+    """Refuse jars of another version: Spark only logs a warning if an extension is missing, and continues without it."""
     try:
         gateway.jvm.java.lang.Class.forName(FILE_BATCHES)
     except Py4JError:
