@@ -12,8 +12,15 @@ from typing import Any, NoReturn
 import click
 
 from mainstem import __version__
+from mainstem.cli_options import (
+    Commands,
+    parse_duration,
+    parse_heap,
+    query_option,
+    set_option,
+    verbose_option,
+)
 from mainstem.cli_packages import packages
-from mainstem.clioptions import Commands, parse_duration, parse_heap, query_option, set_option, verbose_option
 from mainstem.errors import Exit, MainstemError, SpecInvalid
 
 
