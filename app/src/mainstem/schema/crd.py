@@ -7,7 +7,10 @@ import yaml
 from mainstem.language.model.pipeline import API_VERSION, KIND, StreamingPipeline
 from mainstem.language.model.status import UNOBSERVED, Status
 from mainstem.names import CRD_REVISION, SCHEMA
-from mainstem.schema.cel import RULES, exactly_one
+from mainstem.schema.cel import exactly_one
+from mainstem.schema.cel_connector_rules import CONNECTOR_RULES
+from mainstem.schema.cel_pipeline_rules import PIPELINE_RULES
+from mainstem.schema.cel_query_rules import QUERY_RULES
 from mainstem.schema.models import Schema, definitions, referred
 
 
@@ -33,7 +36,11 @@ _KEPT: Final = (
     "required",
 )
 """What a structural schema may say and our models do; any other key is dropped, but for `x-kubernetes-*`."""
-_RULES: Final = {model.__name__: rules for model, rules in RULES.items()}
+_RULES: Final = {
+    model.__name__: rules
+    for table in (PIPELINE_RULES, CONNECTOR_RULES, QUERY_RULES)
+    for model, rules in table.items()
+}
 
 
 def crd() -> Schema:
