@@ -214,8 +214,8 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_validate_waits_for_no_library_of_another_command(document: Path) -> None:
     script = (
-        "import sys\nfrom mainstem.cli import _validated, main\n"
-        f"_validated({str(document)!r}, {{}})\n"  # here as well as in the child, whose modules are not to be had
+        "import sys\nfrom mainstem.cli import main\nfrom mainstem.cli_validate import check_file\n"
+        f"check_file({str(document)!r}, {{}})\n"  # here as well as in the child, whose modules are not to be had
         f"main(['validate', {str(document)!r}], standalone_mode=False)"
     )
     began = time.monotonic()

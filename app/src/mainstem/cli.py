@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from mainstem import __version__
+from mainstem.cli_errors import fail, fail_without_spark
 from mainstem.cli_options import (
     Commands,
     parse_duration,
@@ -21,7 +22,8 @@ from mainstem.cli_options import (
     verbose_option,
 )
 from mainstem.cli_packages import packages
-from mainstem.errors import Exit, MainstemError, SpecInvalid
+from mainstem.cli_validate import validate
+from mainstem.errors import Exit, MainstemError
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -107,9 +109,9 @@ def run(
         )
         runner.run(document, options)
     except MainstemError as error:
-        _fail(error, file, verbose=verbose)
+        fail(error, file, verbose=verbose)
     except ImportError as error:
-        _without_spark(error)
+        fail_without_spark(error)
 
 
 @main.command(hidden=True)
@@ -134,56 +136,6 @@ def executor() -> None:
 
 
 @main.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path())
-@set_option
-def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
-    """Check documents and test files (x.test.yaml) against every rule that needs neither Spark nor Java."""
-    from functools import partial
-
-    from mainstem.limits import within_limits
-
-    code = Exit.OK
-    for file in files:
-        try:
-            found, lines = within_limits(partial(_validated, file, overrides), file)
-        except SpecInvalid as refused:
-            _tell(refused, file)
-            found, lines = refused.exit_code, []
-        code = max(code, found)
-        for line, is_error in lines:
-            click.echo(line, err=is_error)
-    sys.exit(code)
-
-
-def _validated(file: str, overrides: dict[str, str]) -> tuple[Exit, list[tuple[str, bool]]]:
-    """What becomes of one file: the exit code, and the lines, each with whether it goes to standard error."""
-    from mainstem.language.document import read_all
-    from mainstem.testing.beside import holds_tests
-
-    try:
-        if holds_tests(Path(file)):
-            from mainstem.testing.files import suite
-
-            tests = suite(Path(file), overrides)
-            cases = _counted(tests.tests.cases, "case")
-            return Exit.OK, [(f"{file}: tests of {tests.document.pipeline.name}: ok ({cases})", False)]
-        documents = read_all(file, overrides)
-    except MainstemError as error:
-        return error.exit_code, [(line, True) for line in _lines(error, file)]
-    lines = []
-    for document in documents:
-        lines += [(warning.render(file), True) for warning in document.warnings]
-        spec = document.pipeline.spec
-        counts = (
-            _counted(spec.sources, "source"),
-            _counted(spec.views, "view"),
-            _counted(spec.queries, "query"),
-        )
-        lines.append((f"{file}: {document.pipeline.name}: ok ({', '.join(counts)})", False))
-    return Exit.OK, lines
-
-
-@main.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
 @set_option
 @click.option(
@@ -204,9 +156,9 @@ def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None,
 
         passed = command.run(files, overrides, junit=junit, verbose=verbose, tell=click.echo)
     except MainstemError as error:
-        _fail(error, str(files[0]), verbose=verbose)
+        fail(error, str(files[0]), verbose=verbose)
     except ImportError as error:
-        _without_spark(error)
+        fail_without_spark(error)
     sys.exit(Exit.OK if passed else Exit.TESTS_FAILED)
 
 
@@ -232,9 +184,9 @@ def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], outp
 
             found["plans"] = plans(document, [query["name"] for query in found["queries"]])
     except MainstemError as error:
-        _fail(error, file, verbose=False)
+        fail(error, file, verbose=False)
     except ImportError as error:
-        _without_spark(error)
+        fail_without_spark(error)
     if output == "json":
         import json
 
@@ -252,6 +204,7 @@ def crd() -> None:
 
 
 main.add_command(packages)
+main.add_command(validate)
 
 
 def _chosen(document: Any, names: Sequence[str]) -> Any:
@@ -271,43 +224,3 @@ def _known(pipeline: Any, names: Sequence[str]) -> None:
             raise click.BadParameter(
                 f"no query is called {name!r}; there are {', '.join(there)}", param_hint="--query"
             )
-
-
-def _counted(items: Sequence[object], name: str) -> str:
-    plural = f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
-    return f"{len(items)} {name if len(items) == 1 else plural}"
-
-
-def _without_spark(error: ImportError) -> NoReturn:
-    """Tell that the extra is not installed; raises what is another's fault."""
-    if (error.name or "").partition(".")[0] not in ("pyspark", "py4j", "delta", "pandas", "pyarrow", "rich"):
-        raise error
-    click.echo(
-        f"error: {error.name} is missing: install mainstem with its extra spark, see Installing in the README [SparkNotInstalled]",
-        err=True,
-    )
-    sys.exit(Exit.NOT_READY)
-
-
-def _fail(error: MainstemError, file: str, *, verbose: bool) -> NoReturn:
-    _tell(error, file)
-    if verbose:
-        import traceback
-
-        from mainstem.logs import redact
-
-        click.echo(redact("".join(traceback.format_exception(error))), err=True)
-    sys.exit(error.exit_code)
-
-
-def _tell(error: MainstemError, file: str) -> None:
-    for line in _lines(error, file):
-        click.echo(line, err=True)
-
-
-def _lines(error: MainstemError, file: str) -> list[str]:
-    from mainstem.logs import redact
-
-    if isinstance(error, SpecInvalid):
-        return [redact(problem.render(error.file or file)) for problem in error.problems]
-    return [redact(f"error: {error}")]
