@@ -1,8 +1,9 @@
 """What Kafka's clients are told."""
 
 import pytest
-from mainstem.dataframes.options.kafka import client
+from mainstem.dataframes.options.kafka import client, source_options
 from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.runtime.clients.kafka_admin import time_outs
 
 
@@ -50,3 +51,19 @@ def test_patience_is_never_shorter_than_the_users_own(
 
 def test_what_is_no_number_is_left_to_kafka() -> None:
     assert told(request_timeout_ms="soon")["request.timeout.ms"] == "soon"
+
+
+@pytest.mark.parametrize(
+    ("properties", "options", "wait"),
+    [
+        ({}, {}, "20"),
+        ({"fetch.max.wait.ms": "100"}, {}, "100"),
+        ({"fetch.max.wait.ms": "100"}, {"kafka.fetch.max.wait.ms": "500"}, "500"),
+    ],
+)
+def test_a_task_does_not_wait_for_records_that_it_will_not_read(
+    properties: dict[str, str], options: dict[str, str], wait: str
+) -> None:
+    connection = KafkaConnection.model_validate({"bootstrapServers": "kafka:9092", "properties": properties})
+    source = KafkaSource.model_validate({"connection": "events", "subscribe": ["t"], "options": options})
+    assert source_options(source, connection)["kafka.fetch.max.wait.ms"] == wait

@@ -18,6 +18,14 @@ _REQUEST_MS: Final = 15_000
 _API_MS: Final = 20_000
 _DELIVERY_MS: Final = 25_000
 
+_FETCH_WAIT_MS: Final = 20
+"""How long the broker holds a fetch for which it has no records yet.
+
+Spark's reader asks for the partition's offsets right after it has fetched the last records of a task. The consumer has by
+then sent its next fetch over the same connection, and the broker answers in order: with Kafka's default every task of a
+query that keeps up waits 500 ms for nothing.
+"""
+
 _PROVIDER: Final = "org.apache.kafka.common.config.provider.FileConfigProvider"
 
 
@@ -87,7 +95,7 @@ def client(connection: KafkaConnection) -> dict[str, str]:
 
 def source_options(source: KafkaSource, connection: KafkaConnection) -> dict[str, str]:
     """The options of Spark's Kafka source."""
-    options = _prefixed(connection) | dict(source.options)
+    options = {"kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS)} | _prefixed(connection) | dict(source.options)
     if source.subscribe:
         options["subscribe"] = ",".join(source.subscribe)
     elif source.subscribe_pattern:
