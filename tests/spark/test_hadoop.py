@@ -1,9 +1,10 @@
 """Folders as the sweep sees them: what is listed can be deleted, whatever its name."""
 
+import threading
 from pathlib import Path
 
 import pytest
-from mainstem.runtime.clients.filesystem import Directory
+from mainstem.runtime.clients.filesystem import Directory, newest
 from pyspark.sql import SparkSession
 
 
@@ -31,3 +32,29 @@ def test_what_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
     (folder / "probe").touch()
     assert (folder / "pr*").matches()
     assert (folder / "probe").modified() > 0
+
+
+def test_a_directory_is_listed_while_its_files_are_renamed(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "part-0.parquet").write_bytes(b"")
+    over = threading.Event()
+
+    def rename() -> None:
+        number = 0
+        while not over.is_set():
+            number += 1
+            temporary = tmp_path / f".{number}.tmp"
+            temporary.write_text("plan")
+            temporary.rename(tmp_path / str(number))
+            (tmp_path / str(number - 20)).unlink(missing_ok=True)
+
+    writer = threading.Thread(target=rename)
+    writer.start()
+    folder = Directory(spark, str(tmp_path))
+    try:
+        for _ in range(200):
+            newest(folder)
+            assert any(file.path.endswith("below/part-0.parquet") for file in folder.files())
+    finally:
+        over.set()
+        writer.join()

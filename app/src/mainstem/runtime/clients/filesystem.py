@@ -48,10 +48,24 @@ class Directory:
 
     def files(self) -> Iterator[FileInfo]:
         """All files below the directory, at any depth."""
-        found = self._system.listFiles(self._path, True)
-        while found.hasNext():
-            status = found.next()
-            yield FileInfo(str(status.getPath().toString()), int(status.getModificationTime()))
+        if self._system.getScheme() == "file":
+            yield from self._walk(self._path)
+            return
+        listing = self._system.listFiles(self._path, True)
+        while listing.hasNext():
+            yield _info(listing.next())
+
+    def _walk(self, path: Any) -> Iterator[FileInfo]:
+        """The same for a local directory.
+
+        Hadoop's `listFiles` starts a process for each local file to ask for its permissions, and fails where a file was
+        renamed in the meantime, as a running query does all the time.
+        """
+        for status in self._system.listStatus(path):
+            if status.isDirectory():
+                yield from self._walk(status.getPath())
+            else:
+                yield _info(status)
 
     def text(self) -> str:
         """The content of the file, read as UTF-8."""
@@ -102,6 +116,10 @@ class Directory:
         self._system.create(self._path, True).close()
 
 
+def _info(status: Any) -> FileInfo:
+    return FileInfo(str(status.getPath().toString()), int(status.getModificationTime()))
+
+
 def newest(log: Directory) -> int | None:
     """The highest number in a folder of numbered files; None if there is no such file."""
     return max(_numbers(log), default=None)
@@ -115,5 +133,5 @@ def oldest(log: Directory) -> int | None:
 def _numbers(log: Directory) -> list[int]:
     if not log.exists():
         return []
-    names = (file.path.rpartition("/")[2].removesuffix(".compact") for file in log.files())
+    names = (name.removesuffix(".compact") for name in log.names())
     return [int(name) for name in names if name.isdigit()]
