@@ -24,7 +24,9 @@ def malformed(place: str, sink: str = "") -> Failure:
     ("status", "advice"),
     [(NEW, f"; {FIRST}{REMEDY}"), (COMMITTED, f"; {REMEDY}"), (PARSED, f"; {REMEDY}")],
 )
-def test_the_advice_goes_by_what_has_parsed_before(status: QueryStatus, advice: str, place: str) -> None:
+def test_the_advice_depends_on_whether_records_parsed_before(
+    status: QueryStatus, advice: str, place: str
+) -> None:
     failure = explained(malformed(place), status)
     assert failure.message.startswith("a record does not parse: ")
     assert (FIRST in failure.message) == (status is NEW)
@@ -33,7 +35,7 @@ def test_the_advice_goes_by_what_has_parsed_before(status: QueryStatus, advice: 
     assert failure.permanent
 
 
-def test_the_sink_stays_named() -> None:
+def test_the_message_still_names_the_sink() -> None:
     message = explained(malformed("offset 0", " (sink 'archive')"), NEW).message
     assert (
         message
@@ -41,6 +43,6 @@ def test_the_sink_stays_named() -> None:
     )
 
 
-def test_other_failures_are_left_alone() -> None:
+def test_other_failures_are_unchanged() -> None:
     failure = Failure("DiskFull", "no space is left")
     assert explained(failure, NEW) is failure

@@ -74,7 +74,7 @@ def packages() -> list[Path]:
 
 
 @pytest.mark.parametrize("package", DRAWN)
-def test_page_draws_the_arrows_that_there_are(graph: ImportGraph, package: str) -> None:
+def test_the_page_draws_the_arrows_of_the_imports(graph: ImportGraph, package: str) -> None:
     drawn = dict(BLOCK.findall(PAGE.read_text(encoding="utf-8")))
     assert drawn[package] == picture(graph, package), "run python tests/unit/test_architecture.py"
 
@@ -116,12 +116,12 @@ def test_every_function_of_the_walks_exists() -> None:
 
 
 @pytest.mark.parametrize("folder", packages(), ids=lambda folder: folder.name)
-def test_no_package_is_large(folder: Path) -> None:
+def test_no_package_has_too_many_modules(folder: Path) -> None:
     assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= LARGEST
 
 
 @pytest.mark.parametrize("folder", packages(), ids=lambda folder: folder.name)
-def test_every_package_says_what_it_is_for(folder: Path) -> None:
+def test_every_package_has_a_docstring(folder: Path) -> None:
     assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
 
 

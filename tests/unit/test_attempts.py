@@ -43,7 +43,7 @@ def test_each_attempt_is_one_line_with_its_number_and_the_next_try() -> None:
     assert last == ("error", "query failed", told | {"restarts": 2})
 
 
-def test_a_traceback_is_shown_once_until_it_is_another() -> None:
+def test_a_traceback_is_logged_once_until_it_changes() -> None:
     odd, even = classify_text(TRACE.format("odd")), classify_text(TRACE.format("even"))
     shown = [fields.get("exception") for _, _, fields in attempts(odd, odd, even)]
     assert shown == [odd.traceback, None, even.traceback]
@@ -55,7 +55,7 @@ def test_an_outage_has_no_last_attempt() -> None:
     assert "attempts" not in fields
 
 
-def test_a_traceback_has_those_of_its_causes() -> None:
+def test_a_traceback_includes_the_tracebacks_of_its_causes() -> None:
     cause = TRACE.format("first")
     chained = f"{cause}\n\nThe above exception was the direct cause of the following exception:\n\n{TRACE.format('second')}"
     found = classify_text(

@@ -43,7 +43,7 @@ def without_ticks(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.reason != "NotFaultTolerant"]
 
 
-def test_base_is_sound() -> None:
+def test_the_base_document_is_valid() -> None:
     (document,) = read_text(BASE)
     assert [warning.render("f") for warning in document.warnings] == [
         "f:23:7: warning: spec.sources[2].rate: not fault-tolerant, for demos and tests only: rate makes rows up by the clock, and keeps none [NotFaultTolerant]"
@@ -55,7 +55,7 @@ def test_base_is_sound() -> None:
 
 
 @pytest.mark.parametrize("bad", ALL, ids=lambda bad: bad.name)
-def test_refused_with_exactly_these_words(bad: Bad) -> None:
+def test_a_bad_document_is_rejected_with_exactly_these_words(bad: Bad) -> None:
     assert refused(bad.document()) == list(bad.problems)
 
 
@@ -77,13 +77,13 @@ def test_refused_with_exactly_these_words(bad: Bad) -> None:
     ],
     ids=["folders in another case", "a quoted key", "exists of an array", "a login without a credential"],
 )
-def test_what_spark_takes_is_taken(base: str, old: str, new: str) -> None:
+def test_a_document_that_spark_accepts_is_valid(base: str, old: str, new: str) -> None:
     assert old in base
     (document,) = read_text(base.replace(old, new))
     assert without_ticks(document.warnings) == []
 
 
-def test_table_is_large_and_its_names_are_unique() -> None:
+def test_the_table_is_large_and_its_names_are_unique() -> None:
     assert len(BAD) >= 45
     assert len({bad.name for bad in ALL}) == len(ALL)
 
@@ -102,7 +102,7 @@ def test_every_reason_of_the_rules_is_in_the_table() -> None:
     assert known - elsewhere == seen
 
 
-def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
+def test_all_problems_are_reported_together_in_the_order_of_the_file() -> None:
     for name in ("five at once", "five rules at once"):
         (bad,) = (bad for bad in BAD if bad.name == name)
         lines = [int(line.partition(":")[0]) for line in refused(bad.document())]
@@ -110,19 +110,19 @@ def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
         assert lines == sorted(lines)
 
 
-def test_problems_of_every_document_of_a_file() -> None:
+def test_problems_of_every_document_of_a_file_are_reported() -> None:
     text = BASE.replace("from: weather", "from: wether")
     found = refused(f"{text}---\n{text}")
     assert [line.split(":")[0] for line in found] == ["60", str(60 + text.count("\n") + 1)]
 
 
-def test_order_of_problems_does_not_depend_on_the_run() -> None:
+def test_the_order_of_problems_does_not_depend_on_the_run() -> None:
     problems = [Problem(2, 1, "b", "x", "R"), Problem(1, 5, "a", "x", "R"), Problem(1, 2, "c", "x", "R")]
     assert SpecInvalid(problems).problems == SpecInvalid(problems[::-1]).problems
     assert [problem.line for problem in SpecInvalid(problems).problems] == [1, 1, 2]
 
 
-def test_unread_source_and_foreign_bucket_are_warnings() -> None:
+def test_an_unused_source_and_an_unlisted_bucket_are_warnings() -> None:
     text = BASE.replace("from: weather", "from: ticks").replace("checkpoints/flights", "elsewhere/flights")
     (document,) = read_text(text, "f")
     assert [warning.render("f") for warning in without_ticks(document.warnings)] == [
@@ -131,19 +131,19 @@ def test_unread_source_and_foreign_bucket_are_warnings() -> None:
     ]
 
 
-def test_documents_of_other_kinds_are_passed_over() -> None:
+def test_documents_of_other_kinds_are_ignored() -> None:
     other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n"
     assert len(read_text(f"{other}---\n{BASE}---\n{other}")) == 1
 
 
-def test_misspelt_kind_is_not_another_kind() -> None:
+def test_a_misspelt_kind_is_an_error() -> None:
     text = BASE.replace("kind: StreamingPipeline", "kind: Streamingpipeline")
     assert refused(f"{BASE}---\n{text}") == [
         f"{BASE.count(chr(10)) + 3}:7: kind: a StreamingPipeline is expected, found 'Streamingpipeline'; did you mean 'StreamingPipeline'? [WrongKind]"
     ]
 
 
-def test_one_pipeline_is_run_at_a_time(tmp_path: Path) -> None:
+def test_a_file_with_two_pipelines_is_not_run(tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text(f"{BASE}---\n{BASE}", encoding="utf-8")
     with pytest.raises(SpecInvalid) as caught:
@@ -153,7 +153,7 @@ def test_one_pipeline_is_run_at_a_time(tmp_path: Path) -> None:
     ]
 
 
-def test_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NotReady, match="No such file") as caught:
         read(tmp_path / "none.yaml")
     assert caught.value.reason == "FileNotReadable"
@@ -162,20 +162,20 @@ def test_file_that_cannot_be_read(tmp_path: Path) -> None:
         read(tmp_path / "latin.yaml")
 
 
-def test_unknown_override() -> None:
+def test_an_unknown_override_is_rejected() -> None:
     assert refused(BASE, {"lak": "x", "other": "y"}) == [
         "6:5: spec.parameters: --set lak: the document has no such parameter; did you mean 'lake'? [UnknownParameter]",
         "6:5: spec.parameters: --set other: the document has no such parameter; there are lake [UnknownParameter]",
     ]
 
 
-def test_override_is_checked_like_what_is_written() -> None:
+def test_an_override_is_checked_like_written_text() -> None:
     assert refused(BASE, {"lake": "s3://lake"})[0] == (
         "26:21: spec.sources[3].static.csv.path: 's3://lake/airports.csv': unknown scheme s3:; did you mean s3a://? [UnknownScheme]"
     )
 
 
-def test_long_override_does_not_move_the_place_of_a_problem() -> None:
+def test_a_long_override_does_not_move_the_position_of_a_problem() -> None:
     text = BASE.replace("-- every departure", "/* ${lake} */ -- every departure").replace(
         "airports a", "airport a"
     )

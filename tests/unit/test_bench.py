@@ -33,7 +33,7 @@ def test_one_pair_has_no_spread(stats):
     assert stats.Ratio.of([3.0], [2.0]) == stats.Ratio(1.5, 1.5, 1.5, 0.0)
 
 
-def test_series_of_different_length_are_no_pairs(stats):
+def test_series_of_different_lengths_are_rejected(stats):
     with pytest.raises(ValueError, match="longer"):
         stats.Ratio.of([1.0], [1.0, 2.0])
 

@@ -18,7 +18,9 @@ from mainstem.runtime.checkpoint.checkpoint_compatibility import PROVIDER, diffe
         ([], None, []),
     ],
 )
-def test_what_is_fixed_otherwise(partitions: list[int], conf: dict[str, str] | None, told: list[str]) -> None:
+def test_a_setting_that_differs_from_the_checkpoint_is_reported(
+    partitions: list[int], conf: dict[str, str] | None, told: list[str]
+) -> None:
     entry = "\n".join(["v2", json.dumps({"batchWatermarkMs": 0, "conf": conf}), 'a:{"logOffset":0}'])
     stores = [{"storeName": "default", "numPartitions": number} for number in partitions]
     operator = "v1\n" + json.dumps({"operatorInfo": {"operatorId": 0}, "stateStoreInfo": stores})

@@ -58,7 +58,7 @@ def without_spark(folder: Path, *arguments: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_a_good_document_is_ok(document: Path) -> None:
+def test_a_valid_document_is_ok(document: Path) -> None:
     result = call("validate", document)
     assert result.exit_code == Exit.OK
     assert result.stdout == f"{document}: smallest: ok (1 source, 0 views, 1 query)\n"
@@ -66,7 +66,7 @@ def test_a_good_document_is_ok(document: Path) -> None:
     assert warning.endswith("[NotFaultTolerant]")
 
 
-def test_a_bad_document_is_told_with_file_line_and_reason(refused: Path) -> None:
+def test_an_invalid_document_is_reported_with_file_line_and_reason(refused: Path) -> None:
     result = call("validate", refused)
     assert result.exit_code == Exit.SPEC_INVALID
     assert result.stdout == ""
@@ -89,7 +89,7 @@ def test_the_tests_of_a_document_are_checked_too(document: Path) -> None:
     assert "[UnknownRelation]" in result.stderr
 
 
-def test_a_missing_file_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_in_one_line(tmp_path: Path) -> None:
     result = call("validate", tmp_path / "none.yaml")
     assert result.exit_code == Exit.NOT_READY
     assert (
@@ -98,7 +98,7 @@ def test_a_missing_file_is_told_in_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_and_bytes_that_are_no_text_are_told_in_one_line(tmp_path: Path) -> None:
+def test_a_directory_and_binary_data_are_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     for file in (tmp_path, tmp_path / "binary.yaml"):
         result = call("validate", file)
@@ -107,7 +107,9 @@ def test_a_folder_and_bytes_that_are_no_text_are_told_in_one_line(tmp_path: Path
         assert "[FileNotReadable]" in result.stderr
 
 
-def test_all_files_are_judged_and_the_worst_decides(document: Path, refused: Path, tmp_path: Path) -> None:
+def test_all_files_are_checked_and_the_worst_result_decides(
+    document: Path, refused: Path, tmp_path: Path
+) -> None:
     result = call("validate", refused, document, tmp_path / "none.yaml")
     assert result.exit_code == Exit.NOT_READY
     assert "[UnknownField]" in result.stderr
@@ -117,7 +119,7 @@ def test_all_files_are_judged_and_the_worst_decides(document: Path, refused: Pat
     assert call("validate", document, document).exit_code == Exit.OK
 
 
-def test_every_document_of_a_file_is_judged(document: Path) -> None:
+def test_every_document_of_a_file_is_checked(document: Path) -> None:
     document.write_text(f"{VALID['smallest']}---\n{VALID['complete']}", encoding="utf-8")
     result = call("validate", document)
     assert [line.split(": ")[1] for line in result.stdout.splitlines()] == ["smallest", "counts"]
@@ -157,7 +159,9 @@ def test_parameters_are_set_from_the_command_line(tmp_path: Path) -> None:
         (["--nonsense"], "No such option"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_runs(document: Path, arguments: list[str], told: str) -> None:
+def test_wrong_usage_is_reported_before_anything_runs(
+    document: Path, arguments: list[str], told: str
+) -> None:
     result = call("run", document, *arguments)
     assert result.exit_code == Exit.USAGE
     assert told in result.stderr
@@ -165,13 +169,13 @@ def test_wrong_usage_is_told_before_anything_runs(document: Path, arguments: lis
 
 
 @pytest.mark.parametrize("arguments", [["run"], ["validate"], ["nonsense"]])
-def test_what_is_missing_is_told_with_the_usage(arguments: list[str]) -> None:
+def test_a_missing_argument_is_reported_with_the_usage(arguments: list[str]) -> None:
     result = call(*arguments)
     assert result.exit_code == Exit.USAGE
     assert "Usage:" in result.stderr
 
 
-def test_run_refuses_what_validate_refuses(refused: Path, tmp_path: Path) -> None:
+def test_run_rejects_what_validate_rejects(refused: Path, tmp_path: Path) -> None:
     assert call("run", refused).stderr == call("validate", refused).stderr
     assert call("run", refused).exit_code == Exit.SPEC_INVALID
     missing = tmp_path / "none.yaml"
@@ -191,7 +195,7 @@ def test_crd_is_the_generated_file() -> None:
     assert yaml.safe_load(result.stdout)["kind"] == "CustomResourceDefinition"
 
 
-def test_help_tells_the_exit_codes() -> None:
+def test_help_lists_the_exit_codes() -> None:
     words = " ".join(call("--help").stdout.split())
     codes = dict(re.findall(r"(\d) ([^;.]+)[;.]", words[words.index("Exit codes:") :]))
     assert set(codes) == {str(int(code)) for code in Exit}
@@ -212,7 +216,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_validate_waits_for_no_library_of_another_command(document: Path) -> None:
+def test_validate_imports_no_library_of_another_command(document: Path) -> None:
     script = (
         "import sys\nfrom mainstem.cli import main\nfrom mainstem.cli_validate import check_file\n"
         f"check_file({str(document)!r}, {{}})\n"  # here as well as in the child, whose modules are not to be had
@@ -237,7 +241,9 @@ def test_validate_waits_for_no_library_of_another_command(document: Path) -> Non
 
 
 @pytest.mark.parametrize("command", [["run"], ["explain", "--plan"]], ids=" ".join)
-def test_without_spark_it_is_said_what_to_install(command: list[str], document: Path, tmp_path: Path) -> None:
+def test_without_spark_the_message_names_what_to_install(
+    command: list[str], document: Path, tmp_path: Path
+) -> None:
     done = without_spark(tmp_path, *command, str(document))
     assert done.returncode == Exit.NOT_READY
     assert re.fullmatch(
@@ -246,7 +252,7 @@ def test_without_spark_it_is_said_what_to_install(command: list[str], document: 
     )
 
 
-def test_explain_says_what_a_document_means(document: Path) -> None:
+def test_explain_describes_a_document(document: Path) -> None:
     result = call("explain", document)
     assert result.exit_code == Exit.OK
     assert result.stdout.startswith("smallest: 1 query, time zone UTC\n")
@@ -254,20 +260,20 @@ def test_explain_says_what_a_document_means(document: Path) -> None:
     assert json.loads(as_json.stdout)["pipeline"] == "smallest"
 
 
-def test_explain_refuses_what_validate_refuses(refused: Path) -> None:
+def test_explain_rejects_what_validate_rejects(refused: Path) -> None:
     result = call("explain", refused)
     assert result.exit_code == Exit.SPEC_INVALID
     assert "[UnknownField]" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["explain", "run"])
-def test_a_query_that_is_not_there_is_wrong_usage(command: str, document: Path) -> None:
+def test_an_unknown_query_is_wrong_usage(command: str, document: Path) -> None:
     result = call(command, document, "--query", "nothing")
     assert result.exit_code == Exit.USAGE
     assert "no query is called 'nothing'; there are" in result.stderr
 
 
-def test_a_run_of_chosen_queries_warns_of_these_alone(tmp_path: Path) -> None:
+def test_a_run_of_chosen_queries_warns_only_about_them(tmp_path: Path) -> None:
     document = yaml.safe_load(VALID["smallest"])
     document["spec"]["sources"].append({"name": "lines", "files": {"path": str(tmp_path)}})
     [query] = document["spec"]["queries"]

@@ -57,7 +57,7 @@ def after(found: Plan, of: dict[str, Any]) -> dict[str, Any]:
 
 @SKEWS
 @pytest.mark.parametrize("jump", [0.0, HOUR, -HOUR], ids=["steady", "jumps ahead", "jumps back"])
-def test_the_backoff_of_a_driver_that_was_seen_alive(skew: float, jump: float) -> None:
+def test_backoff_after_a_driver_that_this_operator_observed_running(skew: float, jump: float) -> None:
     of, operator = body(status=status("Running", body())), Watcher()
     operator.look(-60, of, running(of))
     dead = ended(of, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew)
@@ -73,7 +73,7 @@ def test_the_backoff_of_a_driver_that_was_seen_alive(skew: float, jump: float) -
 
 
 @SKEWS
-def test_the_backoff_of_a_driver_that_an_operator_finds_ended(skew: float) -> None:
+def test_backoff_after_a_driver_that_this_operator_observed_only_at_its_end(skew: float) -> None:
     """It cannot know better than the node, but it never waits longer than the backoff from now on."""
     of, operator = body(status=status("Running", body())), Watcher()
     dead = ended(of, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew - 2)
@@ -102,7 +102,9 @@ def test_an_operator_on_another_node_waits_no_longer_than_the_backoff(skew: floa
 
 @SKEWS
 @pytest.mark.parametrize(("ran", "failures"), [(60, 4), (3600, 1)])
-def test_a_driver_has_run_as_long_as_its_node_says(skew: float, ran: float, failures: int) -> None:
+def test_the_run_time_of_a_driver_is_measured_by_the_clock_of_its_node(
+    skew: float, ran: float, failures: int
+) -> None:
     """`resetAfter`: beginning and end are of one clock."""
     of, operator = body(status=status("Running", body(), restarts=3)), Watcher()
     operator.look(-60, of, running(of))
@@ -114,7 +116,7 @@ def test_a_driver_has_run_as_long_as_its_node_says(skew: float, ran: float, fail
 
 
 @SKEWS
-def test_a_driver_is_silent_three_minutes_after_its_last_report(skew: float) -> None:
+def test_a_driver_is_not_reporting_three_minutes_after_its_last_report(skew: float) -> None:
     of = body(status=status("Running", body()) | reported("Running", "Running", seconds=skew))
     operator = Watcher()
     assert condition(operator.look(0, of, running(of)), "Degraded")[0] == "False"
@@ -131,7 +133,7 @@ def test_a_driver_is_silent_three_minutes_after_its_last_report(skew: float) -> 
 
 @SKEWS
 @pytest.mark.parametrize(("since", "stalled"), [(590.0, "False"), (610.0, "True")])
-def test_a_batch_stalls_by_the_drivers_own_clock(skew: float, since: float, stalled: str) -> None:
+def test_a_batch_stalls_by_the_clock_of_the_driver(skew: float, since: float, stalled: str) -> None:
     progress = timestamp(at(skew - since + 20))
     of = body(status=status("Running", body()) | reported("Running", seconds=skew, lastProgressTime=progress))
     operator = Watcher()
@@ -143,7 +145,7 @@ def test_a_batch_stalls_by_the_drivers_own_clock(skew: float, since: float, stal
 
 
 @SKEWS
-def test_a_deletion_waits_for_the_drivers_grace(skew: float) -> None:
+def test_a_deletion_waits_for_the_grace_period_of_the_driver(skew: float) -> None:
     of, operator = body(status=status("Running", body()), deleted=True), Watcher()
     of["metadata"]["deletionTimestamp"] = timestamp(at(skew))
     deadline = grace_seconds(revision(of)) + CLEANUP_SECONDS
@@ -184,7 +186,7 @@ def test_the_first_run_is_at_the_first_slot(skew: float, created: datetime | Non
         (1800 + 30 * DAY, 1800.0),
     ],
 )
-def test_a_slot_that_lies_ahead_was_run_by_a_clock_that_was_wrong(last: float, due: float) -> None:
+def test_a_last_run_in_the_future_was_recorded_by_a_wrong_clock(last: float, due: float) -> None:
     done = {"attempt": 1, "outcome": "completed", "reason": "Completed", "finishedAt": timestamp(NOW)}
     told = {"lastTime": timestamp(at(last)), "nextTime": timestamp(at(last + DAY))}
     of, operator = (

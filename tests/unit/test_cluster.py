@@ -22,7 +22,7 @@ FORBIDDEN = '{"kind": "Status", "message": "pods is forbidden: no such right"}'
         (0, None, "ApiServerUnreachable", "its status: the API server does not answer: (0)"),
     ],
 )
-def test_every_answer_has_a_reason(status: int, body: Any, reason: str, told: str) -> None:
+def test_every_api_error_has_a_reason(status: int, body: Any, reason: str, told: str) -> None:
     error = ApiException(status=status, reason="Odd")
     error.body = body
     found = _failure("its status", error)
@@ -30,5 +30,5 @@ def test_every_answer_has_a_reason(status: int, body: Any, reason: str, told: st
     assert found.message.startswith(told)
 
 
-def test_no_answer_has_one_too() -> None:
+def test_a_missing_answer_has_a_reason() -> None:
     assert _failure("its status", ProtocolError("gone")).reason == "ApiServerUnreachable"

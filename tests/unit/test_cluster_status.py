@@ -36,7 +36,7 @@ def written(*statuses: QueryStatus, executors: ExecutorCounts | None = None) -> 
     return found
 
 
-def test_a_query_says_all_that_the_resource_has_a_field_for() -> None:
+def test_a_query_fills_every_field_of_the_resource() -> None:
     assert query(BUSY) == {
         "name": "copy",
         "state": "Running",
@@ -71,13 +71,13 @@ def test_a_query_says_all_that_the_resource_has_a_field_for() -> None:
     written(BUSY)
 
 
-def test_a_time_that_no_resource_can_hold_costs_nothing_but_itself() -> None:
+def test_a_watermark_that_the_resource_cannot_hold_is_left_out() -> None:
     """Milliseconds taken for seconds: Spark goes on with a watermark in the year 54321, the API server refuses it."""
     far = query(replace(BUSY, watermark="+54321-01-01T00:00:00.000Z"))
     assert far == {key: value for key, value in query(BUSY).items() if key != "watermark"}
 
 
-def test_what_has_not_reported_says_no_numbers() -> None:
+def test_a_query_without_progress_has_no_numbers() -> None:
     assert query(QueryStatus("copy", pool="copy")) == {
         "name": "copy",
         "state": "Starting",
@@ -95,7 +95,7 @@ def test_a_query_that_waits_for_data_is_idle() -> None:
 
 
 @pytest.mark.parametrize("kind", list(QueryState))
-def test_every_state_is_one_of_the_resource_s(kind: QueryState) -> None:
+def test_every_state_is_valid_on_the_resource(kind: QueryState) -> None:
     written(replace(BUSY, state=kind))
 
 
@@ -111,13 +111,13 @@ def test_every_state_is_one_of_the_resource_s(kind: QueryState) -> None:
         (QueryState.INTERRUPTED, False),
     ],
 )
-def test_ready_is_when_every_query_is_well(kind: QueryState, well: bool) -> None:
+def test_a_driver_is_ready_when_every_query_is_active(kind: QueryState, well: bool) -> None:
     other = replace(BUSY, state=kind)
     assert active(other) is ready([other]) is ready([BUSY, other]) is well
     assert summary([BUSY, other], None)["queries"] == tally(["Running", str(kind)])
 
 
-def test_nothing_is_not_ready() -> None:
+def test_a_driver_without_queries_is_not_ready() -> None:
     assert not ready([])
 
 
@@ -134,11 +134,11 @@ def test_the_summary_adds_up() -> None:
     }
 
 
-def test_without_executors_and_without_lag_neither_is_said() -> None:
+def test_the_summary_omits_unknown_executors_and_unknown_lag() -> None:
     assert summary([replace(BUSY, sources=())], None) == {"queries": "1 active", "rowsPerSecond": 1234}
 
 
-def test_messages_hold_no_credential_and_are_cut() -> None:
+def test_messages_hold_no_credential_and_are_truncated() -> None:
     failed = replace(BUSY, state=QueryState.FAILED, reason="R" * 200, message=f"secretKey=abc {'x' * 5000}")
     found = written(failed)["queries"][0]
     assert "abc" not in found["message"]
@@ -146,25 +146,25 @@ def test_messages_hold_no_credential_and_are_cut() -> None:
 
 
 @pytest.mark.parametrize(("end", "shown"), [("x" * 256, True), ("x" * 257, False), (None, False), (0, True)])
-def test_an_offset_is_shown_where_it_is_short(end: Any, shown: bool) -> None:
+def test_an_offset_is_shown_when_it_is_short(end: Any, shown: bool) -> None:
     source = replace(BUSY.sources[0], end_offset=end)
     [found] = query(replace(BUSY, sources=(source,)))["sources"]
     assert ("endOffset" in found) is shown
 
 
-def test_typical_queries_lose_nothing_but_what_is_too_long() -> None:
+def test_typical_queries_lose_only_values_that_are_too_long() -> None:
     found = written(*[replace(BUSY, name=f"query-{n}") for n in range(24)])
     assert "endOffset" in found["queries"][0]["sources"][0]
 
 
-def test_sixty_four_queries_fit_and_keep_what_counts() -> None:
+def test_sixty_four_queries_fit_and_keep_the_essential_fields() -> None:
     found = written(*[replace(BUSY, name=f"query-{n}", pool=f"query-{n}") for n in range(64)])
     assert size(found) <= BUDGET
     for entry in found["queries"]:
         assert entry.keys() >= {"name", "state", "batch", "lag", "rowsPerSecond", "watermark", "id"}
 
 
-def test_the_longest_of_all_fit_too() -> None:
+def test_the_longest_possible_status_fits() -> None:
     sources = tuple(
         SourceStatus(f"{'s' * 60}{n:03}", 10**6, 2**62, 2**62, 2**62, 2**62, "o" * 256) for n in range(64)
     )
@@ -218,11 +218,11 @@ def test_the_longest_of_all_fit_too() -> None:
         ).map(tuple),
     )
 )
-def test_whatever_is_known_fits_the_resource(status: QueryStatus) -> None:
+def test_any_status_fits_the_resource(status: QueryStatus) -> None:
     json.dumps(written(status))
 
 
-def test_idle_reports_and_the_time_are_no_news() -> None:
+def test_idle_reports_and_the_time_are_no_change() -> None:
     later = replace(BUSY, last_progress_time="2026-01-01T00:00:10.000Z")
     assert meaning(part([BUSY], None, attempt=3, time=NOW)) == meaning(
         part([later], None, attempt=3, time="2026-01-01T00:00:11Z")
@@ -232,7 +232,7 @@ def test_idle_reports_and_the_time_are_no_news() -> None:
     assert meaning(written(BUSY)) != meaning(written(BUSY, executors=ExecutorCounts(1, 2)))
 
 
-def test_the_first_write_is_at_once_and_the_others_are_ten_seconds_apart() -> None:
+def test_the_first_write_is_immediate_and_later_ones_ten_seconds_apart() -> None:
     pace = Pace()
     assert pace.due(0.0, changed=True)
     pace.tried(0.0, well=True)
@@ -240,13 +240,13 @@ def test_the_first_write_is_at_once_and_the_others_are_ten_seconds_apart() -> No
     assert due == list(range(10, 200, 10))
 
 
-def test_without_news_there_is_a_sign_of_life_each_minute() -> None:
+def test_without_a_change_the_driver_reports_each_minute() -> None:
     pace = Pace(last=0.0)
     due = [second for second in range(1, 200) if _tick(pace, float(second), changed=False)]
     assert due == [60, 120, 180]
 
 
-def test_an_api_server_that_is_away_is_asked_ever_more_seldom_up_to_a_minute() -> None:
+def test_an_unreachable_api_server_is_retried_with_backoff_up_to_a_minute() -> None:
     pace = Pace(last=0.0)
     due = [second for second in range(1, 300) if _tick(pace, float(second), changed=True, well=False)]
     assert due == [10, 20, 40, 80, 140, 200, 260]
@@ -261,7 +261,7 @@ def _tick(pace: Pace, now: float, *, changed: bool, well: bool = True) -> bool:
     return True
 
 
-def test_why_executors_are_missing_is_asked_after_ten_seconds_and_once_in_ten() -> None:
+def test_the_reason_for_missing_executors_is_requested_after_ten_seconds_and_every_ten_seconds() -> None:
     asked: list[int] = []
 
     def look(second: int) -> ExecutorCounts | None:
@@ -283,5 +283,5 @@ def test_why_executors_are_missing_is_asked_after_ten_seconds_and_once_in_ten() 
     assert look(46) == ExecutorCounts(1, 2, "said at 46")
 
 
-def test_a_driver_without_executors_says_nothing_of_them() -> None:
+def test_a_driver_without_executors_reports_none() -> None:
     assert Missing(lambda: None).look(0.0, lambda: "never asked") is None

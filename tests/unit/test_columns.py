@@ -25,12 +25,12 @@ root
 === Streaming Query ==="""
 
 
-def test_columns_that_are_new_changed_and_missing() -> None:
+def test_new_changed_and_missing_columns_are_named() -> None:
     assert difference(SEEN) == (
         "id is long in the table and decimal(10,2) in the query; the table has no odd name; the query has no gone"
     )
 
 
-def test_other_words_say_nothing() -> None:
+def test_other_messages_give_no_difference() -> None:
     assert difference("[DELTA_METADATA_MISMATCH] partition columns differ") is None
     assert difference(SEEN.replace("Data schema", "Other schema")) is None

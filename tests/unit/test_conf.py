@@ -52,7 +52,7 @@ def machine(profiles: Path | None = None, cores: int = 2) -> Machine:
     )
 
 
-def test_the_machine_stands_in_the_properties() -> None:
+def test_the_properties_contain_the_machine() -> None:
     conf = spark_conf(pipeline(), machine())
     assert conf["spark.master"] == "local[2, 4]"  # a task that fails is tried again
     assert conf["spark.driver.memory"] == "3g"
@@ -68,7 +68,7 @@ def test_delta_snapshots_have_few_partitions(cores: int, partitions: str) -> Non
     assert conf["spark.databricks.delta.snapshotPartitions"] == partitions
 
 
-def test_what_keeps_secrets_and_checkpoints_safe_is_set() -> None:
+def test_properties_that_protect_secrets_and_checkpoints_are_set() -> None:
     conf = spark_conf(pipeline(), machine())
     assert conf["spark.sql.variable.substitute"] == "false"
     assert conf["spark.sql.streaming.queryEvolution.enableSourceEvolution"] == "true"
@@ -84,7 +84,7 @@ def test_sql_has_the_time_zone_of_the_document() -> None:
     assert "-Duser.timezone=UTC" in conf["spark.driver.extraJavaOptions"]
 
 
-def test_properties_of_the_document_come_last() -> None:
+def test_the_properties_of_the_document_win() -> None:
     given = {"spark.hadoop.fs.s3a.retry.limit": "9", "spark.locality.wait": "1s"}
     conf = spark_conf(pipeline(spark={"conf": given}), machine())
     assert given.items() <= conf.items()
@@ -114,7 +114,7 @@ OPEN = {
 }
 
 
-def test_no_document_changes_what_mainstem_owns() -> None:
+def test_a_document_cannot_change_properties_that_mainstem_owns() -> None:
     """The document's properties come last, so what is not open must be refused there."""
     for key in sorted(set(spark_conf(pipeline(), machine())) - OPEN):
         with pytest.raises(SpecInvalid) as refused:
@@ -125,13 +125,13 @@ def test_no_document_changes_what_mainstem_owns() -> None:
 @pytest.mark.parametrize(
     "key", [*sorted(OPEN), "spark.driver.maxResultSize", "spark.hadoop.fs.s3a.connection.maximum"]
 )
-def test_a_document_may_change_what_is_open(key: str) -> None:
+def test_a_document_can_change_open_properties(key: str) -> None:
     [document] = read_text(VALID["smallest"] + f'  spark: {{conf: {{{key}: "x"}}}}\n')
     assert spark_conf(document.pipeline, machine())[key] == "x"
 
 
 @pytest.mark.parametrize("location", ["/c", "s3a://checkpoints/p"])
-def test_the_projects_class_writes_checkpoints(location: str) -> None:
+def test_checkpoint_files_are_written_by_the_class_of_mainstem(location: str) -> None:
     """Wherever they lie: the log of a file sink, which the same class writes, may lie on S3 all the same."""
     conf = spark_conf(pipeline(checkpoints={"location": location}), machine())
     assert conf["spark.sql.streaming.checkpointFileManagerClass"] == CHECKPOINT_FILES
@@ -158,13 +158,13 @@ def test_the_projects_class_writes_checkpoints(location: str) -> None:
         "spark.sql.parquet.output.committer.class",
     ],
 )
-def test_no_document_changes_what_decides_durability(key: str) -> None:
+def test_a_document_cannot_change_durability(key: str) -> None:
     with pytest.raises(SpecInvalid) as refused:
         read_text(VALID["smallest"] + f'  spark: {{conf: {{{key}: "x"}}}}\n')
     assert [problem.reason for problem in refused.value.problems] == ["OwnedConf"]
 
 
-def test_each_bucket_goes_to_its_own_store() -> None:
+def test_each_bucket_uses_its_own_store() -> None:
     connections = [
         s3("here", "lake", "checkpoints", endpoint="http://s3:7070", pathStyle=True, region="eu-central-2"),
         s3("cloud", "archive"),
@@ -216,12 +216,12 @@ def test_a_secret_becomes_a_profile_and_never_a_property(
         assert text not in "\n".join([*conf, *conf.values()])
 
 
-def test_no_secret_no_profile_file(tmp_path: Path) -> None:
+def test_without_a_secret_there_is_no_profile_file(tmp_path: Path) -> None:
     assert secrets.write_profiles(pipeline(connections=[s3("cloud", "lake")]), tmp_path) is None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_secret_is_told_with_its_file_and_no_value(
+def test_a_missing_secret_is_reported_with_its_file_and_without_a_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(names.ENV_SECRETS, str(folder(tmp_path, accessKey=ACCESS)))
@@ -235,7 +235,7 @@ def test_a_missing_secret_is_told_with_its_file_and_no_value(
     assert ACCESS not in told
 
 
-def test_pools_are_called_as_the_queries_are() -> None:
+def test_pools_have_the_names_of_the_queries() -> None:
     queries = [
         {"name": "light", "from": "ticks", "to": [{"name": "out", "console": {}}]},
         {
@@ -253,7 +253,7 @@ def test_pools_are_called_as_the_queries_are() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="￾￿"), min_size=1))
-def test_pools_are_xml_whatever_a_query_is_called(name: str) -> None:
+def test_pools_are_valid_xml_for_any_query_name(name: str) -> None:
     """The language allows labels only; the file must not rely on it."""
     document = pipeline()
     odd = document.spec.queries[0].model_copy(update={"name": name})

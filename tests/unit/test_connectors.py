@@ -39,7 +39,7 @@ def classes() -> list[str]:
     return [line.strip() for line in found if line.strip() and not line.startswith("#")]
 
 
-def test_no_connector_of_sparks_own_is_reached_by_its_class() -> None:
+def test_built_in_connectors_of_spark_are_rejected_by_class_name() -> None:
     found = classes()
     assert len(found) >= 18
     assert [name for name in found if not _OWN_CLASSES.match(name)] == []
@@ -48,12 +48,12 @@ def test_no_connector_of_sparks_own_is_reached_by_its_class() -> None:
 @pytest.mark.parametrize(
     "name", ["org.apache.spark.sql.cassandra", "mongodb", "com.example.json.Reader", "pulsar"]
 )
-def test_connectors_of_others_are_not_refused(name: str) -> None:
+def test_third_party_connectors_are_accepted(name: str) -> None:
     assert not _OWN_CLASSES.match(name)
     assert name not in KNOWN
 
 
-def test_delivery_of_a_connector_is_said_to_be_unknown() -> None:
+def test_the_delivery_guarantee_of_a_connector_is_shown_as_unknown() -> None:
     [named] = meaning(pipeline(), "named")["queries"]
     assert named["sinks"][0]["promise"].startswith("delivery: not known: depends on the connector")
     assert named["sinks"][1]["promise"].endswith("may be written again, or a part of it")
@@ -74,7 +74,7 @@ def test_a_query_uses_the_connections_of_its_connectors() -> None:
     assert used(graph, [by_name["numbers"]]) == set()
 
 
-def test_options_from_secrets_are_blotted_out_of_plans_and_of_sparks_ui() -> None:
+def test_options_from_secrets_are_redacted_in_plans_and_in_the_spark_ui() -> None:
     patterns = redaction(pipeline())
     options = re.compile(patterns["spark.sql.redaction.options.regex"])
     assert options.search("connection.uri")
@@ -86,7 +86,7 @@ def test_options_from_secrets_are_blotted_out_of_plans_and_of_sparks_ui() -> Non
     assert not properties.search("spark.sql.catalog.stock.url")
 
 
-def test_values_of_secrets_that_go_to_a_connector_are_in_no_message() -> None:
+def test_values_of_connector_secrets_are_redacted_in_messages() -> None:
     logs.hide(["a-value-of-a-connector", "short"])
     assert logs.redact("refused: a-value-of-a-connector; short") == "refused: *****; short"
 

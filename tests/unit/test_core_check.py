@@ -37,7 +37,7 @@ def test_cores_are_those_of_all_executors_or_of_the_driver(conf: dict[str, str],
     assert cores(conf) == expected
 
 
-def test_queries_whose_tasks_never_end_hold_a_core_for_each_partition() -> None:
+def test_queries_with_endless_tasks_hold_a_core_for_each_partition() -> None:
     found = graph()
     names = [query.name for query in resident(found.spec.queries)]
     assert names == ["at-once", "row-by-row"]
@@ -47,7 +47,7 @@ def test_queries_whose_tasks_never_end_hold_a_core_for_each_partition() -> None:
 
 
 @pytest.mark.parametrize(("others", "there", "enough"), [(False, 5, True), (True, 5, False), (True, 6, True)])
-def test_the_other_queries_want_a_core_too(others: bool, there: int, enough: bool) -> None:
+def test_the_other_queries_need_a_core_too(others: bool, there: int, enough: bool) -> None:
     needed = {"at-once": 3, "row-by-row": 2}
     if enough:
         judge(needed, others=others, there=there)

@@ -46,7 +46,7 @@ def test_expectations_are_summed_over_batches_and_restarts() -> None:
     assert as_json(status)["expectations"][0] == {"view": "v", "name": "has_id", "passed": 3, "violated": 5}
 
 
-def test_the_resource_has_the_worst_expectations_and_since_when_they_are_counted() -> None:
+def test_the_resource_has_the_worst_expectations_and_the_start_of_counting() -> None:
     many = tuple(ExpectationStatus("v", f"e{number}", 1, number % 3) for number in range(100))
     status = QueryStatus(
         "copy", counted_since="2026-01-01T00:00:00Z", expectations=many, last_progress_time="t"
@@ -61,7 +61,7 @@ def test_the_resource_has_the_worst_expectations_and_since_when_they_are_counted
     assert Status.model_validate(part).queries
 
 
-def test_expectations_that_are_fulfilled_go_first_where_room_is_short() -> None:
+def test_satisfied_expectations_are_dropped_first_when_space_is_short() -> None:
     many = tuple(ExpectationStatus("v" * 63, f"e{number}" * 9, 1, int(number == 7)) for number in range(60))
     queries = [QueryStatus(f"q{number}", expectations=many) for number in range(64)]
     part = status_report.part(queries, None, attempt=1, time="2026-01-01T00:00:10Z")
@@ -69,7 +69,7 @@ def test_expectations_that_are_fulfilled_go_first_where_room_is_short() -> None:
     assert [one["name"] for one in part["queries"][63]["expectations"]] == ["e7" * 9]
 
 
-def test_prometheus_counts_them() -> None:
+def test_prometheus_exports_expectations_and_expired_offsets() -> None:
     status = QueryStatus(
         "copy",
         sources=(SourceStatus("lines", expired=4),),
@@ -110,14 +110,14 @@ LOST: list[tuple[Any, Any, Offsets | None, int]] = [
 
 @pytest.mark.S03
 @pytest.mark.parametrize(("start", "end", "earliest", "wanted"), LOST)
-def test_lost_is_what_a_batch_should_have_had_and_was_gone(
+def test_expired_offsets_of_a_batch_are_counted(
     start: Any, end: Any, earliest: Offsets | None, wanted: int
 ) -> None:
     assert expired_offsets(start, end, earliest) == wanted
 
 
 @pytest.mark.S03
-def test_losses_are_summed_by_occurrence() -> None:
+def test_expired_offsets_are_summed_by_occurrence() -> None:
     told = batch(0) | {"sources": [{"startOffset": {"t": {"0": 1}}, "endOffset": {"t": {"0": 9}}}]}
     status = updated(QueryStatus("copy"), told, ["orders"], {"orders": {"t": {"0": 3}}})
     status = updated(status, told, ["orders"], {"orders": {"t": {"0": 4}}})
@@ -125,7 +125,7 @@ def test_losses_are_summed_by_occurrence() -> None:
     assert (status.sources[0].expired, status.expired) == (5, 5)
 
 
-def test_what_was_known_at_a_time() -> None:
+def test_the_history_returns_the_offsets_known_before_a_time() -> None:
     history, noon = History(), datetime(2026, 1, 1, 12, tzinfo=UTC)
     assert history.before(noon) is None
     history.add(noon, {"t": {"0": 1}})

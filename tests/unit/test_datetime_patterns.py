@@ -18,7 +18,7 @@ from mainstem.language.rules.connectors.datetime_patterns import faults
         "VV z O",
     ],
 )
-def test_what_spark_takes(pattern: str) -> None:
+def test_valid_patterns_have_no_fault(pattern: str) -> None:
     assert faults(pattern, parsing=True) == []
 
 
@@ -38,7 +38,9 @@ def test_what_spark_takes(pattern: str) -> None:
         ("yyyy-MM-dd HH:mm:ss.SSSSSSSSSS", [(20, "at most 9")]),
     ],
 )
-def test_what_spark_refuses(pattern: str, expected: list[tuple[int, str]]) -> None:
+def test_invalid_patterns_are_rejected_with_their_position(
+    pattern: str, expected: list[tuple[int, str]]
+) -> None:
     found = faults(pattern, parsing=True)
     assert [fault.offset for fault in found] == [offset for offset, _ in expected]
     for fault, (_, said) in zip(found, expected, strict=True):
@@ -46,7 +48,7 @@ def test_what_spark_refuses(pattern: str, expected: list[tuple[int, str]]) -> No
         assert said in fault.message
 
 
-def test_letters_that_are_only_written() -> None:
+def test_letters_only_for_formatting_are_rejected_for_parsing() -> None:
     assert faults("E QQQ F", parsing=False) == []
     assert [fault.offset for fault in faults("E QQQ F", parsing=True)] == [0, 2, 6]
 
@@ -59,7 +61,7 @@ def test_letters_that_are_only_written() -> None:
         ("KK:mm", 0, "HH counts to 23"),
     ],
 )
-def test_what_spark_takes_and_hardly_means(pattern: str, offset: int, said: str) -> None:
+def test_a_pattern_that_is_probably_a_mistake_is_a_warning(pattern: str, offset: int, said: str) -> None:
     [fault] = faults(pattern, parsing=True)
     assert not fault.certain
     assert fault.offset == offset

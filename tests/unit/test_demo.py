@@ -81,7 +81,7 @@ def test_a_record_has_every_column_with_its_type(files: dict[str, list[bytes]]) 
     }  # fmt: skip
 
 
-def test_twelve_broken_records_of_several_kinds_in_several_files(files: dict[str, list[bytes]]) -> None:
+def test_twelve_broken_records_of_several_kinds_are_in_several_files(files: dict[str, list[bytes]]) -> None:
     found = [(name, line) for name, lines in files.items() for line in lines if line in BROKEN]
     assert [line for _, line in found] == [line for _, line in replay.BROKEN]
     assert len(found) == 12
@@ -99,7 +99,7 @@ def test_files_are_half_months(files: dict[str, list[bytes]]) -> None:
         assert json.loads(first)["time_hour"][:10] == name[8:18]
 
 
-def test_the_same_bytes_in_every_zone_and_locale(files: dict[str, list[bytes]]) -> None:
+def test_files_are_identical_in_every_time_zone_and_locale(files: dict[str, list[bytes]]) -> None:
     here = hashlib.sha256(b"".join(line for lines in files.values() for line in lines[::40])).hexdigest()
     settings = {"TZ": "America/New_York", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8"}
     command = [sys.executable, "-c", HASH]
@@ -107,7 +107,7 @@ def test_the_same_bytes_in_every_zone_and_locale(files: dict[str, list[bytes]]) 
     assert there.stdout.decode().strip() == here
 
 
-def test_a_shuffled_day_comes_when_the_watermark_has_passed_it(files: dict[str, list[bytes]]) -> None:
+def test_a_shuffled_day_arrives_after_the_watermark_has_passed_it(files: dict[str, list[bytes]]) -> None:
     shuffled = replay.departures(JUNE_13)
     moved = [row for row in shuffled["flights-2013-07-01.json"] if row["time_hour"][:10] == "2013-06-13"]
     assert len(moved) == sum(b'"time_hour":"2013-06-13' in line for line in files["flights-2013-06-01.json"])
@@ -116,12 +116,12 @@ def test_a_shuffled_day_comes_when_the_watermark_has_passed_it(files: dict[str, 
     assert sum(map(len, shuffled.values())) == replay.FLIGHTS
 
 
-def test_a_day_that_cannot_come_late_is_refused() -> None:
+def test_a_day_too_late_in_the_year_is_rejected() -> None:
     with pytest.raises(ValueError, match="take a day before December"):
         replay.departures(datetime.date(2013, 12, 24))
 
 
-def test_records_are_the_files_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_come_file_after_file(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"origin": "EWR", "dep_delay": "NA", "hour": "5"}
     names = replay.file_names()[:2]
     monkeypatch.setattr(replay, "departures", lambda _day: {names[0]: [row] * 24, names[1]: [row]})
@@ -129,7 +129,7 @@ def test_records_are_the_files_one_after_the_other(monkeypatch: pytest.MonkeyPat
     assert list(replay.records()) == [line, replay.BROKEN[0][1], *[line] * 24]
 
 
-def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
+def test_an_existing_file_is_not_changed(tmp_path: Path) -> None:
     folder = tmp_path / "flights"
     folder.mkdir()
     assert replay.missing_files(folder) == list(replay.file_names())
@@ -143,12 +143,12 @@ def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_reference_tables(tmp_path: Path) -> None:
+def test_reference_tables_are_written(tmp_path: Path) -> None:
     replay.write_reference(tmp_path / "reference")
     assert {file.name for file in (tmp_path / "reference").iterdir()} == {"airlines.csv", "airports.csv"}
 
 
-def test_samples_are_sound_and_differ_in_their_source_only() -> None:
+def test_samples_are_valid_and_differ_only_in_their_source() -> None:
     documents = {
         name: read(SAMPLES / f"{name}.yaml") for name in ("flights-files", "flights", "rate-console")
     }
@@ -192,7 +192,7 @@ class Table:
         pq.write_table(pa.Table.from_pylist(actions), self.log / f"{number:020}.checkpoint.parquet")
 
 
-def test_delta_rows_are_those_of_the_newest_version(tmp_path: Path) -> None:
+def test_delta_rows_come_from_the_newest_version(tmp_path: Path) -> None:
     table = Table(tmp_path / "t")
     table.write("a b.parquet", [{"n": 1}, {"n": 2}])
     table.write("b.parquet", [{"n": 3}])
@@ -204,7 +204,7 @@ def test_delta_rows_are_those_of_the_newest_version(tmp_path: Path) -> None:
     assert lake.version(table.folder) == 3
 
 
-def test_delta_rows_from_a_checkpoint_and_what_came_after(tmp_path: Path) -> None:
+def test_delta_rows_come_from_a_checkpoint_and_later_commits(tmp_path: Path) -> None:
     table = Table(tmp_path / "t")
     table.write("a.parquet", [{"n": 1}])
     table.write("b.parquet", [{"n": 2}])
@@ -214,7 +214,7 @@ def test_delta_rows_from_a_checkpoint_and_what_came_after(tmp_path: Path) -> Non
     assert sorted(lake.read_delta(table.folder)["n"].to_pylist()) == [2, 3]
 
 
-def test_tables_that_need_more_than_this_reader_are_refused(tmp_path: Path) -> None:
+def test_unsupported_tables_are_rejected(tmp_path: Path) -> None:
     newer = Table(tmp_path / "newer", reader_version=3)
     with pytest.raises(lake.UnreadableTable, match="reader version 3"):
         lake.read_delta(newer.folder)
@@ -258,7 +258,7 @@ def small_lake(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_counting_a_small_lake(small_lake: Path) -> None:
+def test_a_small_lake_is_counted(small_lake: Path) -> None:
     found = report.count(small_lake / "input", small_lake / "lake")
     assert asdict(found) == {
         "files": 1,
@@ -293,14 +293,14 @@ def run_report(good: int, bad: int, dropped: int) -> dict[str, Any]:
     return {"pipeline": "flights-files", "outcome": "drained", "queries": queries}
 
 
-def test_the_line_of_a_run() -> None:
+def test_the_line_of_a_run_shows_its_totals() -> None:
     assert report.run_line(run_report(1000, 12, 7)) == (
         "drained; 1,012 read = 1,000 good + 12 dead; 7 rows dropped by the watermark; batches: archive 2, delays 3"
     )
     assert report.run_line(run_report(0, 0, 0)).startswith("drained; 0 new records; 0 rows dropped")
 
 
-def test_days_of_all_airports_are_weighed_by_their_flights(small_lake: Path) -> None:
+def test_the_delay_of_a_day_is_weighted_by_its_flights(small_lake: Path) -> None:
     read_year = year.read(small_lake / "lake")
     assert list(read_year.origins) == ["EWR", "JFK"]
     first, second = read_year.days
@@ -315,12 +315,12 @@ def test_days_of_all_airports_are_weighed_by_their_flights(small_lake: Path) -> 
     assert (nobody.left, nobody.delay) == (0, None)
 
 
-def test_colours_have_as_many_labels() -> None:
+def test_each_colour_has_a_label() -> None:
     assert [charts.step(delay) for delay in (-3, 0, 0.1, 10, 29, 44, 46)] == [0, 0, 1, 1, 3, 4, 5]
     assert len(charts.STEP_LABELS) == len(charts.STEPS) + 1
 
 
-def test_page_asks_nothing_of_the_network_and_is_whole(small_lake: Path) -> None:
+def test_the_page_is_complete_and_loads_nothing_from_the_network(small_lake: Path) -> None:
     found = report.count(small_lake / "input", small_lake / "lake")
     text = page.build(year.read(small_lake / "lake"), found)
     assert not re.search(r"https?:|//|<script|@import|url\(|<link|<img", text)

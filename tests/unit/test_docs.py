@@ -168,14 +168,14 @@ def imported(module: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_every_make_target_that_is_named_exists(name: str) -> None:
+def test_every_make_target_on_a_page_exists(name: str) -> None:
     targets = set(re.findall(r"^([a-z][a-z-]*):", text(ROOT / "Makefile"), re.MULTILINE))
     wanted = set(re.findall(r"(?:`|^\s*)make ([a-z][a-z-]*)", text(ROOT / name), re.MULTILINE))
     assert wanted
     assert wanted <= targets
 
 
-def test_every_make_target_is_named() -> None:
+def test_every_make_target_is_in_contributing() -> None:
     targets = set(re.findall(r"^\t?([a-z][a-z-]*):.*## ", text(ROOT / "Makefile"), re.MULTILINE))
     assert {"test-cluster", "images", "cluster-load"} <= targets
     named_ones = set(re.findall(r"`make ([a-z-]+)`", text(ROOT / "CONTRIBUTING.md")))
@@ -194,7 +194,7 @@ def test_documents_in_the_readme_are_valid() -> None:
     assert min(len(document.splitlines()) for document in documents) <= 20
 
 
-def test_a_document_of_the_readme_runs_on_a_cluster_with_the_servers_of_k8s_dev() -> None:
+def test_the_document_of_the_readme_runs_on_a_cluster_with_the_servers_of_k8s_dev() -> None:
     chapter = text(README).partition("\n## On Kubernetes\n")[2].partition("\n## ")[0]
     [document] = re.findall(r"```yaml\n(.*?)```", chapter, re.DOTALL)
     body = yaml.safe_load(document)
@@ -223,12 +223,12 @@ def test_links_lead_to_files(page: Path) -> None:
     assert [link for link in local if not (page.parent / link).exists()] == []
 
 
-def test_every_exit_code_stands_in_the_readme() -> None:
+def test_every_exit_code_is_in_the_readme() -> None:
     rows = {int(code) for code in re.findall(r"^\| (\d+) \|", text(README), re.MULTILINE)}
     assert rows == {int(code) for code in Exit}
 
 
-def test_every_reason_stands_in_the_runbook() -> None:
+def test_every_reason_is_in_the_runbook() -> None:
     given = reasons()
     assert len(given) > 60
     assert {"SpecInvalid", "UnknownField", "InvalidYaml", "MalformedRecord", "SinkFolderTaken"} <= set(given)
@@ -242,13 +242,13 @@ def test_every_reason_of_the_runbook_exists() -> None:
     assert ours - set(reasons()) - faults() == set()
 
 
-def test_every_fault_that_the_operator_tells_of_stands_in_the_runbook() -> None:
+def test_every_fault_of_the_operator_is_in_the_runbook() -> None:
     page = text(RUNBOOK)
     assert {"CheckpointNotDurable", "DriverLost", "PodRefused", "NoProgress", "OOMKilled"} <= faults()
     assert {reason for reason in faults() if f"`{reason}`" not in page} == set()
 
 
-def test_every_word_that_the_operator_says_stands_on_the_page_of_the_cluster() -> None:
+def test_every_word_of_the_conditions_is_on_the_page_of_the_cluster() -> None:
     page, words = text(CLUSTER), said()
     assert set(words) >= CONDITIONS | {
         "AllActive",
@@ -262,7 +262,7 @@ def test_every_word_that_the_operator_says_stands_on_the_page_of_the_cluster() -
     assert missing == {}
 
 
-def test_every_word_in_the_table_of_conditions_is_said() -> None:
+def test_every_word_in_the_table_of_conditions_is_used() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (?:True|False|Unknown) \| (.*?) \|", text(CLUSTER), re.MULTILINE)
     assert {row[0] for row in rows} == CONDITIONS
     listed = {word for row in rows for word in re.findall(r"`(\w+)`", row[1])}
@@ -299,7 +299,7 @@ def test_the_runbook_has_the_command_of_the_chart() -> None:
     assert (ROOT / "helm/mainstem/files/release-pipelines.sh").read_text().strip() in text(RUNBOOK)
 
 
-def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
+def test_only_the_outer_modules_import_kubernetes_and_kopf() -> None:
     modules = [*APP.rglob("*.py"), *OPERATOR.rglob("*.py")]
     of = {
         name: {str(m.relative_to(ROOT)) for m in modules if name in imported(m)}
@@ -313,7 +313,7 @@ def test_only_the_rooms_at_the_edge_know_kubernetes_and_kopf() -> None:
     assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in at_kopf}
 
 
-def test_every_scenario_stands_in_its_table() -> None:
+def test_every_scenario_is_in_its_table() -> None:
     found = re.findall(r"^\| (S\d\d) \|", text(ROOT / "docs" / "scenarios.md"), re.MULTILINE)
     assert found == [f"S{number:02d}" for number in range(1, 40)]
 
@@ -323,7 +323,7 @@ def test_the_readmes_pipeline_is_the_sample() -> None:
     assert f"```yaml\n{sample}```" in (ROOT / "README.md").read_text()
 
 
-def test_every_value_that_is_altered_stands_on_its_page() -> None:
+def test_every_altered_value_is_on_its_page() -> None:
     page = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8").splitlines()
     for name, table in (("JSON", altered_values.JSON), ("CSV", altered_values.CSV)):
         for value in (value for value in table if value.outcome == altered_values.ALTERED):

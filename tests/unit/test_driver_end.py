@@ -22,7 +22,7 @@ from mainstem.runtime.progress.query_status import QueryStatus
 QUERY = QueryStatus("copy", batch=7)
 
 
-def test_the_last_words_name_each_query_and_its_batch() -> None:
+def test_the_termination_message_names_each_query_and_its_batch() -> None:
     assert json.loads(text("drained", "Drained", "drained", [QUERY, QueryStatus("new")])) == {
         "outcome": "drained",
         "reason": "Drained",
@@ -32,7 +32,7 @@ def test_the_last_words_name_each_query_and_its_batch() -> None:
 
 
 @given(st.text(max_size=5000), st.integers(0, 64))
-def test_the_last_words_are_never_too_long(message: str, queries: int) -> None:
+def test_the_termination_message_is_never_too_long(message: str, queries: int) -> None:
     statuses = [replace(QUERY, name=f"{'q' * 60}{n:03}") for n in range(queries)]
     said = text("failed", "R" * 300, message, statuses)
     assert len(said.encode()) <= MAX_BYTES
@@ -41,11 +41,11 @@ def test_the_last_words_are_never_too_long(message: str, queries: int) -> None:
     assert [q["name"] for q in found["queries"]] == [s.name for s in statuses][: len(found["queries"])]
 
 
-def test_the_last_words_hold_no_credential() -> None:
+def test_the_termination_message_holds_no_credential() -> None:
     assert "hunter2" not in text("failed", "R", "the broker says password=hunter2", [])
 
 
-def test_a_place_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
+def test_a_termination_log_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
     write(tmp_path / "nowhere" / "log", "text")
 
 
@@ -67,14 +67,14 @@ POD = {
 }
 
 
-def test_a_driver_outside_of_a_pod_says_what_is_missing(tmp_path: Path) -> None:
+def test_a_driver_outside_a_pod_is_rejected_with_advice(tmp_path: Path) -> None:
     code, said, output = run(tmp_path, tmp_path / "p.yaml", **dict.fromkeys(POD, ""))
     assert (code, said["outcome"], said["reason"]) == (5, "failed", "NotADriverPod")
     assert "`mainstem run`" in said["message"]
     assert json.loads(output)["reason"] == "NotADriverPod"
 
 
-def test_a_refused_document_is_told_by_its_first_problem(tmp_path: Path) -> None:
+def test_an_invalid_document_is_reported_by_its_first_problem(tmp_path: Path) -> None:
     document = tmp_path / "p.yaml"
     document.write_text("kind: StreamingPipeline\n", encoding="utf-8")
     code, said, output = run(tmp_path, document, **POD)
@@ -85,7 +85,7 @@ def test_a_refused_document_is_told_by_its_first_problem(tmp_path: Path) -> None
     assert all(json.loads(line)["level"] == "error" for line in output.splitlines())
 
 
-def test_both_commands_of_containers_are_hidden_and_say_what_they_are() -> None:
+def test_commands_of_containers_are_hidden_and_describe_themselves() -> None:
     runner = CliRunner()
     assert "driver" not in runner.invoke(main, ["--help"]).output
     assert "mainstem run" in runner.invoke(main, ["driver", "--help"]).output
@@ -101,7 +101,7 @@ while True:
 """
 
 
-def test_an_executor_is_asked_to_hand_over_and_waited_for(tmp_path: Path) -> None:
+def test_decommissioning_signals_the_executor_and_waits_for_it(tmp_path: Path) -> None:
     marker = f"Backend-{tmp_path.name}-{time.monotonic_ns()}"
     with subprocess.Popen(
         [sys.executable, "-c", HANDS_OVER, marker], stdout=subprocess.PIPE, text=True

@@ -45,13 +45,13 @@ def told(url: str) -> Any:
     return json.loads(ask(url)[1])
 
 
-def test_a_driver_that_starts_is_healthy_and_not_ready(url: str) -> None:
+def test_a_starting_driver_is_healthy_and_not_ready(url: str) -> None:
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
     assert told(f"{url}/readyz") == {"ready": False, "stage": "Starting", "notActive": {"copy": "Starting"}}
 
 
-def test_ready_is_when_all_queries_are_active(url: str, driver: DriverState) -> None:
+def test_a_driver_is_ready_when_all_queries_are_active(url: str, driver: DriverState) -> None:
     driver.update([BUSY, QueryStatus("other")])
     assert told(f"{url}/readyz")["notActive"] == {"other": "Starting"}
     driver.update([BUSY, replace(BUSY, name="other", idle=True)])
@@ -60,7 +60,7 @@ def test_ready_is_when_all_queries_are_active(url: str, driver: DriverState) -> 
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def test_a_driver_that_ends_is_healthy_and_not_ready(url: str, driver: DriverState) -> None:
+def test_an_ending_driver_is_healthy_and_not_ready(url: str, driver: DriverState) -> None:
     driver.jvm_alive = lambda: False
     driver.update([BUSY])
     driver.ending()
@@ -68,14 +68,14 @@ def test_a_driver_that_ends_is_healthy_and_not_ready(url: str, driver: DriverSta
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def test_without_its_jvm_a_driver_is_not_healthy(url: str, driver: DriverState) -> None:
+def test_a_driver_without_its_jvm_is_not_healthy(url: str, driver: DriverState) -> None:
     driver.update([BUSY])
     driver.jvm_alive = lambda: False
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
     assert told(f"{url}/healthz")["message"] == "Spark's JVM has ended"
 
 
-def test_a_loop_that_does_not_turn_is_not_healthy(
+def test_a_driver_with_a_stuck_loop_is_not_healthy(
     url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(watching.PATIENCE, DriverStage.RUNNING, 0.2)
@@ -89,7 +89,7 @@ def test_a_loop_that_does_not_turn_is_not_healthy(
 
 
 @pytest.mark.parametrize("kind", [QueryState.STARTING, QueryState.RESTARTING])
-def test_a_query_that_is_started_again_may_hold_the_loop_up(
+def test_a_restarting_query_may_block_the_loop(
     url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch, kind: QueryState
 ) -> None:
     """It asks a store for its checkpoint, and one that swallows packets takes minutes to say no."""
@@ -100,7 +100,7 @@ def test_a_query_that_is_started_again_may_hold_the_loop_up(
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def test_the_status_is_the_report_with_its_offsets(url: str, driver: DriverState) -> None:
+def test_the_status_is_the_report_with_offsets(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, idle=True, message="secretKey=abc")])
     driver.executors = ExecutorCounts(1, 2)
     found = told(f"{url}/status")
@@ -111,12 +111,12 @@ def test_the_status_is_the_report_with_its_offsets(url: str, driver: DriverState
     assert query["sources"][0]["endOffset"] == OFFSETS
 
 
-def test_other_paths_are_not_there(url: str) -> None:
+def test_unknown_paths_are_not_found(url: str) -> None:
     assert ask(f"{url}/")[0] == HTTPStatus.NOT_FOUND
     assert "/metrics" in told(f"{url}/nothing")["paths"]
 
 
-def test_a_request_that_is_none_ends_nothing(url: str) -> None:
+def test_an_invalid_request_does_not_stop_the_server(url: str) -> None:
     import socket
 
     port = int(url.rpartition(":")[2])
@@ -135,7 +135,7 @@ def samples(url: str) -> dict[tuple[str, ...], float]:
     return found
 
 
-def test_metrics_have_names_that_stay(url: str, driver: DriverState) -> None:
+def test_metrics_have_stable_names(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, watermark="1971-01-01T00:00:00.000Z")])
     driver.executors = ExecutorCounts(1, 2)
     found = samples(url)
@@ -168,14 +168,14 @@ def test_metrics_have_names_that_stay(url: str, driver: DriverState) -> None:
     assert sum(value for key, value in found.items() if key[0] == "mainstem_query_state") == 1
 
 
-def test_a_watermark_that_no_clock_can_show_costs_no_other_metric(url: str, driver: DriverState) -> None:
+def test_a_watermark_out_of_range_hides_no_other_metric(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, watermark="+54321-01-01T00:00:00.000Z")])
     found = samples(url)
     assert found["mainstem_query_batch", "copy"] == 7
     assert ("mainstem_query_watermark_lag_seconds", "copy") not in found
 
 
-def test_what_is_not_known_has_no_sample(url: str) -> None:
+def test_unknown_values_have_no_sample(url: str) -> None:
     found = {key[0] for key in samples(url)}
     assert found.isdisjoint(
         {"mainstem_query_lag_records", "mainstem_query_batch", "mainstem_executors_wanted"}

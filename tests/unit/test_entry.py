@@ -43,13 +43,13 @@ def commands(document: Path) -> list[list[str]]:
     ]
 
 
-def test_the_console_script_is_the_entry() -> None:
+def test_the_console_script_calls_the_entry_module() -> None:
     text = (Path(entry.__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     assert tomllib.loads(text)["project"]["scripts"]["mainstem"] == "mainstem.entry:main"
 
 
 @pytest.mark.parametrize("index", range(7))
-def test_an_output_that_takes_nothing_is_one_line(document: Path, index: int) -> None:
+def test_a_full_output_device_is_reported_in_one_line(document: Path, index: int) -> None:
     command = commands(document)[index]
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
@@ -65,7 +65,7 @@ def test_an_output_that_takes_nothing_is_one_line(document: Path, index: int) ->
     assert done.returncode == Exit.NOT_READY
 
 
-def test_a_reader_that_has_gone_is_no_error(document: Path) -> None:
+def test_a_closed_pipe_is_no_error(document: Path) -> None:
     done = subprocess.run(
         f"{sys.executable} -m mainstem crd | head -1; echo $?",
         shell=True,
@@ -97,7 +97,7 @@ def interrupted_after(seconds: float, command: list[str]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", ["run", "validate", "test", "explain"])
-def test_an_interrupt_in_the_first_second_is_one_line(document: Path, name: str) -> None:
+def test_an_early_interrupt_is_reported_in_one_line(document: Path, name: str) -> None:
     for seconds in (0.0, 0.1, 0.3):
         code, said = interrupted_after(seconds, [name, str(document)])
         assert "Traceback" not in said

@@ -9,7 +9,7 @@ from mainstem.runtime.supervision.events import EventQueue
 
 
 @pytest.mark.parametrize("name", [None, "theirs"])
-def test_a_stream_of_the_users_own_is_none_of_ours(name: str | None) -> None:
+def test_events_of_a_query_that_user_code_started_are_ignored(name: str | None) -> None:
     """Code of the user's may start one in a query's session."""
     unasked: Any = None
     events = EventQueue(unasked, unasked, lambda _method, _event: None)

@@ -35,7 +35,7 @@ def command(home: Path, **more: str) -> list[str]:
     return entry.command(ENVIRONMENT | more, "/java", home, JARS)
 
 
-def test_the_command_line(home: Path) -> None:
+def test_the_command_line_starts_the_executor_backend(home: Path) -> None:
     assert command(home) == [
         "/java/bin/java",
         "-cp",
@@ -60,7 +60,7 @@ def test_the_command_line(home: Path) -> None:
     ]
 
 
-def test_java_options_come_in_the_order_of_their_numbers(home: Path) -> None:
+def test_java_options_are_in_numeric_order(home: Path) -> None:
     options = {f"SPARK_JAVA_OPT_{number}": f"-Dn={number}" for number in (10, 9, 0, 100)}
     argv = command(home, **options, SPARK_JAVA_OPT_X="-Dno", SPARK_JAVA_OPTS="-Dneither")
     assert [word for word in argv if word.startswith("-Dn")] == ["-Dn=0", "-Dn=9", "-Dn=10", "-Dn=100"]
@@ -74,12 +74,12 @@ def test_an_extra_class_path_comes_last(home: Path) -> None:
     assert command(home, SPARK_CLASSPATH="/x/*")[2] == f"{command_line.class_path(JARS, home)}:/x/*"
 
 
-def test_the_drivers_archive_serves_executors_and_is_never_written_by_them(home: Path) -> None:
+def test_executors_use_the_class_archive_and_never_write_it(home: Path) -> None:
     argv = command(home, MAINSTEM_CDS_ARCHIVE="/x.jsa", MAINSTEM_CDS_DUMP="/y.jsa")
     assert [word for word in argv if "Archive" in word] == ["-XX:SharedArchiveFile=/x.jsa"]
 
 
-def test_all_that_is_missing_is_named_at_once(home: Path) -> None:
+def test_all_missing_variables_are_named_together(home: Path) -> None:
     with pytest.raises(NotReady, match=r"SPARK_DRIVER_URL.*SPARK_EXECUTOR_MEMORY") as told:
         entry.command({"SPARK_EXECUTOR_ID": "1"}, "/java", home, JARS)
     assert told.value.reason == "NotAnExecutor"
@@ -119,7 +119,7 @@ def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_profiles_are_those_of_the_document(pod: Path) -> None:
+def test_the_s3_profiles_are_those_of_the_document(pod: Path) -> None:
     entry.write_credentials()
     file = pod / "s3-profiles"
     assert file.read_text(encoding="utf-8").splitlines() == [
@@ -130,14 +130,14 @@ def test_the_profiles_are_those_of_the_document(pod: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_without_secrets_no_document_is_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_secrets_the_document_is_not_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAINSTEM_SECRETS", str(pod / "none"))
     (pod / "pipeline.yaml").unlink()
     entry.write_credentials()
     assert not (pod / "s3-profiles").exists()
 
 
-def test_a_fault_is_one_line_and_its_exit_code(pod: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_one_line_with_its_exit_code(pod: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         entry.main()
     assert end.value.code == 5

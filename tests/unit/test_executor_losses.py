@@ -51,11 +51,11 @@ def test_an_executor_that_ran_out_of_memory_is_reported_with_its_limit(
     "words",
     [KILLED, "Executor decommission.", "Executor heartbeat timed out after 60000 ms", "None", "exit code 0"],
 )
-def test_any_other_loss_is_none_of_memory(words: str) -> None:
+def test_other_losses_are_not_memory_losses(words: str) -> None:
     assert memory_loss(Lost("3", 0.0, words), "2Gi", "1228Mi") is None
 
 
-def test_the_newest_loss_by_memory_stands_for_ten_minutes() -> None:
+def test_the_newest_memory_loss_is_reported_for_ten_minutes() -> None:
     lost = [Lost("1", 100.0, OOM_KILLED), Lost("2", 200.0, JVM), Lost("4", 300.0, KILLED)]
     newest = memory_loss(lost[1], "2Gi", "1Gi")
     assert isinstance(newest, MemoryLoss)

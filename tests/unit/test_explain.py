@@ -36,7 +36,7 @@ def test_every_valid_document_can_be_explained(name: str) -> None:
     assert all(len(line) <= 110 or " " not in line.strip() for line in told.splitlines())
 
 
-def test_a_query_with_state() -> None:
+def test_a_stateful_query_shows_operators_watermarks_and_guarantees() -> None:
     [query] = meaning(flights(), "carrier-days")["queries"]
     assert query["plan"]["kind"] == "stateful"
     assert query["state"]["operators"] == ["carrier_days aggregates"]
@@ -48,13 +48,13 @@ def test_a_query_with_state() -> None:
     ]
 
 
-def test_what_only_spark_knows_is_not_called_stateless() -> None:
+def test_a_plan_that_only_spark_knows_is_not_called_stateless() -> None:
     told = text(meaning(pipeline(STEPS), "enriched"))
     assert "  plan       unknown\n" in told
     assert "  state      known to Spark alone\n" in told
 
 
-def test_state_without_a_watermark_is_warned_of() -> None:
+def test_state_without_a_watermark_is_a_warning() -> None:
     written = FLIGHTS.read_text(encoding="utf-8").replace(
         "      watermark: {column: time_hour, delay: 1 day}\n", ""
     )
@@ -65,7 +65,7 @@ def test_state_without_a_watermark_is_warned_of() -> None:
 
 
 @pytest.mark.S34
-def test_triggers_are_told_with_what_stands_in_their_way() -> None:
+def test_triggers_are_listed_with_their_obstacles() -> None:
     [query] = meaning(flights(), "archive")["queries"]
     told = {found["trigger"]: [what["what"] for what in found["obstacles"]] for found in query["triggers"]}
     assert list(told) == list(TRIGGERS)
@@ -84,7 +84,7 @@ def test_triggers_are_told_with_what_stands_in_their_way() -> None:
 
 
 @pytest.mark.S05
-def test_a_query_that_runs_once_has_no_trigger_of_streams_and_pins_nothing() -> None:
+def test_a_bounded_query_has_no_streaming_trigger_and_a_free_checkpoint() -> None:
     query = meaning(pipeline(VALID["kafka-bounded"]), "part")["queries"][0]
     assert query["plan"]["kind"] == "batch"
     assert [found["trigger"] for found in query["triggers"] if found["eligible"]] == [
@@ -96,7 +96,7 @@ def test_a_query_that_runs_once_has_no_trigger_of_streams_and_pins_nothing() -> 
 
 
 @pytest.mark.S34
-def test_what_is_eligible_is_not_refused() -> None:
+def test_an_eligible_trigger_is_not_rejected() -> None:
     for written in VALID.values():
         graph = Graph(pipeline(written))
         for query in graph.spec.queries:
@@ -119,7 +119,7 @@ def test_what_is_eligible_is_not_refused() -> None:
         ("SELECT value, count(*) AS n FROM orders GROUP BY value", ["aggregates"]),
     ],
 )
-def test_plans_that_continuous_takes_and_does_not(sql: str, stands: list[str]) -> None:
+def test_continuous_lists_the_plans_that_it_does_not_support(sql: str, stands: list[str]) -> None:
     found = pipeline(
         f"""
 apiVersion: mainstem.dev/v1alpha1
@@ -140,7 +140,7 @@ spec:
     assert told == [f"'v' {what}" for what in stands]
 
 
-def test_every_sink_has_a_promise_and_a_weaker_one_without_batches() -> None:
+def test_every_sink_has_a_delivery_guarantee_and_a_weaker_one_without_batches() -> None:
     [query] = pipeline(VALID["smallest"]).spec.queries
     sinks = {"kafka": {"connection": "a", "topic": "b"}, "console": {}, "noop": {}, "delta": {"path": "/t"}}
     for kind, settings in sinks.items():
@@ -153,7 +153,7 @@ def test_every_sink_has_a_promise_and_a_weaker_one_without_batches() -> None:
 
 
 @pytest.mark.S39
-def test_defaults_are_those_of_the_architecture_page() -> None:
+def test_the_defaults_are_on_the_architecture_page() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for default in DEFAULTS:
         last = default.setting.rpartition("spark.")[2].rpartition(".")[2]
@@ -161,7 +161,7 @@ def test_defaults_are_those_of_the_architecture_page() -> None:
         assert default.value != default.spark
 
 
-def test_only_what_touches_a_document_is_told() -> None:
+def test_explain_lists_only_defaults_that_affect_the_document() -> None:
     told = {default["setting"] for default in meaning(pipeline(VALID["smallest"]))["defaults"]}
     assert "spark.scheduler.mode" in told
     assert not any("delta" in setting or "stateStore" in setting for setting in told)

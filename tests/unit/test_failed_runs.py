@@ -10,12 +10,12 @@ def failed(name: str, reason: str, message: str) -> QueryStatus:
     )
 
 
-def test_a_run_with_one_failed_query_is_told_by_it() -> None:
+def test_a_failed_run_reports_its_failed_query() -> None:
     error = query_failed([failed("copy", "DiskFull", "no space is left")])
     assert str(error) == "query 'copy' failed: no space is left [DiskFull]"
 
 
-def test_a_run_names_all_queries_that_failed() -> None:
+def test_a_failed_run_names_all_failed_queries() -> None:
     first, second = failed("copy", "DiskFull", "no space"), failed("count", "PythonFailed", "ValueError: odd")
     error = query_failed([first, second, failed("third", "OutOfMemory", "full")])
     assert error.reason == "DiskFull"

@@ -27,7 +27,7 @@ def test_waits_double_up_to_a_minute() -> None:
     assert failed_step(failure, "another-pod", ValueError("no"), now=0.0).count == 1
 
 
-def test_what_goes_by_itself_is_waited_for_in_short_steps() -> None:
+def test_a_pending_step_is_retried_at_short_intervals() -> None:
     waits, failure = [], failed_step(None, "", ValueError("no"), now=100.0)
     for _ in range(4):
         failure = failed_step(failure, "", ValueError("no"), now=100.0, is_pending=True)
@@ -35,11 +35,11 @@ def test_what_goes_by_itself_is_waited_for_in_short_steps() -> None:
     assert waits == [2, 4, 4, 4]
 
 
-def test_an_error_without_words_is_named_by_its_type() -> None:
+def test_an_error_without_a_message_is_named_by_its_type() -> None:
     assert failed_step(None, "", TimeoutError(), now=0.0).message == "TimeoutError"
 
 
-def test_a_first_start_that_failed_is_reported_and_waits() -> None:
+def test_a_failed_first_start_is_reported_and_waits() -> None:
     of = body()
     found = next_step(of, failure=WAITS)
     assert (found.status["phase"], found.start, found.requeue) == ("BackingOff", None, 3.5)
@@ -53,7 +53,7 @@ def test_a_first_start_that_failed_is_reported_and_waits() -> None:
 
 
 @pytest.mark.parametrize("failure", [DUE, None], ids=["due", "an operator that is new"])
-def test_once_due_it_is_tried_again_without_a_word(failure: StepFailure | None) -> None:
+def test_a_due_start_is_retried_without_an_event(failure: StepFailure | None) -> None:
     of = body()
     waiting = after(next_step(of, failure=WAITS), of)
     again = next_step(waiting, failure=failure)
@@ -61,7 +61,7 @@ def test_once_due_it_is_tried_again_without_a_word(failure: StepFailure | None) 
     assert (again.status, again.events) == (waiting["status"], ())
 
 
-def test_another_document_starts_without_the_old_failure() -> None:
+def test_a_changed_document_starts_without_the_old_failure() -> None:
     of = body()
     waiting = after(next_step(of, failure=WAITS), of)
     changed = {**body(timeZone="Europe/Zurich", generation=2), "status": waiting["status"]}
@@ -72,13 +72,13 @@ def test_another_document_starts_without_the_old_failure() -> None:
     )
 
 
-def test_a_start_without_an_answer_yet_is_starting() -> None:
+def test_a_start_without_an_answer_is_starting() -> None:
     found = next_step(body(), failure=StepFailure("no answer", retry_in=9e9, is_pending=True))
     assert (found.status["phase"], found.start) == ("Starting", None)
     assert condition(found, "DriverRunning") == ("False", "DriverStarting", "no answer")
 
 
-def test_a_later_start_keeps_its_number_and_the_failures_before() -> None:
+def test_a_later_start_keeps_its_attempt_and_the_earlier_failures() -> None:
     of = body(status=status("BackingOff", body(), restarts=1))
     failed = next_step(of, ended(body(), 4, "failed", "SinkRefused", finished=-60))
     assert failed.stop  # first the pod of the driver before goes
@@ -96,7 +96,7 @@ def test_a_later_start_keeps_its_number_and_the_failures_before() -> None:
 @pytest.mark.parametrize(
     ("more", "reason"), [({"suspend": True}, "Suspending"), ({"deleted": True}, "Deleting")]
 )
-def test_a_stop_that_failed_says_so_and_waits(more: dict[str, Any], reason: str) -> None:
+def test_a_failed_stop_is_reported_and_waits(more: dict[str, Any], reason: str) -> None:
     of = body(status=status("Running", body()), **more)
     found = next_step(of, running(body()), failure=WAITS)
     assert (found.stop, found.requeue) == (False, 3.5)
@@ -107,7 +107,7 @@ def test_a_stop_that_failed_says_so_and_waits(more: dict[str, Any], reason: str)
     assert (due.stop, due.status) == (True, found.status)
 
 
-def test_once_told_to_go_the_failure_is_forgotten() -> None:
+def test_the_failure_is_cleared_when_the_pod_terminates() -> None:
     of = body(status=status("Running", body()), suspend=True)
     failed = next_step(of, running(body()), failure=WAITS)
     found = next_step(after(failed, of), running(body(), leaving=True))

@@ -496,7 +496,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_texts_come_to_one_line_with_a_reason(case: Case) -> None:
+def test_each_error_text_becomes_one_line_with_a_reason(case: Case) -> None:
     failure = classify_text(case.text)
     assert (failure.reason, failure.message) == (case.reason, case.message)
     assert failure.permanent == case.permanent
@@ -504,7 +504,7 @@ def test_texts_come_to_one_line_with_a_reason(case: Case) -> None:
 
 @given(st.text())
 @example(".")
-def test_any_text_is_one_short_line(text: str) -> None:
+def test_any_text_becomes_one_short_line(text: str) -> None:
     failure = classify_text(text)
     assert failure.reason
     assert failure.message
@@ -513,18 +513,18 @@ def test_any_text_is_one_short_line(text: str) -> None:
 
 
 @given(st.sampled_from(CASES), st.sampled_from(["", PLAN, FRAMES]))
-def test_plans_and_frames_change_nothing(case: Case, noise: str) -> None:
+def test_plans_and_stack_frames_do_not_change_the_reason(case: Case, noise: str) -> None:
     assert classify_text(case.text + noise).reason == case.reason
 
 
 @pytest.mark.parametrize("text", ["odd: password=hunter2", f"odd {'x' * 350} secretKey='hunter2 {'y' * 99}'"])
-def test_no_credential_is_told_not_even_its_beginning(text: str) -> None:
+def test_a_message_holds_no_part_of_a_credential(text: str) -> None:
     failure = classify_text(stream(f"java.lang.IllegalStateException: {text}"))
     assert failure.message.startswith("IllegalStateException: odd")
     assert "hun" not in failure.message
 
 
-def test_the_sign_of_a_bad_record_is_that_of_the_build() -> None:
+def test_the_marker_of_a_malformed_record_is_that_of_the_decoder() -> None:
     assert classify_text(f"{MALFORMED_RECORD}a record does not parse: file f").reason == "MalformedRecord"
 
 
@@ -551,7 +551,7 @@ class Java:
         return self._cause
 
 
-def test_the_causes_of_a_java_exception_are_read() -> None:
+def test_the_causes_of_a_java_exception_are_used() -> None:
     error = Java(
         "org.apache.spark.SparkException",
         "Job aborted.",
@@ -561,7 +561,7 @@ def test_the_causes_of_a_java_exception_are_read() -> None:
     assert classify(Py4JJavaError("An error occurred while calling o102.mkdirs.", error)).reason == "DiskFull"  # type: ignore[no-untyped-call]
 
 
-def test_the_sink_that_a_batch_failed_in_is_named() -> None:
+def test_the_message_names_the_failed_sink() -> None:
     error = ValueError(f"odd {'x' * 500}")
     error.add_note(f"{SINK_NOTE}'archive'")
     message = classify(error).message
@@ -570,17 +570,17 @@ def test_the_sink_that_a_batch_failed_in_is_named() -> None:
     assert len(message) == 400
 
 
-def test_a_circle_of_causes_ends() -> None:
+def test_a_cycle_of_causes_ends() -> None:
     error = Java("java.lang.RuntimeException", None)
     error._cause = error
     assert classify(error).reason == "QueryFailed"
 
 
-def test_an_exception_of_python_is_its_own_text() -> None:
+def test_a_python_exception_keeps_its_own_text() -> None:
     assert classify(ValueError("no such thing")).message == "no such thing"
 
 
-def test_a_connector_that_writes_no_streams_is_told_of_the_other_way() -> None:
+def test_a_connector_without_streaming_writes_gets_advice() -> None:
     said = "org.apache.spark.sql.UnsupportedOperationException: Data source shelf does not support streamed writing. SQLSTATE: 0A000"
     failure = classify_text(said)
     assert (failure.reason, failure.permanent) == ("ConnectorWritesNoStreams", True)

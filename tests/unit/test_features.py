@@ -26,7 +26,7 @@ def marked() -> set[str]:
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
-def test_each_path_is_one_of_a_document(feature: Feature) -> None:
+def test_each_path_is_one_of_the_document_model(feature: Feature) -> None:
     for path in feature.paths:
         assert field_at(PipelineSpec, tuple(path.replace("[]", "").split("."))) is not None, path
 
@@ -38,7 +38,7 @@ def test_each_scenario_has_tests() -> None:
     assert {feature.scenario for feature in FEATURES} <= scenarios
 
 
-def test_each_kind_of_source_view_and_sink_is_there() -> None:
+def test_each_kind_of_source_view_and_sink_has_a_feature() -> None:
     named = {path for feature in FEATURES for path in feature.paths}
     kinds = {
         *(f"sources[].{kind}" for kind in Source.one_of),
@@ -57,7 +57,7 @@ def test_names_are_unique_and_in_the_order_of_the_scenarios() -> None:
     assert scenarios == sorted(scenarios)
 
 
-def test_the_page_has_a_row_for_each() -> None:
+def test_the_page_has_a_row_for_each_feature() -> None:
     rows = re.findall(
         r"^\| ([^|]+) \|", reference().partition("## Features")[2].partition("\n## ")[0], re.MULTILINE
     )

@@ -53,13 +53,13 @@ def told(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
         ("nothing", "one of /checkpoints/q/1, /out, /tmp"),
     ],
 )
-def test_a_full_disk_is_told_by_the_folder_on_it(
+def test_a_full_disk_is_reported_with_its_directories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str, said: str
 ) -> None:
     assert told(tmp_path, monkeypatch, full) == f"no space is left on the device; {said}"
 
 
-def test_other_failures_are_left_alone() -> None:
+def test_other_failures_are_unchanged() -> None:
     failure = Failure("OutOfMemory", "the heap is full")
     graph: Any = None
     assert explained(failure, graph, graph) is failure

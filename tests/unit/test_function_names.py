@@ -46,7 +46,9 @@ def refusals(names: Iterable[str], kind: str, sql: str, mode: str = "append") ->
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("spelling", [str, str.upper, "`{}`".format], ids=["plain", "upper", "quoted"])
-def test_a_name_of_another_dialect_is_that_of_the_document(kind: str, spelling: Callable[[str], str]) -> None:
+def test_a_name_from_another_sql_dialect_is_the_function_of_the_document(
+    kind: str, spelling: Callable[[str], str]
+) -> None:
     for names in batched(ELSEWHERE, 60):
         calls = ", ".join(f"{spelling(name)}(value)" for name in names)
         expected = ["AggregateNotAllowed"] * len(names) if kind == "aggregate in Python" else []
@@ -59,7 +61,7 @@ def batched(names: list[str], size: int) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["sum", "count", "quantile", "arg_max", "upper"])
-def test_whether_the_function_aggregates_is_the_document_s_to_say(kind: str, name: str) -> None:
+def test_the_document_decides_whether_its_function_aggregates(kind: str, name: str) -> None:
     found = refusals([name], kind, f"SELECT {name}(value) AS x FROM ticks")
     if name in BUILTINS:
         assert found == ["FunctionNameTaken"]
@@ -68,6 +70,6 @@ def test_whether_the_function_aggregates_is_the_document_s_to_say(kind: str, nam
 
 
 @pytest.mark.parametrize("name", ["quantile", "dayofweek_iso"])
-def test_an_aggregate_of_the_document_s_is_not_taken_for_a_plain_function(name: str) -> None:
+def test_an_aggregate_of_the_document_is_not_treated_as_a_scalar_function(name: str) -> None:
     """Spark takes the Java aggregate in complete mode, so we do."""
     assert refusals([name], "aggregate in Java", f"SELECT {name}(value) AS x FROM ticks", "complete") == []

@@ -21,17 +21,17 @@ def check(soft: int, hard: int, *prefix: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_limit_of_open_files_is_raised_as_far_as_it_may_be() -> None:
+def test_the_limit_of_open_files_is_raised_to_its_maximum() -> None:
     assert check(256, 4096) == "4096\n"
 
 
-def test_a_limit_that_cannot_be_raised_is_refused_by_name() -> None:
+def test_a_limit_of_open_files_that_is_too_low_is_rejected() -> None:
     said = check(256, 256)
     assert "may open 256 files, and a run needs 1024" in said
     assert "[TooFewOpenFiles]" in said
 
 
-def test_a_user_without_a_name_is_refused_by_name() -> None:
+def test_a_user_without_a_name_is_rejected() -> None:
     tried = subprocess.run(["unshare", "--map-user=54321", "true"], capture_output=True, check=False)
     if tried.returncode:
         pytest.skip("this system has no user namespaces")

@@ -28,7 +28,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_no_java_is_told_with_what_to_install(machine: Path) -> None:
+def test_missing_java_is_reported_with_what_to_install(machine: Path) -> None:
     with pytest.raises(
         NotReady, match=r"no Java 17 or 21 was found; install openjdk-17.*\[JavaNotFound\]"
     ) as none:
@@ -37,9 +37,7 @@ def test_no_java_is_told_with_what_to_install(machine: Path) -> None:
 
 
 @pytest.mark.parametrize("home", ["/nowhere", "", "relative"])
-def test_java_home_that_is_none_is_passed_over(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, home: str
-) -> None:
+def test_an_invalid_java_home_is_ignored(machine: Path, monkeypatch: pytest.MonkeyPatch, home: str) -> None:
     monkeypatch.setenv("JAVA_HOME", home)
     found = jdk(machine / "jvm" / "java-17-openjdk-amd64", "17.0.9")
     assert java.home() == str(found)
@@ -53,20 +51,22 @@ def test_java_home_comes_first(machine: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("version", ["11.0.2", "25", "1.8.0_392", "170.1", "210"])
-def test_another_version_is_passed_over(machine: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+def test_an_unsupported_version_is_ignored(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(jdk(machine / "own", version)))
     with pytest.raises(NotReady):
         java.home()
 
 
-def test_a_newer_one_that_spark_knows_will_do(machine: Path) -> None:
+def test_a_newer_supported_version_is_used(machine: Path) -> None:
     newer = jdk(machine / "jvm" / "java-21-openjdk-amd64", "21.0.8")
     assert java.home() == str(newer)
     older = jdk(machine / "jvm" / "java-17-openjdk-amd64", "17.0.9")
     assert java.home() == str(older)
 
 
-def test_java_on_the_path_is_asked_for_its_version(machine: Path) -> None:
+def test_java_on_the_path_is_identified_by_its_version_output(machine: Path) -> None:
     home = jdk(machine / "elsewhere", None, said='openjdk version "17.0.9" 2023-10-17')
     (machine / "bin").mkdir()
     (machine / "bin" / "java").symlink_to(home / "bin" / "java")

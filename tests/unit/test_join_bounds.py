@@ -52,9 +52,7 @@ def test_validate_and_explain_warn_of_the_same_sides(shape: Shape) -> None:
         ("b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR", "none"),
     ],
 )
-def test_a_bound_by_a_column_that_is_no_event_time_is_refused_where_it_loses_rows_for_certain(
-    condition: str, level: str
-) -> None:
+def test_a_join_bound_that_loses_rows_is_rejected(condition: str, level: str) -> None:
     shape = Shape(f"SELECT a.k FROM a JOIN b ON a.k = b.k AND {condition}", NONE)
     found = [problem for problem in checked(shape) if problem.reason == "JoinRowsLost"]
     assert all("a.ex" in problem.message and "'ts'" in problem.message for problem in found)

@@ -30,7 +30,7 @@ def driver(home: Path, **environment: str) -> list[str]:
     return command_line.driver("/java", home, CONF, ["--conf", "a=b", "pyspark-shell"], environment)
 
 
-def test_the_class_path_is_written_out_in_one_order(home: Path) -> None:
+def test_the_class_path_has_a_fixed_order(home: Path) -> None:
     names = [f"{home}/jars/{name}.jar" for name in ("slf4j-api-2.0.17", "avro", "spark-core", "zstd")]
     assert command_line.class_path(["/m/b.jar", "/m/a.jar"], home).split(":") == [
         "/m/b.jar",
@@ -39,7 +39,7 @@ def test_the_class_path_is_written_out_in_one_order(home: Path) -> None:
     ]
 
 
-def test_the_driver_is_what_spark_submit_would_start(home: Path) -> None:
+def test_the_driver_starts_as_spark_submit_would_start_it(home: Path) -> None:
     argv = driver(home)
     assert argv[:4] == [
         "/java/bin/java",
@@ -52,24 +52,24 @@ def test_the_driver_is_what_spark_submit_would_start(home: Path) -> None:
     assert argv[-4:] == ["org.apache.spark.deploy.SparkSubmit", "--conf", "a=b", "pyspark-shell"]
 
 
-def test_no_jars_of_our_own(home: Path) -> None:
+def test_without_jars_of_mainstem_the_class_path_is_that_of_spark(home: Path) -> None:
     argv = command_line.driver("/java", home, CONF | {"spark.driver.extraClassPath": ""}, [], {})
     assert argv[2] == command_line.class_path([], home)
 
 
-def test_an_archive_is_used_where_one_is_named(home: Path) -> None:
+def test_a_named_class_archive_is_used(home: Path) -> None:
     used = driver(home, MAINSTEM_CDS_ARCHIVE="/x.jsa")
     assert "-XX:SharedArchiveFile=/x.jsa" in used
     assert "-Xlog:all=off:stdout" in used, "standard output belongs to the rows of console sinks"
     assert not [option for option in driver(home) if "Archive" in option]
 
 
-def test_making_an_archive_uses_none(home: Path) -> None:
+def test_creating_a_class_archive_uses_none(home: Path) -> None:
     made = driver(home, MAINSTEM_CDS_ARCHIVE="/x.jsa", MAINSTEM_CDS_DUMP="/y.jsa")
     assert [option for option in made if "Archive" in option] == ["-XX:ArchiveClassesAtExit=/y.jsa"]
 
 
-def test_the_archive_changes_nothing_else(home: Path) -> None:
+def test_the_class_archive_changes_no_other_option(home: Path) -> None:
     plain, used = driver(home), driver(home, MAINSTEM_CDS_ARCHIVE="/x.jsa")
     assert [
         option for option in used if option not in command_line.sharing({command_line.ARCHIVE: "/x.jsa"})
@@ -84,7 +84,7 @@ def test_the_module_options_are_those_of_sparks_launcher() -> None:
     assert sorted(constant.decode() for constant in constants) == sorted(command_line.MODULE_OPTIONS)
 
 
-def test_the_folder_of_settings_is_empty_and_holds_no_temporary_file(
+def test_the_conf_directory_of_spark_is_empty_and_holds_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark reads all that lies there whenever it asks Kubernetes for executors, and warns of each native library."""

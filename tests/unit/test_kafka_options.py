@@ -22,7 +22,7 @@ def told(**properties: str) -> dict[str, str]:
         ({"delivery_timeout_ms": "120000"}, 15000, 20000, 120000),
     ],
 )
-def test_no_time_out_is_shorter_than_its_part(
+def test_no_timeout_is_shorter_than_its_parts(
     given: dict[str, str], asked: int, api: int, delivery: int
 ) -> None:
     """By the checks of Kafka's own AdminClientConfig and ProducerConfig."""
@@ -42,14 +42,14 @@ def test_no_time_out_is_shorter_than_its_part(
         ({"request.timeout.ms": "soon"}, 8000, 8000),
     ],
 )
-def test_patience_is_never_shorter_than_the_users_own(
+def test_a_timeout_of_the_user_is_never_shortened(
     given: dict[str, str], request_ms: int, api_ms: int
 ) -> None:
     found = time_outs(given, 8000)
     assert found == {"request.timeout.ms": str(request_ms), "default.api.timeout.ms": str(api_ms)}
 
 
-def test_what_is_no_number_is_left_to_kafka() -> None:
+def test_an_invalid_number_is_left_to_kafka() -> None:
     assert told(request_timeout_ms="soon")["request.timeout.ms"] == "soon"
 
 

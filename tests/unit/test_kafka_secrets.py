@@ -33,7 +33,7 @@ def security(**given: object) -> KafkaSecurity:
     return KafkaSecurity.model_validate(given)
 
 
-def test_a_password_is_quoted_as_jaas_reads_it(folder: Path) -> None:
+def test_a_password_is_quoted_for_jaas(folder: Path) -> None:
     found = secrets.kafka_properties(security(**SASL))
     assert found == {
         "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
@@ -41,7 +41,7 @@ def test_a_password_is_quoted_as_jaas_reads_it(folder: Path) -> None:
     }
 
 
-def test_certificates_and_a_key(folder: Path) -> None:
+def test_certificates_and_a_key_become_properties(folder: Path) -> None:
     found = secrets.kafka_properties(security(**TLS))
     assert found == {
         "ssl.truststore.certificates": "CA",
@@ -52,7 +52,7 @@ def test_certificates_and_a_key(folder: Path) -> None:
     assert list(secrets.kafka_properties(security(**TLS))) == ["ssl.truststore.certificates"]
 
 
-def test_a_key_of_another_form_is_told(folder: Path) -> None:
+def test_a_key_in_another_format_is_rejected(folder: Path) -> None:
     (folder / "tls" / "tls.key").write_text("-----BEGIN RSA PRIVATE KEY-----", encoding="utf-8")
     with pytest.raises(NotReady) as raised:
         secrets.kafka_properties(security(**TLS))
@@ -63,7 +63,7 @@ def test_a_key_of_another_form_is_told(folder: Path) -> None:
     ("given", "protocol"),
     [(SASL, "SASL_PLAINTEXT"), (TLS, "SSL"), (SASL | TLS, "SASL_SSL"), ({"tls": {}}, "SSL")],
 )
-def test_the_protocol(given: dict[str, object], protocol: str) -> None:
+def test_the_protocol_follows_from_the_security_settings(given: dict[str, object], protocol: str) -> None:
     assert security(**given).protocol == protocol
 
 
@@ -82,7 +82,7 @@ def test_properties_name_the_file_and_no_value() -> None:
     }
 
 
-def test_every_secret_of_a_connection_is_found() -> None:
+def test_every_secret_of_a_connection_is_listed() -> None:
     """The operator mounts them, whatever kind of connection they are of."""
     kafka = {"bootstrapServers": "b:1", "security": SASL | TLS}
     assert Connection.model_validate({"name": "a", "kafka": kafka}).secrets == ("user", "tls")

@@ -48,7 +48,7 @@ def test_seconds_and_spark_interval_agree(duration: str) -> None:
         ("0 seconds", 0, "0 seconds"),
     ],
 )
-def test_durations(text: str, value: float, words: str) -> None:
+def test_valid_durations_are_read(text: str, value: float, words: str) -> None:
     assert re.fullmatch(DURATION_PATTERN, text)
     assert seconds(text) == pytest.approx(value)
     assert timedelta(seconds=seconds(text)) == timedelta(seconds=value)
@@ -82,7 +82,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_no_durations(text: str) -> None:
+def test_invalid_durations_are_rejected(text: str) -> None:
     data = parse(BASE)[0].data
     data["spec"]["drain"]["timeout"] = text
     model, problems = shape_problems(parse(yaml.safe_dump(data))[0], StreamingPipeline)
@@ -92,7 +92,7 @@ def test_no_durations(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "5 s s", "-1s"])
-def test_no_number_is_made_of_what_is_no_duration(text: str) -> None:
+def test_an_invalid_duration_has_no_number_of_seconds(text: str) -> None:
     with pytest.raises(ValueError, match="not a duration"):
         seconds(text)
 
@@ -110,7 +110,7 @@ def test_no_number_is_made_of_what_is_no_duration(text: str) -> None:
         ("${evil}", "${p}"),
     ],
 )
-def test_parameters(text: str, filled: str) -> None:
+def test_parameters_are_substituted(text: str, filled: str) -> None:
     data = parse(BASE)[0].data
     data["spec"]["parameters"] += [
         {"name": "p", "value": "<v>"},
@@ -123,7 +123,7 @@ def test_parameters(text: str, filled: str) -> None:
     assert document.written.spec.spark.conf == {"spark.test": text}
 
 
-def test_override_wins_over_the_default() -> None:
+def test_an_override_wins_over_the_default() -> None:
     (document,) = read_text(BASE, overrides={"lake": "/tmp/lake"})
     sink = document.pipeline.spec.queries[0].to[0]
     assert sink.parquet is not None
@@ -135,7 +135,7 @@ PIECES = st.lists(st.sampled_from(["${p}", "${long}", "${empty}", "$${", "a", "b
 
 @settings(max_examples=30)
 @given(PIECES)
-def test_offset_in_the_filled_text_leads_back_to_the_written_one(pieces: list[str]) -> None:
+def test_an_offset_in_the_substituted_text_maps_to_the_written_text(pieces: list[str]) -> None:
     values = {"p": "P", "long": "LONGER THAN ITS NAME", "empty": ""}
     text = "".join(pieces)
     data = parse(BASE)[0].data
@@ -240,7 +240,7 @@ _Quoting.add_representer(
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(models(StreamingPipeline))
-def test_what_is_written_is_read_back_equal(data: dict[str, Any]) -> None:
+def test_a_written_document_is_read_back_equal(data: dict[str, Any]) -> None:
     written = StreamingPipeline.model_validate_json(json.dumps(data), strict=True)
     dumped = written.model_dump(by_alias=True, mode="json", exclude_none=True)
     (part,) = parse(yaml.dump(dumped, Dumper=_Quoting))
@@ -251,7 +251,7 @@ def test_what_is_written_is_read_back_equal(data: dict[str, Any]) -> None:
     assert read.model_dump(by_alias=True, mode="json", exclude_none=True) == dumped
 
 
-def test_pod_templates_are_kubernetes_own_text() -> None:
+def test_pod_templates_are_not_substituted() -> None:
     (document,) = read_text(VALID["executors-templates"])
     driver = document.pipeline.spec.driver.template["spec"]["containers"]
     assert driver[0]["env"][1]["value"] == "$(HOME)/${not_a_parameter}"
@@ -273,11 +273,11 @@ def test_pod_templates_are_kubernetes_own_text() -> None:
         ("1Pi", 2**50),
     ],
 )
-def test_quantities(text: str, value: float) -> None:
+def test_quantities_are_read(text: str, value: float) -> None:
     assert re.fullmatch(pattern(Quantity), text)
     assert amount(text) == pytest.approx(value)
 
 
-def test_bare_whole_number_is_a_quantity() -> None:
+def test_a_bare_whole_number_is_a_quantity() -> None:
     (document,) = read_text(VALID["small-driver"])
     assert document.pipeline.spec.driver.resources.limits["cpu"] == "2"

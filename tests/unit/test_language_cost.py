@@ -66,7 +66,7 @@ def doubling(views: int, times: int = 2, between: str = ", ") -> list[dict[str, 
     ]
 
 
-def test_views_that_double_are_counted_and_refused_by_name() -> None:
+def test_views_that_multiply_are_counted_and_rejected_by_name() -> None:
     [problem] = problems(document(doubling(26)))
     assert problem.reason == "TooManyOccurrences"
     assert problem.path == "spec.queries[0].from"
@@ -74,7 +74,7 @@ def test_views_that_double_are_counted_and_refused_by_name() -> None:
     assert f"at most {MAX_OCCURRENCES} times" in problem.message
 
 
-def test_the_refusal_has_a_line() -> None:
+def test_the_rejection_has_a_line() -> None:
     views = "\n".join(f"    - {{name: {view['name']}, sql: '{view['sql']}'}}" for view in doubling(26))
     text = (
         "apiVersion: mainstem.dev/v1alpha1\nkind: StreamingPipeline\nmetadata: {name: costly}\nspec:\n"
@@ -89,7 +89,7 @@ def test_the_refusal_has_a_line() -> None:
     assert (problem.line, problem.reason) == (line, "TooManyOccurrences")
 
 
-def test_as_many_occurrences_as_are_allowed_are_named() -> None:
+def test_occurrences_up_to_the_limit_are_named() -> None:
     graph = Graph(read_object(document(doubling(8, between=" UNION ALL SELECT * FROM "))).pipeline)
     names = occurrence_names(graph, "v7")
     assert len(names) == MAX_OCCURRENCES == count_occurrences(graph, "v7")["ticks"]
@@ -97,7 +97,7 @@ def test_as_many_occurrences_as_are_allowed_are_named() -> None:
     assert names[-1] == ("ticks_256", "ticks")
 
 
-def test_bounded_sources_and_views_without_sources_are_counted_too() -> None:
+def test_bounded_sources_and_views_without_sources_count_too() -> None:
     static = {"name": "ticks", "static": {"csv": {"path": "s3a://lake/a.csv"}}}
     for views in (doubling(26), [{"name": "v0", "sql": "SELECT 1"}, *doubling(26)[1:]]):
         found = problems(document(views, sources=[static]))
@@ -129,7 +129,7 @@ def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(graphs(), st.sampled_from([1, 8, 64]))
-def test_any_graph_of_views_is_judged_in_time(views: list[dict[str, Any]], queries: int) -> None:
+def test_any_graph_of_views_is_checked_in_time(views: list[dict[str, Any]], queries: int) -> None:
     problems(document(views, queries))
 
 
@@ -174,7 +174,7 @@ def test_any_repeated_fragment_is_read_in_time(head: str, fragment: str, times: 
         pytest.param("SELECT " + "CASE WHEN a THEN " * 600 + "1" + " END" * 600, id="cases"),
     ],
 )
-def test_texts_that_parsers_try_in_many_ways_are_read_in_time(sql: str) -> None:
+def test_ambiguous_texts_are_parsed_in_time(sql: str) -> None:
     started = time.process_time()
     read(sql)
     assert time.process_time() - started < CPU_SECONDS
@@ -182,7 +182,7 @@ def test_texts_that_parsers_try_in_many_ways_are_read_in_time(sql: str) -> None:
     assert all(problem.reason != "DocumentTooComplex" for problem in problems(document([view])))
 
 
-def test_ordinary_texts_are_not_left_to_spark() -> None:
+def test_ordinary_texts_are_parsed_without_spark() -> None:
     joins = "SELECT * FROM ticks a" + " JOIN ticks ON a.value = ticks.value" * 100
     crossed = "SELECT * FROM ticks a" + " CROSS JOIN ticks" * 100
     calls = "SELECT " + ", ".join(["struct(date(a), int(b), struct(c, struct(d)))"] * 200) + " FROM ticks"
@@ -190,7 +190,7 @@ def test_ordinary_texts_are_not_left_to_spark() -> None:
         assert read(sql).references
 
 
-def test_the_sql_of_a_document_is_limited_in_all() -> None:
+def test_the_total_size_of_sql_is_limited() -> None:
     filler = "x" * (MAX_SQL - 100)
     views = [{"name": f"v{index}", "sql": f"SELECT 1 AS {filler}"} for index in range(17)]
     [problem] = problems(document(views))
@@ -236,20 +236,20 @@ def test_a_rule_reports_a_hundred_problems_at_most() -> None:
     assert len(found) == 100
 
 
-def test_a_hundred_faults_of_shape_are_put_into_words() -> None:
+def test_at_most_a_hundred_errors_of_shape_are_reported() -> None:
     data = document([])
     data["spec"] |= {f"chekpoints{index}": 1 for index in range(20_000)}
     assert len(problems(data)) == 100
 
 
-def test_parameters_do_not_multiply_the_document() -> None:
+def test_parameters_cannot_multiply_the_document() -> None:
     views = [{"name": f"v{index}", "sql": "${p}" * 4000} for index in range(64)]
     [problem] = problems(document(views, parameters=[{"name": "p", "value": "x" * 4096}]))
     assert (problem.path, problem.reason) == ("spec.parameters", "DocumentTooComplex")
     assert str(MAX_FILLED_SIZE) in problem.message
 
 
-def test_names_of_long_texts_over_wide_relations_are_looked_up_at_once() -> None:
+def test_names_in_long_texts_over_wide_relations_are_resolved_in_time() -> None:
     wide = ", ".join(f"column_{number} INT" for number in range(800))
     joins = " ".join(f"JOIN ticks t{number} ON t{number}.value = t0.value" for number in range(1, 24))
     wrong = ", ".join(f"t{number % 24}.colum_{number}" for number in range(700))

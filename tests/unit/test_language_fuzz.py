@@ -127,19 +127,19 @@ def mutants(draw: st.DrawFn) -> Any:
 
 @LENIENT
 @given(mutants())
-def test_mutants_as_yaml(data: Any) -> None:
+def test_mutated_yaml_is_read_or_rejected_in_our_own_words(data: Any) -> None:
     judged(yaml.dump(data, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper)))
 
 
 @LENIENT
 @given(mutants())
-def test_mutants_as_json(data: Any) -> None:
+def test_mutated_json_is_read_or_rejected_in_our_own_words(data: Any) -> None:
     judged(json.dumps(data))
 
 
 @LENIENT
 @given(mutants())
-def test_mutants_as_data(data: Any) -> None:
+def test_mutated_data_is_read_or_rejected_in_our_own_words(data: Any) -> None:
     model, problems = shape_problems(YamlText(data), StreamingPipeline)
     assert (model is None) == bool(problems)
     for problem in problems:
@@ -148,7 +148,7 @@ def test_mutants_as_data(data: Any) -> None:
 
 @LENIENT
 @given(JUNK)
-def test_any_value_for_a_document(data: Any) -> None:
+def test_any_value_for_a_document_is_read_or_rejected(data: Any) -> None:
     judged(json.dumps(data))
     judged(
         json.dumps(
@@ -165,7 +165,7 @@ def test_any_value_for_a_document(data: Any) -> None:
 @LENIENT
 @given(st.text(max_size=200))
 @example("None")
-def test_any_text(text: str) -> None:
+def test_any_text_is_read_or_rejected(text: str) -> None:
     judged(text)
 
 
@@ -204,7 +204,7 @@ TOKENS = [
 
 @LENIENT
 @given(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join))
-def test_any_row_of_tokens(text: str) -> None:
+def test_any_sequence_of_tokens_is_read_or_rejected(text: str) -> None:
     judged(text)
 
 
@@ -216,5 +216,5 @@ def test_any_row_of_tokens(text: str) -> None:
         ["", "\n", "'", '"', "{", "]", "\t", "*x ", "&x ", "- ", ": ", "${", "\r", "\u2028", "\x85"]
     ),
 )
-def test_any_slip_of_the_pen(at: int, length: int, put: str) -> None:
+def test_any_typing_error_is_read_or_rejected(at: int, length: int, put: str) -> None:
     judged(BASE[:at] + put + BASE[at + length :])

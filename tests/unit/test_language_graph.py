@@ -64,12 +64,12 @@ def problems(views: dict[str, str], start: str) -> list[str]:
         ({"v": "SELECT * FROM STREAM(r) JOIN STREAM(s) USING (value)"}, ["r", "s"]),
     ],
 )
-def test_occurrences_in_the_order_of_the_text(views: dict[str, str], names: list[str]) -> None:
+def test_occurrences_are_in_the_order_of_the_text(views: dict[str, str], names: list[str]) -> None:
     found = graph(views, "v" if views else "s")
     assert [name for name, _ in occurrence_names(found, "v" if views else "s")] == names
 
 
-def test_reads_and_closure() -> None:
+def test_the_graph_has_reads_and_their_closure() -> None:
     found = graph(
         {
             "u": "SELECT * FROM s JOIN t USING (value)",
@@ -102,7 +102,7 @@ def test_reads_and_closure() -> None:
         ({"a": "WITH a AS (SELECT * FROM s) SELECT * FROM a"}, None),
     ],
 )
-def test_cycles(views: dict[str, str], cycle: list[str] | None) -> None:
+def test_cycles_of_views_are_reported(views: dict[str, str], cycle: list[str] | None) -> None:
     if cycle is None:
         assert graph(views, next(iter(views))).cycle() is None
         return
@@ -111,7 +111,7 @@ def test_cycles(views: dict[str, str], cycle: list[str] | None) -> None:
     assert problems(views, next(iter(views))) == [f"spec.views[{index}].sql: {message}"]
 
 
-def test_a_name_in_a_text_that_is_not_understood_makes_no_cycle() -> None:
+def test_a_text_that_is_not_understood_makes_no_cycle() -> None:
     views = {"a": "SELECT b FROM STREAM(s)", "b": "SELECT a FROM STREAM(r)"}
     found = graph(views, "a")
     assert found.cycle() is None
@@ -119,7 +119,7 @@ def test_a_name_in_a_text_that_is_not_understood_makes_no_cycle() -> None:
     assert [name for name, _ in occurrence_names(found, "a")] == ["r", "s"]
 
 
-def test_a_guess_refuses_nothing() -> None:
+def test_a_guess_rejects_nothing() -> None:
     views = {
         "guessed": "SELECT sorted, summed FROM STREAM(t)",  # reads t; the others are names of columns
         "sorted": "SELECT * FROM guessed ORDER BY 1",
@@ -143,13 +143,13 @@ def test_a_guess_refuses_nothing() -> None:
         ({"u": "SELECT * FROM t", "v": "SELECT * FROM s JOIN u USING (value)"}, False),
     ],
 )
-def test_aggregated_through_views(views: dict[str, str], answer: bool | None) -> None:
+def test_aggregation_is_known_through_views(views: dict[str, str], answer: bool | None) -> None:
     sink = "UPDATE"
     document_graph = graph(views, "s")
     assert document_graph.aggregated("v") is answer, sink
 
 
-def test_watermark_in_the_text_counts() -> None:
+def test_a_watermark_in_the_text_counts() -> None:
     views = {
         "u": "SELECT * FROM s WATERMARK timestamp DELAY OF INTERVAL 1 MINUTE",
         "v": "SELECT window(timestamp, '1 hour') AS w, count(*) AS n FROM u GROUP BY 1",

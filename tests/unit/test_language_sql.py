@@ -35,7 +35,7 @@ from mainstem.language.sql.text import code, order_by, unended
         ("", ""),
     ],
 )
-def test_code(sql: str, masked: str) -> None:
+def test_comments_and_literals_are_masked(sql: str, masked: str) -> None:
     assert code(sql) == masked
 
 
@@ -124,7 +124,7 @@ def planned(sql: str) -> logical_plan.Node:
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
-def test_any_row_of_words_is_read(sql: str) -> None:
+def test_any_sequence_of_words_is_read(sql: str) -> None:
     facts = read(sql)
     for reference in facts.references or ():
         assert sql[reference.start : reference.end].lower() == reference.name
@@ -184,7 +184,7 @@ def test_deep_texts_are_unknown_or_read_but_never_fatal(sql: str) -> None:
         ("SELECT FROM WHERE", None),
     ],
 )
-def test_references_in_the_order_of_the_text(sql: str, names: list[str] | None) -> None:
+def test_references_are_in_the_order_of_the_text(sql: str, names: list[str] | None) -> None:
     references = read(sql).references
     assert (None if references is None else [reference.name for reference in references]) == names
 
@@ -220,7 +220,7 @@ def test_references_in_the_order_of_the_text(sql: str, names: list[str] | None) 
         ("not SQL at all", None),
     ],
 )
-def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
+def test_aggregation_is_true_false_or_unknown(sql: str, answer: bool | None) -> None:
     assert planned(sql).aggregated is answer
 
 
@@ -236,7 +236,7 @@ def test_aggregates_yes_no_or_unknown(sql: str, answer: bool | None) -> None:
         ("TABLE s ORDER BY k", True, 8),
     ],
 )
-def test_orders(sql: str, answer: bool, offset: int) -> None:
+def test_sorting_and_the_position_of_order_by_are_known(sql: str, answer: bool, offset: int) -> None:
     assert any(node.kind is logical_plan.NodeKind.SORT for node in planned(sql).all()) is answer
     assert order_by(sql) == offset
 
@@ -253,7 +253,7 @@ def test_orders(sql: str, answer: bool, offset: int) -> None:
         (";", " "),
     ],
 )
-def test_semicolons_at_the_end(sql: str, left: str) -> None:
+def test_semicolons_at_the_end_are_removed(sql: str, left: str) -> None:
     assert unended(sql) == left
 
 
@@ -275,7 +275,7 @@ def test_semicolons_at_the_end(sql: str, left: str) -> None:
         "SELECT * FROM table_changes('lake.orders', 0)",
     ],
 )
-def test_not_refused(sql: str) -> None:
+def test_an_allowed_text_is_not_rejected(sql: str) -> None:
     assert read(sql).refusals == ()
 
 
@@ -292,11 +292,11 @@ def test_not_refused(sql: str) -> None:
         "FROM table_changes_by_path('/a', 0) |> SELECT id",
     ],
 )
-def test_a_function_that_reads_files_is_refused(sql: str) -> None:
+def test_a_function_that_reads_files_is_rejected(sql: str) -> None:
     assert [refusal.reason for refusal in read(sql).refusals] == ["FileInSql"]
 
 
-def test_a_script_is_refused_and_a_join_is_not() -> None:
+def test_a_script_is_rejected_and_a_join_is_not() -> None:
     script = read("SELECT TRANSFORM(a) USING 'cat' AS (b) FROM departures")
     assert [refusal.reason for refusal in script.refusals] == ["ForbiddenFunction"]
     assert read("SELECT * FROM a JOIN b USING (x) JOIN c USING\n(y)").refusals == ()

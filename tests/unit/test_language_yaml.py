@@ -78,7 +78,7 @@ def refused(text: str) -> list[str]:
         ('"\\u00e4\\t\\""', 'ä\t"'),
     ],
 )
-def test_scalars(text: str, value: object) -> None:
+def test_scalars_follow_yaml_1_2(text: str, value: object) -> None:
     found = one(f"a: {text}")["a"]
     assert found == value
     assert type(found) is type(value)
@@ -88,21 +88,21 @@ def test_keys_are_strings() -> None:
     assert one("1: a\ntrue: b\n~: c\n'<<': d") == {"1": "a", "true": "b", "~": "c", "<<": "d"}
 
 
-def test_empty_documents_are_left_out() -> None:
+def test_empty_documents_are_omitted() -> None:
     assert [document.data for document in parse("---\n---\na: 1\n---\n# nothing\n...\n---\nb: 2\n")] == [
         {"a": 1},
         {"b": 2},
     ]
 
 
-def test_byte_order_mark_and_carriage_returns() -> None:
+def test_a_byte_order_mark_and_carriage_returns_are_accepted() -> None:
     (document,) = parse("\ufeffa: 1\r\nb: |\r\n  SELECT 1\r\n  FROM x\r\n")
     assert document.data == {"a": 1, "b": "SELECT 1\nFROM x\n"}
     assert document.where(("a",)) == (1, 4)
     assert document.where_in(("b",), document.data["b"], 9) == (4, 3)
 
 
-def test_aliases() -> None:
+def test_aliases_are_expanded() -> None:
     assert one("a: &x {b: [1, 2]}\nc: *x\nd: [*x]") == {
         "a": {"b": [1, 2]},
         "c": {"b": [1, 2]},
@@ -110,7 +110,7 @@ def test_aliases() -> None:
     }
 
 
-def test_alias_stands_where_its_anchor_does() -> None:
+def test_an_alias_has_the_position_of_its_anchor() -> None:
     (document,) = parse("a: &x {b: 1}\nc: *x\n")
     assert document.where(("c", "b")) == (1, 11)
     assert document.where(("c",), key=True) == (2, 1)
@@ -131,7 +131,7 @@ def test_alias_stands_where_its_anchor_does() -> None:
         ("{<<: []}", {}),
     ],
 )
-def test_merge_keys(text: str, value: dict[str, int]) -> None:
+def test_merge_keys_are_applied(text: str, value: dict[str, int]) -> None:
     base = "x: &x {a: 1, b: 2}\ny: &y {a: 7, z: 9}\nw: &w {<<: [*x, *y], a: 0}\n"
     assert one(f"{base}d: {text}")["d"] == value
 
@@ -140,7 +140,7 @@ def test_merge_keys(text: str, value: dict[str, int]) -> None:
     st.lists(st.dictionaries(st.sampled_from("abc"), st.integers(0, 9)), max_size=3),
     st.dictionaries(st.sampled_from("abc"), st.integers(0, 9)),
 )
-def test_merges_as_the_reference_loader_does(bases: list[dict[str, int]], own: dict[str, int]) -> None:
+def test_merges_match_the_reference_loader(bases: list[dict[str, int]], own: dict[str, int]) -> None:
     fields = [f"<<: [{', '.join(map(str, bases))}]".replace("'", ""), *(f"{k}: {v}" for k, v in own.items())]
     text = "{" + ", ".join(fields) + "}"
     assert one(text) == yaml.safe_load(text)
@@ -180,7 +180,7 @@ def test_merges_as_the_reference_loader_does(bases: list[dict[str, int]], own: d
         ("ä: b\nc: \ud800", ["2:4: $: not YAML: the control character U+D800"]),
     ],
 )
-def test_refused(text: str, problems: list[str]) -> None:
+def test_invalid_yaml_is_rejected(text: str, problems: list[str]) -> None:
     assert refused(text) == problems
 
 
@@ -203,20 +203,20 @@ def bomb(form: str, levels: int) -> str:
     ],
     ids=["lists", "mappings", "brackets", "braces", "dashes", "long", "digits"],
 )
-def test_floods_are_refused_fast(text: str, message: str) -> None:
+def test_documents_that_expand_without_limit_are_rejected_fast(text: str, message: str) -> None:
     start = time.monotonic()
     (problem,) = refused(text)
     assert problem.endswith(message)
     assert time.monotonic() - start < 5
 
 
-def test_merges_of_merges_stay_cheap() -> None:
+def test_nested_merges_stay_cheap() -> None:
     start = time.monotonic()
     assert one(bomb("{<<: [*, *, *, *]}", 64))["a63"] == {"k": "x"}
     assert time.monotonic() - start < 5
 
 
-def test_nearest_place_of_what_is_not_there() -> None:
+def test_a_missing_path_has_the_position_of_its_nearest_parent() -> None:
     (document,) = parse("a:\n  b: [1, {c: 2}]\n")
     assert document.where(("a", "b", 1, "c")) == (2, 14)
     assert document.where(("a", "b", 1, "d", "e")) == (2, 10)
@@ -234,7 +234,7 @@ def test_nearest_place_of_what_is_not_there() -> None:
         (("spec", "spark", "conf", "spark.locality.wait"), "spec.spark.conf[spark.locality.wait]"),
     ],
 )
-def test_paths(path: tuple[str | int, ...], text: str) -> None:
+def test_paths_are_rendered(path: tuple[str | int, ...], text: str) -> None:
     assert render_path(path) == text
 
 
@@ -260,7 +260,7 @@ def literal(sql: str) -> str:
         "\ufeffs: |\r\n  SELECT a\r\n  FROM b\r\n",
     ],
 )
-def test_every_letter_of_a_string_is_found_in_the_text(text: str) -> None:
+def test_every_letter_of_a_string_has_its_position_in_the_text(text: str) -> None:
     (document,) = parse(text)
     value: str = document.data["s"]
     lines = text.removeprefix("\ufeff").splitlines()
@@ -281,7 +281,7 @@ def test_every_letter_of_a_string_is_found_in_the_text(text: str) -> None:
     ),
     st.sampled_from(['"', "'", "|", ">", None]),
 )
-def test_places_within_any_string_are_within_the_text(value: str, style: str | None) -> None:
+def test_positions_within_any_string_are_within_the_text(value: str, style: str | None) -> None:
     text = yaml.dump({"s": value}, default_style=style, allow_unicode=True, width=20)
     try:
         (document,) = parse(text)
@@ -302,7 +302,7 @@ def test_places_within_any_string_are_within_the_text(value: str, style: str | N
     | st.none()
 )
 @example("0E0")
-def test_what_is_dumped_is_read_back(value: object) -> None:
+def test_a_dumped_value_is_read_back(value: object) -> None:
     if isinstance(value, str) and any(mark in value for mark in "\ufeff\ufffe\uffff"):
         return
     # Quoted: PyYAML, which is YAML 1.1, leaves texts such as 0E0 bare that Kubernetes reads as numbers.

@@ -52,18 +52,18 @@ def test_no_folder_of_tests_is_called_operator() -> None:
     assert [path for path in (ROOT / "tests").rglob("operator") if path.is_dir()] == []
 
 
-def test_no_tests_within_the_operator() -> None:
+def test_the_operator_has_no_tests_in_its_folder() -> None:
     assert [
         path for path in tracked() if (ROOT / "operator") in path.parents and path.name.startswith("test_")
     ] == []
 
 
-def test_no_module_is_called_like_one_of_the_standard_library() -> None:
+def test_no_module_has_the_name_of_a_standard_module() -> None:
     shadows = {"logging.py", "operator.py", "types.py", "json.py", "queue.py", "select.py", "signal.py"}
     assert [path for path in tracked() if path.name in shadows] == []
 
 
-def test_standard_library_imports_from_the_root() -> None:
+def test_the_standard_library_imports_from_the_root() -> None:
     assert (
         python(
             "import operator, json.tool, logging; print(operator.eq(1, 1), operator.__file__.endswith('operator.py'))"

@@ -56,7 +56,9 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("leases", "live", "candidate", "wanted"), TABLE)
-def test_who_may_write(leases: list[Held], live: list[Held], candidate: Candidate, wanted: Decision) -> None:
+def test_the_leases_decide_which_operator_writes(
+    leases: list[Held], live: list[Held], candidate: Candidate, wanted: Decision
+) -> None:
     assert decide(leases, [one.name for one in live], candidate) == wanted
 
 
@@ -69,7 +71,7 @@ def test_a_lease_is_live_while_it_changes_within_its_duration() -> None:
     assert not witness.is_live(lease("", version="3"), 116), "released"
 
 
-def test_what_is_written_is_what_is_read() -> None:
+def test_a_written_lease_is_read_back() -> None:
     written = manifest(ME, "kube-system", None, NOW)
     assert "resourceVersion" not in written["metadata"]
     written["metadata"]["resourceVersion"] = "7"
@@ -83,7 +85,7 @@ def test_what_is_written_is_what_is_read() -> None:
     assert (released["spec"]["leaseTransitions"], released["spec"]["holderIdentity"]) == (0, "")
 
 
-def test_a_lease_that_somebody_made_empty_is_free() -> None:
+def test_an_empty_lease_is_free() -> None:
     bare = {"metadata": {"name": "mainstem-operator", "resourceVersion": "1"}}
     assert held(bare).holder == ""
     assert held(bare).overlaps(ME)
@@ -99,7 +101,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     return now
 
 
-def test_the_fence_is_open_for_a_while_and_then_never_by_itself(ticking: list[float]) -> None:
+def test_the_fence_opens_for_a_while_and_closes_by_itself(ticking: list[float]) -> None:
     fence = Fence()
     with pytest.raises(NotTheHolder):
         fence.check()
@@ -114,7 +116,7 @@ def test_the_fence_is_open_for_a_while_and_then_never_by_itself(ticking: list[fl
     assert not fence.is_open
 
 
-def test_no_write_leaves_a_session_with_a_closed_fence(ticking: list[float]) -> None:
+def test_no_write_passes_a_closed_fence(ticking: list[float]) -> None:
     """Neither one that begins then, nor one that begins before and gets its connection then."""
     arrived: list[str] = []
 
@@ -159,7 +161,7 @@ def test_no_write_leaves_a_session_with_a_closed_fence(ticking: list[float]) -> 
     assert sorted(arrived) == ["GET", "GET", "GET", "POST"]
 
 
-def test_a_refused_write_looks_like_a_server_that_does_not_answer() -> None:
+def test_a_rejected_write_looks_like_a_server_that_does_not_answer() -> None:
     """So that Kopf, and whoever else writes, tries again later and goes on."""
     error: Any = NotTheHolder()
     assert isinstance(error, aiohttp.ClientConnectionError)
@@ -175,9 +177,7 @@ def test_a_refused_write_looks_like_a_server_that_does_not_answer() -> None:
         (lease("other", release="two/mainstem"), "AnotherOperatorHolds"),
     ],
 )
-def test_an_operator_without_its_lease_is_ready_only_as_a_replica_that_stands_by(
-    blocker: Held | None, problem: str
-) -> None:
+def test_an_operator_without_its_lease_is_ready_only_as_a_standby(blocker: Held | None, problem: str) -> None:
     async def found() -> str:
         election = Election(cast("Any", None), ME, "kube-system", Fence())
         election.trouble, election.blocker = "", blocker

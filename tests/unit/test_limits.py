@@ -61,7 +61,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(work, 30))
 
 
-def test_a_document_is_judged_in_another_process() -> None:
+def test_a_document_is_checked_in_another_process() -> None:
     async def work() -> None:
         validators = Validators()
         try:
@@ -80,7 +80,7 @@ def test_a_document_is_judged_in_another_process() -> None:
     run(work())
 
 
-def test_the_death_of_its_process_is_the_refusal_of_a_document_and_of_no_other() -> None:
+def test_a_killed_validation_rejects_only_its_own_document() -> None:
     async def work() -> None:
         validators = Validators((sys.executable, "-c", HARMFUL))
         try:
@@ -112,7 +112,7 @@ def children(process: int) -> set[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGXCPU, signal.SIGKILL, signal.SIGSEGV])
-def test_the_death_of_a_process_between_two_documents_counts_against_none(number: int) -> None:
+def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> None:
     async def work() -> None:
         validators = Validators((sys.executable, "-c", HARMFUL))
         try:
@@ -142,7 +142,7 @@ def test_the_death_of_a_process_between_two_documents_counts_against_none(number
     run(work())
 
 
-def test_a_death_in_the_middle_of_a_message_starts_the_processes_anew() -> None:
+def test_a_death_within_a_message_restarts_the_processes() -> None:
     """What is left of the message is nobody's: the next process would take it for a request."""
 
     async def work() -> None:
@@ -167,7 +167,7 @@ def test_a_death_in_the_middle_of_a_message_starts_the_processes_anew() -> None:
     run(work())
 
 
-def test_a_validating_process_that_goes_is_replaced() -> None:
+def test_a_dead_validation_process_is_replaced() -> None:
     async def work() -> None:
         validators = Validators()
         try:
@@ -201,12 +201,12 @@ def test_work_in_a_child_ends_at_its_limits(work: Any, monkeypatch: pytest.Monke
     assert problem.reason == "DocumentTooComplex"
 
 
-def test_a_fault_in_a_child_is_no_refusal() -> None:
+def test_an_error_in_a_child_is_no_rejection() -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         within_limits(lambda: 1 // 0, "a.yaml")
 
 
-def test_validate_refuses_what_reaches_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validate_rejects_a_document_that_reaches_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mainstem.limits.CPU_SECONDS", 1)
     monkeypatch.setattr(cli, "_validated", lambda *_: _spin())
     done = CliRunner().invoke(cli.main, ["validate", "a.yaml"])

@@ -32,7 +32,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Listeners:
     return Listeners([f"{__name__}:Heard"])
 
 
-def test_an_end_that_spark_tells_of_a_moment_later_is_heard(told: Listeners) -> None:
+def test_a_late_termination_event_reaches_the_listener(told: Listeners) -> None:
     told.tell("onQueryStarted", "one")
     told.tell("onQueryStarted", "two")
     told.tell("onQueryTerminated", "one is over")
@@ -42,7 +42,7 @@ def test_an_end_that_spark_tells_of_a_moment_later_is_heard(told: Listeners) -> 
     assert Heard.events == ["one", "two", "one is over", "two is over"]
 
 
-def test_an_end_that_never_comes_holds_nothing_up(told: Listeners, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_termination_event_does_not_block(told: Listeners, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listeners, "GOODBYE", 0.2)
     told.tell("onQueryStarted", "one")
     began = time.monotonic()

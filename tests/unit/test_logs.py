@@ -25,7 +25,7 @@ from mainstem import logs
         ("credential=hunter2 authorization=hunter2", "hunter2"),
     ],
 )
-def test_what_looks_like_a_credential_is_blotted_out(text: str, hidden: str) -> None:
+def test_credentials_are_redacted(text: str, hidden: str) -> None:
     blotted = logs.redact(text)
     assert hidden not in blotted
     assert "*****" in blotted
@@ -42,11 +42,11 @@ def test_what_looks_like_a_credential_is_blotted_out(text: str, hidden: str) -> 
         "",
     ],
 )
-def test_other_text_is_left_alone(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert logs.redact(text) == text
 
 
-def test_blotting_out_twice_changes_nothing() -> None:
+def test_redacting_twice_changes_nothing() -> None:
     once = logs.redact("password=hunter2 token: abc")
     assert logs.redact(once) == once
 
@@ -71,7 +71,7 @@ def test_json_lines_carry_component_level_and_time(capsys: pytest.CaptureFixture
     }
 
 
-def test_debug_lines_are_shown_on_demand_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_debug_lines_are_shown_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("json", verbose=False)
     logs.get("mainstem").debug("quiet")
     assert capsys.readouterr().err == ""
@@ -90,9 +90,7 @@ def test_a_console_gets_one_plain_line(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
-def test_a_reader_that_has_gone_ends_nothing(
-    log_format: logs.LogFormat, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_closed_pipe_is_ignored(log_format: logs.LogFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w", encoding="utf-8", buffering=1) as gone:
@@ -102,7 +100,7 @@ def test_a_reader_that_has_gone_ends_nothing(
         os.dup2(os.open(os.devnull, os.O_WRONLY), write)
 
 
-def test_the_stream_is_that_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_go_to_the_current_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The live table takes the place of standard error while it is drawn."""
     logs.configure("json", verbose=False)
     logger = logs.get("mainstem")

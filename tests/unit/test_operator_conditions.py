@@ -43,7 +43,7 @@ PHASES = st.sampled_from(get_args(Phase))
 
 
 @given(FOUND, PHASES)
-def test_ready_repeats_the_first_condition_that_is_not_true(found: list[Condition], phase: str) -> None:
+def test_ready_shows_the_first_condition_that_is_not_true(found: list[Condition], phase: str) -> None:
     ready, *rest = with_summary(found, phase)
     assert [one for one in rest if one.type not in DERIVED] == found
     assert ready.type == "Ready"
@@ -77,7 +77,7 @@ def test_a_pipeline_is_ready_or_reconciling_or_stalled(found: list[Condition], p
 
 
 @given(FOUND, FOUND, st.integers(1, 9))
-def test_a_time_is_new_only_where_the_status_is(
+def test_a_transition_time_changes_only_with_the_status(
     before: list[Condition], after: list[Condition], hours: int
 ) -> None:
     later = NOW + timedelta(hours=hours)
@@ -105,7 +105,7 @@ def test_no_event_without_a_transition(found: list[Condition]) -> None:
 
 
 @given(st.integers(0, 200), st.integers(1, 600), st.integers(1, 600))
-def test_waits_grow_and_are_bounded(count: int, backoff: int, more: int) -> None:
+def test_waits_grow_up_to_the_maximum(count: int, backoff: int, more: int) -> None:
     restart = Restart.model_validate(
         {"backoff": f"{backoff} seconds", "maxBackoff": f"{backoff + more} seconds"}
     )
@@ -132,7 +132,7 @@ SLOTS = [
 
 
 @pytest.mark.parametrize(("what", "cron", "zone", "last", "now", "due", "following"), SLOTS)
-def test_core_check(
+def test_a_schedule_has_a_due_slot_and_a_next_slot(
     what: str, cron: str, zone: str, last: str, now: str, due: str | None, following: str
 ) -> None:
     found = slots(schedule(cron, zone), parsed(last), parsed(now))
@@ -146,9 +146,7 @@ def test_core_check(
     start=st.datetimes(datetime(2025, 1, 1), datetime(2026, 12, 31)),  # noqa: DTZ001 - a zone is put on below
     span=st.integers(1, 45 * 86400),
 )
-def test_slots_are_those_of_a_walk_through_all_of_them(
-    cron: str, zone: str, start: datetime, span: int
-) -> None:
+def test_slots_match_a_walk_through_all_slots(cron: str, zone: str, start: datetime, span: int) -> None:
     last = start.replace(tzinfo=UTC, microsecond=0)
     now = last + timedelta(seconds=span)
     from zoneinfo import ZoneInfo
@@ -166,7 +164,7 @@ def test_slots_are_those_of_a_walk_through_all_of_them(
     assert later > following
 
 
-def test_years_of_minutes_are_not_walked_through() -> None:
+def test_years_of_minutes_are_skipped_fast() -> None:
     import time
 
     started = time.process_time()

@@ -49,14 +49,14 @@ def after(found: Plan, of: dict[str, Any], **driver: Any) -> dict[str, Any]:
 # -- start ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_pipeline_gets_its_first_driver_before_a_word_is_written() -> None:
+def test_a_new_pipeline_gets_its_first_driver_before_the_status_is_written() -> None:
     found = next_step(body())
     assert (found.status, found.driver_part, found.stop, found.events) == ({}, None, False, ())
     assert found.start == Start(revision(body()), attempt=1, run="generation-1")
     assert found.requeue == SOON_SECONDS
 
 
-def test_then_it_is_told_of() -> None:
+def test_the_status_is_written_once_the_first_driver_exists() -> None:
     found = next_step(body(), pod(body()))
     assert (phase(found), found.stop, found.start) == ("Starting", False, None)
     assert found.status["attempt"] == 1
@@ -69,7 +69,7 @@ def test_then_it_is_told_of() -> None:
     assert reasons(found) == ["DriverStarting"]
 
 
-def test_a_first_driver_that_came_and_went_unseen_is_known_by_what_it_wrote() -> None:
+def test_a_first_driver_that_vanished_is_known_by_the_status_that_it_wrote() -> None:
     found = next_step(body(status=reported("Running")))
     assert (phase(found), found.status["attempt"]) == ("Starting", 2)
     assert (found.status["lastTermination"]["attempt"], found.status["lastTermination"]["reason"]) == (
@@ -78,7 +78,7 @@ def test_a_first_driver_that_came_and_went_unseen_is_known_by_what_it_wrote() ->
     )
 
 
-def test_an_intent_without_a_pod_is_carried_out_and_not_counted_twice() -> None:
+def test_a_planned_start_without_a_pod_is_carried_out_and_counted_once() -> None:
     of = body(status=status("Suspended", body(), attempt=1))
     first = next_step(of)
     assert (phase(first), first.status["attempt"]) == ("Starting", 2)
@@ -99,7 +99,7 @@ def test_an_intent_without_a_pod_is_carried_out_and_not_counted_twice() -> None:
         (3, "failed", "OnFailure", "Failed"),
     ],
 )
-def test_a_first_driver_that_ended_before_the_first_status_is_judged_by_its_pod(
+def test_a_first_driver_that_ended_before_the_first_status_is_evaluated_by_its_pod(
     code: int, outcome: str, policy: str, want: str
 ) -> None:
     """The operator was killed after it had made the pod."""
@@ -112,9 +112,7 @@ def test_a_first_driver_that_ended_before_the_first_status_is_judged_by_its_pod(
     assert (phase(rests), rests.start) == (want, None)
 
 
-def test_a_first_driver_of_another_document_that_ended_before_the_first_status_is_followed_by_a_start() -> (
-    None
-):
+def test_a_changed_document_starts_after_a_first_driver_that_ended_before_the_first_status() -> None:
     of = body(BOUNDED)
     over = ended(of, 0, "completed")
     changed = body(BOUNDED, timeZone="Europe/Zurich", generation=2)
@@ -156,7 +154,7 @@ WAITING = [
 
 
 @pytest.mark.parametrize(("given", "reason", "message"), WAITING)
-def test_a_pod_that_waits_says_for_what(given: dict[str, Any], reason: str, message: str) -> None:
+def test_a_waiting_pod_shows_its_reason(given: dict[str, Any], reason: str, message: str) -> None:
     of = body(status=status("Starting", body()))
     found = next_step(of, pod(of, **given))
     assert (phase(found), found.stop, found.start) == ("Starting", False, None)
@@ -176,14 +174,14 @@ def event(version: int, reason: str, message: str = "", kind: str = "Warning") -
     }
 
 
-def test_the_newest_event_of_a_pod_says_what_keeps_it() -> None:
+def test_the_newest_event_of_a_pod_is_its_warning() -> None:
     scheduled, mounts = event(9, "Scheduled", kind="Normal"), event(10, "FailedMount", NO_SECRET)
     assert newest_warning([mounts, scheduled]) == ("FailedMount", NO_SECRET)
     assert newest_warning([mounts, scheduled, event(11, "Pulling", kind="Normal")]) is None
     assert newest_warning([]) is None
 
 
-def test_a_pod_whose_mount_fails_says_so() -> None:
+def test_a_failed_mount_is_the_reason_of_a_waiting_pod() -> None:
     of = body(status=status("Starting", body()))
     waits = pod(of, state={"waiting": {"reason": "ContainerCreating"}})
     found = next_step(of, waits, driver_warning=PodWarning("FailedMount", NO_SECRET))
@@ -210,9 +208,7 @@ SILENT = [
 
 
 @pytest.mark.parametrize(("given", "silent"), SILENT)
-def test_events_are_read_of_pods_that_do_not_start_and_do_not_say_why(
-    given: dict[str, Any], silent: bool
-) -> None:
+def test_events_are_read_only_of_pods_that_wait_without_a_reason(given: dict[str, Any], silent: bool) -> None:
     node = given.pop("node", "node-1")
     waits = pod(body(), **given)
     if node:
@@ -220,14 +216,14 @@ def test_events_are_read_of_pods_that_do_not_start_and_do_not_say_why(
     assert starts_silently(waits) is silent
 
 
-def test_an_init_container_that_does_not_start_says_why() -> None:
+def test_a_failed_init_container_shows_its_reason() -> None:
     of = body(status=status("Starting", body()))
     given = {"name": "fetch", "state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
     waits = pod(of, state={"waiting": {"reason": "PodInitializing"}}, initContainerStatuses=[given])
     assert condition(next_step(of, waits), "Ready") == ("False", "ErrImagePull", "no such image")
 
 
-def test_a_scheduler_that_says_a_lot_is_cut_short() -> None:
+def test_a_long_message_of_the_scheduler_is_truncated() -> None:
     of = body(status=status("Starting", body()))
     words = {
         "type": "PodScheduled",
@@ -274,7 +270,7 @@ RUNNING = [
 
 
 @pytest.mark.parametrize(("driver", "want", "ready", "reason", "flowing", "degraded", "stalled"), RUNNING)
-def test_a_running_driver_is_judged_by_what_it_reports(
+def test_a_running_driver_is_evaluated_by_its_report(
     driver: dict[str, Any], want: str, ready: str, reason: str, flowing: str, degraded: str, stalled: str
 ) -> None:
     of = body(status=status("Starting", body()) | driver)
@@ -322,7 +318,7 @@ def test_a_running_driver_is_judged_by_what_it_reports(
         ),
     ],
 )
-def test_degraded_says_why(driver: dict[str, Any], reason: str, message: str) -> None:
+def test_degraded_has_a_reason(driver: dict[str, Any], reason: str, message: str) -> None:
     of = body(status=status("Running", body()) | driver)
     found = next_step(of, running(of))
     assert condition(found, "Degraded")[:2] == ("True", reason)
@@ -339,7 +335,7 @@ def test_a_failed_query_beside_healthy_ones_does_not_look_like_a_start() -> None
     assert [(event.type, event.reason) for event in found.events] == [("Warning", "QueryFailed")]
 
 
-def test_a_query_that_restarts_is_degraded_and_running_again_after_it() -> None:
+def test_a_restarting_query_is_degraded_and_running_again_after_it() -> None:
     of = body(status=status("Running", body()) | reported("Restarting", "Running"))
     found = next_step(of, running(of))
     assert (phase(found), found.status["reason"]) == ("Degraded", "QueryRestarting")
@@ -357,7 +353,7 @@ def test_a_query_that_restarts_is_degraded_and_running_again_after_it() -> None:
         (reported("Running"), "Running"),
     ],
 )
-def test_a_ready_pipeline_that_is_impaired_says_why_in_its_reason(
+def test_a_ready_pipeline_that_is_impaired_has_the_reason_in_its_status(
     driver: dict[str, Any], reason: str
 ) -> None:
     of = body(status=status("Running", body()) | driver)
@@ -366,7 +362,7 @@ def test_a_ready_pipeline_that_is_impaired_says_why_in_its_reason(
     assert found.status["reason"] == reason
 
 
-def test_numbers_of_the_driver_before_do_not_outlive_it() -> None:
+def test_numbers_of_the_previous_driver_are_removed() -> None:
     of = body(status=status("Starting", body(), attempt=2) | reported("Running", "Failed", attempt=1))
     found = next_step(of, running(of, attempt=2))
     assert found.driver_part is not None
@@ -394,7 +390,7 @@ NEVER_RAN = [
     "settings",
     [MENDED, replace(SETTINGS, image_pull_policy="Never"), replace(SETTINGS, image_pull_secrets=("s",))],
 )
-def test_a_driver_that_never_ran_is_replaced_once_it_would_be_made_otherwise(
+def test_a_driver_that_never_ran_is_replaced_when_settings_change(
     given: dict[str, Any], settings: Settings
 ) -> None:
     of = body(status=status("Starting", body()))
@@ -411,16 +407,14 @@ def test_a_driver_that_never_ran_is_replaced_once_it_would_be_made_otherwise(
     assert (phase(again), again.stop) == ("Starting", False), "replaced once"
 
 
-def test_a_driver_that_runs_or_has_reported_is_not_replaced_by_other_settings() -> None:
+def test_a_running_or_reporting_driver_is_not_replaced_when_settings_change() -> None:
     of = body(status=status("Starting", body()))
     assert not next_step(of, running(of), settings=MENDED).stop
     of = body(status=status("Starting", body()) | reported("Starting"))
     assert not next_step(of, pod(of), settings=MENDED).stop, "its driver was heard of before its container"
 
 
-def test_a_driver_that_waits_is_not_replaced_for_what_admission_or_an_edit_that_runs_nothing_else_changes() -> (
-    None
-):
+def test_a_waiting_driver_is_not_replaced_for_admission_or_for_an_edit_without_effect() -> None:
     of = body(status=status("Starting", body()))
     waiting = pod(of)
     waiting["spec"]["containers"].append({"name": "istio-proxy", "image": "proxy"})
@@ -459,7 +453,7 @@ def test_a_first_batch_that_never_ends_is_stalled(state: str, query: dict[str, A
 
 
 @pytest.mark.parametrize("state", ["Waiting", "Idle", "Completed", "Failed"])
-def test_a_query_that_has_no_first_batch_to_make_is_not_stalled(state: str) -> None:
+def test_a_query_without_a_first_batch_is_not_stalled(state: str) -> None:
     of = body(status=status("Running", body()) | reported(state, startedAt="2026-03-01T11:00:00Z"))
     assert condition(next_step(of, running(of)), "DataStalled")[0] == "False"
 
@@ -472,7 +466,7 @@ def leaves(of: dict[str, Any], node: str = "node-1") -> dict[str, Any]:
     return found
 
 
-def test_a_pod_that_does_not_go_says_that_its_node_is_silent_and_what_to_do() -> None:
+def test_a_pod_that_does_not_terminate_shows_its_silent_node_and_the_remedy() -> None:
     of = body(status=status("Running", body()) | reported("Running", "Running"))
     drains = next_step(of, leaves(of))
     assert condition(drains, "DriverRunning")[1] == "Draining"
@@ -509,7 +503,7 @@ def restarted(of: dict[str, Any], when: str = "2026-03-01T12:00:00Z") -> dict[st
     return {**of, "metadata": {**of["metadata"], "annotations": {"mainstem.dev/restartedAt": when}}}
 
 
-def test_a_request_for_a_restart_drains_then_starts_once() -> None:
+def test_a_restart_request_drains_then_starts_once() -> None:
     old = body(status=status("Running", body()) | reported("Idle", "Idle"))
     new = restarted(old)
     drains = next_step(new, running(old))
@@ -528,7 +522,7 @@ def test_a_request_for_a_restart_drains_then_starts_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["failed for good", "backing off", "completed", "failed query"])
-def test_a_request_for_a_restart_starts_what_has_come_to_an_end(kind: str) -> None:
+def test_a_restart_request_starts_a_finished_pipeline(kind: str) -> None:
     if kind == "failed query":
         of = body(status=status("Degraded", body()) | reported("Failed", "Idle"))
         assert next_step(restarted(of), running(of)).stop
@@ -600,7 +594,7 @@ def test_a_change_drains_then_removes_then_starts() -> None:
     assert starts.status["observedGeneration"] == 2
 
 
-def test_what_only_says_whether_and_when_restarts_nobody() -> None:
+def test_suspend_and_schedule_edits_restart_no_driver() -> None:
     of = body(status=status("Running", body()) | reported("Idle", "Idle"))
     assert phase(next_step({**of, "spec": {**of["spec"], "suspend": False}}, running(of))) == "Running"
     bounded = body(BOUNDED, status=status("Running", body(BOUNDED)) | reported("Running"))
@@ -631,7 +625,7 @@ def test_a_broken_change_leaves_the_running_driver_alone(kind: str) -> None:
     assert again.events == ()
 
 
-def test_a_running_revision_that_dies_under_a_broken_document_is_started_again() -> None:
+def test_the_running_revision_restarts_under_an_invalid_document() -> None:
     old = body(status=status("Running", body()) | reported("Idle", "Idle"))
     new = body(BROKEN, old["status"], generation=2)
     dead = ended(old, 4, "failed", "SinkRefused")
@@ -645,7 +639,7 @@ def test_a_running_revision_that_dies_under_a_broken_document_is_started_again()
     assert (starts.start.revision.name, starts.start.attempt) == (revision(old).name, 2)
 
 
-def test_a_broken_document_that_never_ran_is_refused_and_not_asked_about() -> None:
+def test_an_invalid_document_that_never_ran_is_rejected_and_not_retried() -> None:
     found = next_step(body(BROKEN))
     assert (phase(found), found.start, found.requeue) == ("Invalid", None, None)
     assert condition(found, "SpecValid")[:2] == ("False", "UnknownRelation")
@@ -656,7 +650,7 @@ def test_a_broken_document_that_never_ran_is_refused_and_not_asked_about() -> No
     }
 
 
-def test_a_pod_that_the_server_refuses_is_asked_about_again() -> None:
+def test_a_rejected_pod_is_retried() -> None:
     found = next_step(body(), refused="exceeded quota: pods")
     assert (phase(found), found.start, found.requeue) == ("Failed", None, 60.0)
     assert condition(found, "Ready") == ("False", "PodRefused", "exceeded quota: pods")
@@ -667,7 +661,7 @@ def test_a_pod_that_the_server_refuses_is_asked_about_again() -> None:
 # -- suspend, resume ------------------------------------------------------------------------------------------------
 
 
-def test_suspend_drains_and_resume_starts_afresh() -> None:
+def test_suspend_drains_and_resume_resets_the_restarts() -> None:
     of = body(status=status("Running", body(), restarts=2) | reported("Running", "Running"), suspend=True)
     drains = next_step(of, running(body()))
     assert (phase(drains), drains.stop) == ("Draining", True)
@@ -690,7 +684,7 @@ def test_suspend_drains_and_resume_starts_afresh() -> None:
 
 @pytest.mark.parametrize("code", [0, 6, 137])
 @pytest.mark.parametrize("policy", ["OnFailure", "Never"])
-def test_who_resumes_while_it_drains_waits_for_no_backoff(code: int, policy: str) -> None:
+def test_a_resume_while_draining_waits_for_no_backoff(code: int, policy: str) -> None:
     spec = {**SPEC, "restart": {"policy": policy}}
     of = body(spec, status("Draining", body(spec)))
     over = ended(of, code, {0: "drained", 6: "interrupted"}.get(code))
@@ -701,7 +695,7 @@ def test_who_resumes_while_it_drains_waits_for_no_backoff(code: int, policy: str
     assert starts.status["restarts"] == 0
 
 
-def test_suspended_before_it_ever_ran() -> None:
+def test_a_pipeline_suspended_before_its_first_run_starts_nothing() -> None:
     found = next_step(body(suspend=True))
     assert (phase(found), found.start, found.stop) == ("Suspended", None, False)
     assert "attempt" not in found.status
@@ -748,7 +742,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("code", "outcome", "reason", "why", "want", "told"), ENDS)
-def test_how_a_driver_ended_decides_what_comes(
+def test_the_exit_of_a_driver_decides_the_next_phase(
     code: int, outcome: str | None, reason: str, why: str, want: str, told: str
 ) -> None:
     of = body(status=status("Running", body()) | reported("Running", "Idle"))
@@ -765,7 +759,7 @@ def test_how_a_driver_ended_decides_what_comes(
 
 
 @pytest.mark.parametrize("code", [1, 4, 5, 6, 137])
-def test_never_means_never(code: int) -> None:
+def test_policy_never_restarts_no_failed_driver(code: int) -> None:
     spec = {**SPEC, "restart": {"policy": "Never"}}
     of = body(spec, status("Running", body(spec)))
     found = next_step(of, ended(of, code, "failed"), now=at(86400))
@@ -773,7 +767,7 @@ def test_never_means_never(code: int) -> None:
     assert "restart.policy is Never" in condition(found, "Ready")[2]
 
 
-def test_a_document_that_spark_refuses_runs_again_once_it_is_changed() -> None:
+def test_a_document_that_spark_rejects_runs_again_after_a_change() -> None:
     old = body(status=status("Failed", body()))
     dead = ended(old, 3, "failed", "SchemaMismatch")
     assert phase(next_step(old, dead, now=at(86400))) == "Failed"
@@ -785,7 +779,7 @@ def test_a_document_that_spark_refuses_runs_again_once_it_is_changed() -> None:
     assert starts.start.attempt == 2
 
 
-def test_evicted_before_it_ran_counts_from_when_it_was_seen() -> None:
+def test_an_eviction_before_the_first_run_counts_from_its_observation() -> None:
     of = body(status=status("Starting", body()))
     evicted = pod(of, phase="Failed", reason="Evicted", message="The node was low on memory")
     found = next_step(of, evicted)
@@ -798,7 +792,7 @@ def test_evicted_before_it_ran_counts_from_when_it_was_seen() -> None:
     assert next_step(of, gone=evicted, now=at(5)).start is not None
 
 
-def test_a_driver_that_reported_and_is_gone_without_a_word_is_lost() -> None:
+def test_a_driver_that_vanished_after_a_report_is_lost() -> None:
     of = body(status=status("Running", body()) | reported("Running", "Running"))
     found = next_step(of)
     assert (phase(found), found.requeue) == ("BackingOff", 5.0)
@@ -812,14 +806,14 @@ def test_a_driver_that_reported_and_is_gone_without_a_word_is_lost() -> None:
     assert vanished(1, NOW).ran_seconds == 0
 
 
-def test_a_pod_that_never_ran_and_is_gone_is_made_again() -> None:
+def test_a_vanished_pod_that_never_ran_is_created_again() -> None:
     of = body(status=status("Starting", body()))
     starts = next_step(of, gone=pod(of))
     assert starts.start is not None
     assert starts.start.attempt == 1
 
 
-def test_a_driver_that_somebody_else_drained_starts_again_at_once() -> None:
+def test_a_driver_that_others_drained_restarts_at_once() -> None:
     of = body(status=status("Running", body()) | reported("Running", "Running"))
     told = next_step(of, running(of, leaving=True))
     assert (phase(told), told.stop) == ("Draining", False)
@@ -832,13 +826,13 @@ def test_a_driver_that_somebody_else_drained_starts_again_at_once() -> None:
     assert starts.status["restarts"] == 0
 
 
-def test_an_image_that_ends_at_once_in_good_order_is_no_hot_loop() -> None:
+def test_an_image_that_exits_at_once_without_error_backs_off() -> None:
     of = body(status=status("Starting", body()))
     found = next_step(of, ended(of, 0, None))
     assert (phase(found), found.requeue) == ("BackingOff", 5.0)
 
 
-def test_garbage_in_the_termination_message_is_no_news() -> None:
+def test_an_invalid_termination_message_is_ignored() -> None:
     of = body(status=status("Running", body()))
     for garbage in ('{"outcome": 5}', "[1]", '"x"', '{"outcome": "failed", "reason": {}, "queries": [1, {"name": 2}, {"name": "a", "batch": "x"}]}', '{"outcome"', "[" * 5000):  # fmt: skip
         its_pod = ended(of, 4)
@@ -848,7 +842,7 @@ def test_garbage_in_the_termination_message_is_no_news() -> None:
         assert found.status["lastTermination"]["reason"] == "QueryFailed"
 
 
-def test_backoff_doubles_to_its_longest_and_is_given_back() -> None:
+def test_backoff_doubles_to_its_maximum_and_resets() -> None:
     of = body(restart={"backoff": "5 seconds", "maxBackoff": "60s", "resetAfter": "10 minutes"})
     waits, now = [], 0.0
     of["status"] = status("Running", of)
@@ -873,7 +867,7 @@ def test_backoff_doubles_to_its_longest_and_is_given_back() -> None:
 # -- bounded, scheduled ---------------------------------------------------------------------------------------------
 
 
-def test_a_bounded_pipeline_that_is_done_is_complete_and_its_pod_removed() -> None:
+def test_a_finished_bounded_pipeline_is_complete_and_its_pod_deleted() -> None:
     of = body(BOUNDED, status("Running", body(BOUNDED)) | reported("Completed"))
     over = ended(of, 0, "completed")
     found = next_step(of, over)
@@ -903,14 +897,14 @@ def test_a_run_that_completes_while_its_node_drains_is_complete() -> None:
     assert next_step(of, gone=over).status == {**rests.status}
 
 
-def test_a_completed_first_run_has_no_restarts_and_a_tried_one_keeps_its_count() -> None:
+def test_a_completed_first_run_has_no_restarts_and_a_retried_run_keeps_its_count() -> None:
     of = body(BOUNDED, status("Running", body(BOUNDED)))
     assert next_step(of, ended(of, 0, "completed")).status["restarts"] == 0
     of = body(BOUNDED, status("Running", body(BOUNDED), attempt=3, restarts=2))
     assert next_step(of, ended(of, 0, "completed", attempt=3)).status["restarts"] == 2
 
 
-def test_a_suspended_query_keeps_no_pipeline_from_its_end() -> None:
+def test_a_suspended_query_does_not_prevent_completion() -> None:
     [query] = BOUNDED["queries"]
     to = [{"name": "t", "delta": {"path": "s3a://lake/other"}}]
     endless = {key: value for key, value in query.items() if key != "trigger"} | {"name": "b", "to": to}
@@ -937,7 +931,7 @@ def test_a_schedule_waits_for_its_slot() -> None:
     assert next_step(after(found, SCHEDULED), now=at(60)).status == found.status
 
 
-def test_a_slot_that_is_due_starts_a_run_and_missed_ones_are_made_up_for_once() -> None:
+def test_a_due_slot_starts_a_run_and_missed_slots_start_one_run() -> None:
     of = scheduled("2026-02-20T03:00:00Z")
     starts = next_step(of)
     assert starts.start is not None
@@ -951,7 +945,7 @@ def test_a_slot_that_is_due_starts_a_run_and_missed_ones_are_made_up_for_once() 
     assert again.start is not None
 
 
-def test_a_run_that_is_done_waits_for_the_next_slot() -> None:
+def test_a_finished_run_waits_for_the_next_slot() -> None:
     of = scheduled("2026-03-01T03:00:00Z", "Running")
     over = ended(of, 0, "completed")
     found = next_step(of, over)
@@ -960,7 +954,7 @@ def test_a_run_that_is_done_waits_for_the_next_slot() -> None:
     assert found.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
 
 
-def test_a_run_that_lasts_beyond_the_next_slot_is_left_alone_and_the_slot_made_up_for() -> None:
+def test_a_run_beyond_the_next_slot_continues_and_the_slot_runs_afterwards() -> None:
     of = scheduled("2026-02-28T03:00:00Z", "Running") | {}
     of["status"] |= reported("Running")
     assert phase(next_step(of, running(of))) == "Running"
@@ -971,7 +965,7 @@ def test_a_run_that_lasts_beyond_the_next_slot_is_left_alone_and_the_slot_made_u
     assert starts.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
 
 
-def test_a_run_that_failed_is_tried_again_and_the_next_slot_is_not_missed() -> None:
+def test_a_failed_run_is_retried_and_the_next_slot_is_not_missed() -> None:
     of = scheduled("2026-03-01T03:00:00Z", "Running")
     dead = ended(of, 4, "failed")
     found = next_step(of, dead)
@@ -983,7 +977,7 @@ def test_a_run_that_failed_is_tried_again_and_the_next_slot_is_not_missed() -> N
     assert due.start is not None
 
 
-def test_a_failed_run_is_tried_with_the_changed_document() -> None:
+def test_a_failed_run_is_retried_with_the_changed_document() -> None:
     of = scheduled("2026-03-01T03:00:00Z", "Failed")
     dead = ended(of, 3, "failed")
     new = {**of, "spec": {**of["spec"], "timeZone": "Europe/Zurich"}}
@@ -992,7 +986,7 @@ def test_a_failed_run_is_tried_with_the_changed_document() -> None:
     assert starts.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
 
 
-def test_a_run_that_was_suspended_goes_on_when_it_is_resumed() -> None:
+def test_a_suspended_run_continues_when_it_is_resumed() -> None:
     of = scheduled("2026-03-01T03:00:00Z", "Suspended")
     assert next_step(of, gone=ended(of, 6, "interrupted")).start is not None
 
@@ -1005,7 +999,7 @@ def test_a_run_that_was_suspended_goes_on_when_it_is_resumed() -> None:
     ("code", "outcome"),
     [(0, "drained"), (0, None), (3, "failed"), (4, "failed"), (5, "failed"), (6, "interrupted"), (137, None)],
 )
-def test_a_run_of_a_schedule_goes_on_as_any_other_does(
+def test_a_scheduled_run_restarts_like_any_other_run(
     code: int, outcome: str | None, phase_before: str, is_gone: bool
 ) -> None:
     """But that it is tried until the next slot is due, and what the status says of the schedule."""
@@ -1058,7 +1052,7 @@ def test_a_changed_document_and_a_resumed_completed_pipeline_start_another_run()
     assert run_of_next(resumed, ended(of, 0, "completed")) == "generation-3"
 
 
-def test_a_restart_that_is_asked_for_begins_another_run_only_where_the_run_has_come_to_its_end() -> None:
+def test_a_requested_restart_begins_a_new_run_only_after_a_finished_run() -> None:
     of = body(BOUNDED, status("Completed", body(BOUNDED), run="generation-1"))
     of["metadata"]["annotations"] = {RESTARTED_AT: "now: 1/2"}
     assert re.fullmatch(
@@ -1100,7 +1094,7 @@ def test_deletion_waits_no_longer_than_its_deadline() -> None:
     assert next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS)).finished
 
 
-def test_deletion_of_what_never_ran() -> None:
+def test_deletion_without_a_driver_finishes_at_once() -> None:
     assert next_step(body(deleted=True)).finished
     assert next_step(body(BROKEN, deleted=True)).finished
 
@@ -1108,7 +1102,7 @@ def test_deletion_of_what_never_ran() -> None:
 # -- adoption -------------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_that_knows_more_than_the_status_is_adopted() -> None:
+def test_a_pod_newer_than_the_status_is_adopted() -> None:
     of = body(
         status=status("BackingOff", body(), attempt=2, restarts=2) | reported("Running", "Running", attempt=3)
     )
@@ -1123,7 +1117,7 @@ def test_a_pod_without_any_status_is_adopted() -> None:
     assert found.status["revision"] == revision(of).name
 
 
-def test_a_report_that_comes_before_the_pods_own_is_left_alone() -> None:
+def test_an_early_report_of_the_new_driver_is_kept() -> None:
     of = body(status=status("Starting", body(), attempt=2) | reported("Running", attempt=2))
     assert next_step(of, pod(of, attempt=2)).driver_part is None
     old = body(status=status("Starting", body(), attempt=2) | reported("Running", attempt=1))

@@ -52,18 +52,18 @@ def golden(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_pods_are_those_of_the_golden_files(name: str) -> None:
+def test_pods_match_the_golden_files(name: str) -> None:
     assert golden(name) == (GOLDEN / f"{name}.pods.yaml").read_text(encoding="utf-8")
 
 
-def test_a_driver_has_five_minutes_to_start_before_it_has_to_answer() -> None:
+def test_a_driver_has_five_minutes_to_start_before_its_liveness_counts() -> None:
     driver = both(resource("kafka-to-parquet"))[0]["spec"]["containers"][0]
     startup = driver["startupProbe"]
     assert startup["httpGet"] == driver["livenessProbe"]["httpGet"]
     assert startup["periodSeconds"] * startup["failureThreshold"] == 300
 
 
-def test_the_secret_of_a_connection_that_nothing_uses_keeps_no_pod_from_starting() -> None:
+def test_the_secret_of_an_unused_connection_blocks_no_pod() -> None:
     found = resource("kafka-to-parquet")
     spare = {"name": "spare", "s3": {"buckets": ["spare"], "secretRef": {"name": "not-there"}}}
     found["spec"]["connections"].append(spare)
@@ -120,7 +120,7 @@ def offences(pod: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", VALID)
-def test_every_pod_of_ours_is_restricted(name: str) -> None:
+def test_every_pod_is_restricted(name: str) -> None:
     for pod in both(resource(name)):
         ours = copy.deepcopy(pod)
         ours["spec"]["containers"] = ours["spec"]["containers"][:1]  # a sidecar is the user's own
@@ -194,7 +194,7 @@ def contains(whole: Any, part: Any) -> bool:
 
 
 @given(TEMPLATES)
-def test_what_is_owned_wins_over_the_template_and_the_template_over_defaults(
+def test_owned_fields_win_over_the_template_and_the_template_over_defaults(
     template: dict[str, Any],
 ) -> None:
     of = body()
@@ -233,7 +233,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, VALUES)
-def test_merging_is_idempotent_and_spares_its_arguments(under: Any, over: Any) -> None:
+def test_merging_is_idempotent_and_does_not_change_its_arguments(under: Any, over: Any) -> None:
     before = copy.deepcopy((under, over))
     once = merged(under, over)
     assert (under, over) == before
@@ -241,7 +241,7 @@ def test_merging_is_idempotent_and_spares_its_arguments(under: Any, over: Any) -
     assert merged({}, {"a": over}) == {"a": over}
 
 
-def test_lists_are_merged_by_what_names_their_entries() -> None:
+def test_lists_are_merged_by_the_key_of_their_entries() -> None:
     mounts = [{"name": "a", "mountPath": "/a"}, {"name": "a", "mountPath": "/b"}]
     assert merged({"volumeMounts": mounts}, {"volumeMounts": [{"name": "x", "mountPath": "/b"}]}) == {
         "volumeMounts": [{"name": "a", "mountPath": "/a"}, {"name": "x", "mountPath": "/b"}]
@@ -250,7 +250,7 @@ def test_lists_are_merged_by_what_names_their_entries() -> None:
     assert merged({"tolerations": tolerations}, {"tolerations": tolerations}) == {"tolerations": tolerations}
 
 
-def test_the_template_of_a_document_cannot_take_what_is_ours() -> None:
+def test_the_template_of_a_document_cannot_change_owned_fields() -> None:
     """Whatever a template may say by the rules, what it may not say is not said by the merge either."""
     hostile = {"metadata": {"labels": {"app.kubernetes.io/component": "x", "team": "data"}}}
     of = body(driver={"template": hostile})
@@ -264,7 +264,7 @@ def test_the_template_of_a_document_cannot_take_what_is_ours() -> None:
 # -- images, secrets, revisions -------------------------------------------------------------------------------------
 
 
-def test_the_image_is_the_documents_or_the_operators() -> None:
+def test_the_image_comes_from_the_document_or_the_operator() -> None:
     own = body(image="registry.example/own:3", imagePullPolicy="Always", imagePullSecrets=[{"name": "mine"}])
     settings = Settings("registry.example/default:1", "Never", ("ours",))
     [mine], [default] = both(own, settings), both(body(), settings)
@@ -278,7 +278,7 @@ def test_the_image_is_the_documents_or_the_operators() -> None:
     assert mine["spec"]["imagePullSecrets"] == [{"name": "mine"}, {"name": "ours"}]
 
 
-def test_secrets_are_files_and_nothing_else() -> None:
+def test_secrets_are_mounted_only_as_files() -> None:
     of = resource("s3-own-endpoint")
     names = [
         one["s3"]["secretRef"]["name"]
@@ -297,7 +297,7 @@ def test_secrets_are_files_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("name", VALID)
-def test_a_revision_does_not_depend_on_who_looks(name: str) -> None:
+def test_a_revision_ignores_metadata_and_suspend(name: str) -> None:
     of = resource(name)
     rev = runs(of)
     later = copy.deepcopy(of)
@@ -306,7 +306,7 @@ def test_a_revision_does_not_depend_on_who_looks(name: str) -> None:
     assert runs(later).name == rev.name
 
 
-def test_a_revision_says_what_runs() -> None:
+def test_a_revision_changes_with_what_runs() -> None:
     first = revision(body())
     assert revision(body(suspend=True)).name == first.name
     assert revision(body(timeZone="UTC")).name == first.name, "a default that is written out"
@@ -315,7 +315,7 @@ def test_a_revision_says_what_runs() -> None:
         assert revision(body(**change)).name != first.name
 
 
-def test_the_template_of_executors_is_that_of_the_release_and_not_of_the_revision() -> None:
+def test_the_template_of_executors_belongs_to_the_release_and_not_to_the_revision() -> None:
     of = body(executors={"instances": 1})
     rev = revision(of)
     other = Settings("registry.example/default:1", "Never", ("pull",))

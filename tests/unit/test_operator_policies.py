@@ -42,7 +42,7 @@ def reading(path: str, **more: Any) -> dict[str, Any]:
     return {"sources": [{"name": "lines", "files": {"path": path, "format": "text"}}], **more}
 
 
-def test_a_document_of_an_object_store_is_sound() -> None:
+def test_a_document_with_an_object_store_is_valid() -> None:
     assert problems() == []
 
 
@@ -58,24 +58,24 @@ def test_a_document_of_an_object_store_is_sound() -> None:
         "/*",
     ],
 )
-def test_a_source_of_the_pods_own_folders_is_refused(path: str) -> None:
+def test_a_source_in_a_directory_of_the_pod_is_rejected(path: str) -> None:
     assert problems(**reading(path)) == [("spec.sources[0].files.path", "PathNotMounted")]
 
 
 @pytest.mark.parametrize("template", [VOLUME, EMPTY])
 @pytest.mark.parametrize("path", ["/data", "/data/in/2026-*", "file:///data/in"])
-def test_a_source_on_a_mounted_volume_is_sound(path: str, template: dict[str, Any]) -> None:
+def test_a_source_on_a_mounted_volume_is_valid(path: str, template: dict[str, Any]) -> None:
     assert problems(**reading(path, driver={"template": template})) == []
 
 
 @pytest.mark.parametrize("path", ["/data/../etc", "/data/{in,../../etc}", "/datafiles", "/data/*/../../etc"])
-def test_a_path_that_leaves_the_volume_is_refused(path: str) -> None:
+def test_a_path_outside_the_volume_is_rejected(path: str) -> None:
     assert problems(**reading(path, driver={"template": VOLUME})) == [
         ("spec.sources[0].files.path", "PathNotMounted")
     ]
 
 
-def test_executors_mount_the_volume_too() -> None:
+def test_executors_must_mount_the_volume_too() -> None:
     of_executor = {
         "spec": {
             "volumes": VOLUME["spec"]["volumes"],
@@ -88,7 +88,7 @@ def test_executors_mount_the_volume_too() -> None:
     assert problems(**both) == []
 
 
-def test_sinks_static_files_and_archives_are_held_to_it() -> None:
+def test_sinks_static_files_and_archives_must_be_on_a_volume() -> None:
     clean = {"archive": "/old"}
     spec = {
         "sources": [
@@ -110,7 +110,7 @@ def test_sinks_static_files_and_archives_are_held_to_it() -> None:
     ["/var/run/secrets/kubernetes.io/serviceaccount/token", "/proc/self/environ", "/etc/mainstem/secrets/a/b",
      "/opt/../proc/1/environ", "../proc/self/environ"],
 )  # fmt: skip
-def test_schemas_and_jars_are_no_files_of_the_pods_own(file: str) -> None:
+def test_schemas_and_jars_in_a_directory_of_the_pod_are_rejected(file: str) -> None:
     decoded = {"json": {"schemaFile": file}}
     sources = [{"name": "lines", "files": {"path": "s3a://lake/in"}, "decode": decoded}]
     functions = [{"name": "f", "java": {"class": "a.B", "jar": file}}]
@@ -118,7 +118,7 @@ def test_schemas_and_jars_are_no_files_of_the_pods_own(file: str) -> None:
     assert problems(functions=functions) == [("spec.functions[0].java.jar", "PathNotMounted")]
 
 
-def test_schemas_and_jars_of_the_image_are_sound() -> None:
+def test_schemas_and_jars_of_the_image_are_valid() -> None:
     decoded = {"json": {"schemaFile": "/opt/schemas/line.json"}}
     sources = [{"name": "lines", "files": {"path": "s3a://lake/in"}, "decode": decoded}]
     assert (
@@ -128,6 +128,6 @@ def test_schemas_and_jars_of_the_image_are_sound() -> None:
 
 
 @pytest.mark.parametrize("key", OWNED_IN_PODS)
-def test_a_property_that_a_pod_sets_is_refused_on_a_cluster_by_name(key: str) -> None:
+def test_a_property_that_the_pod_sets_is_rejected_by_name(key: str) -> None:
     assert key not in OWNED_CONF
     assert problems(spark={"conf": {key: "4041"}}) == [(f"spec.spark.conf[{key}]", "OwnedConf")]

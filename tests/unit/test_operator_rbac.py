@@ -43,25 +43,25 @@ def table(rights: tuple[Right, ...]) -> dict[tuple[str, str], set[str]]:
     return found
 
 
-def test_the_operator_has_what_it_uses_and_no_more() -> None:
+def test_the_operator_has_exactly_the_rights_that_it_uses() -> None:
     wanted = {key: set(verbs) for key, verbs in USED.items()}
     for key, verbs in HELD_FOR_OTHERS.items():
         wanted.setdefault(key, set()).update(verbs)
     assert table(IN_CLUSTER + IN_NAMESPACES + to_leases("mainstem-operator")) == wanted
 
 
-def test_the_operator_changes_no_lease_but_its_own() -> None:
+def test_the_operator_updates_only_its_own_lease() -> None:
     rights = to_leases("mainstem-operator")
     assert [right.names for right in rights if "update" in right.verbs] == [("mainstem-operator",)]
     assert {verb for right in rights if not right.names for verb in right.verbs} == {"create", "list"}
 
 
-def test_what_is_held_to_be_granted_is_granted() -> None:
+def test_rights_that_are_held_for_granting_are_granted() -> None:
     given = table(driver("p", executors=True))
     assert HELD_FOR_OTHERS["", "pods"] <= given["", "pods"]
 
 
-def test_the_kinds_that_the_operator_calls_for_are_those_of_the_table() -> None:
+def test_the_kinds_that_the_operator_calls_are_in_the_table() -> None:
     """The paths of `cluster.py`, so that a new kind cannot come without a right."""
     [plurals] = re.findall(r"_PLURALS: Final = \{(.*?)\}", SOURCES, re.DOTALL)
     called = set(re.findall(r': "([a-z]+)"', plurals))

@@ -31,7 +31,7 @@ def new(path: str) -> FileInfo:
         (f"file:/data/out/at=05%253A00/{NAME}", f"file:///data/out/at=05%253A00/{NAME}"),
     ],
 )
-def test_a_logged_file_is_kept_however_it_is_spelled(listed: str, logged: str) -> None:
+def test_a_logged_file_is_kept_in_every_spelling(listed: str, logged: str) -> None:
     assert unlogged([new(listed)], [logged], SINCE, "file:/data/out") == []
 
 
@@ -46,7 +46,7 @@ def test_a_logged_file_is_kept_however_it_is_spelled(listed: str, logged: str) -
         f"shop=a/day=2024-03-01/part-00000-{UUID}-c000.snappy.parquet",
     ],
 )
-def test_what_sparks_sink_writes_is_removed_unless_logged(name: str) -> None:
+def test_an_unlogged_file_of_spark_is_removed(name: str) -> None:
     path = f"file:/data/out/{name}"
     assert unlogged([new(path)], [], SINCE, "file:/data/out") == [path]
 
@@ -68,11 +68,11 @@ def test_what_sparks_sink_writes_is_removed_unless_logged(name: str) -> None:
         "part-00000-abc-c000.snappy.parquet",
     ],
 )
-def test_what_spark_did_not_name_is_kept(name: str) -> None:
+def test_a_file_that_spark_did_not_name_is_kept(name: str) -> None:
     assert unlogged([new(f"file:/data/out/{name}")], [], SINCE, "file:/data/out") == []
 
 
-def test_what_is_older_than_the_batch_is_kept() -> None:
+def test_a_file_older_than_the_batch_is_kept() -> None:
     files = [
         FileInfo(f"file:/o/part-{n:05d}-{UUID}-c000.parquet", SINCE + age) for n, age in enumerate((-1, 0, 1))
     ]
@@ -80,14 +80,14 @@ def test_what_is_older_than_the_batch_is_kept() -> None:
 
 
 @pytest.mark.parametrize("log", ["_delta_log/00000000000000000000.json", "_spark_metadata/0"])
-def test_a_table_below_the_folder_is_another_writers(log: str) -> None:
+def test_a_table_in_a_subdirectory_is_kept(log: str) -> None:
     files = [
         new(f"s3a://lake/out/{name}") for name in (NAME, f"late/{NAME}", f"late/x=1/{NAME}", f"late/{log}")
     ]
     assert unlogged(files, [], SINCE, "s3a://lake/out") == [f"s3a://lake/out/{NAME}"]
 
 
-def test_the_log_of_the_folder_itself_protects_nothing() -> None:
+def test_the_log_of_the_directory_itself_protects_nothing() -> None:
     files = [new(f"file:/data/out/{name}") for name in (NAME, "_spark_metadata/0")]
     assert unlogged(files, [], SINCE, "file:/data/out/") == [f"file:/data/out/{NAME}"]
 
@@ -116,7 +116,7 @@ ROOTS = st.sampled_from([("file:/data/", "file:///data/"), ("s3a://lake/", "s3a:
     ROOTS,
     st.lists(st.tuples(FOLDERS, NAMES, st.integers(0, 2 * SINCE), st.booleans(), st.booleans()), max_size=8),
 )
-def test_never_a_logged_a_foreign_or_an_old_file(
+def test_logged_foreign_and_old_files_are_never_removed(
     roots: tuple[str, str], files: list[tuple[list[str], str, int, bool, bool]]
 ) -> None:
     """Whatever is in the folder; the listing spells plain names, the log a URI's or plain ones."""
@@ -151,7 +151,7 @@ def test_never_a_logged_a_foreign_or_an_old_file(
         ("text", f"part-00000-{UUID}-c000.txt.deflate"),
     ],
 )
-def test_each_format_has_its_endings(kind: str, name: str) -> None:
+def test_each_format_has_its_file_suffixes(kind: str, name: str) -> None:
     path = f"file:/data/out/{name}"
     assert unlogged([new(path)], [], SINCE, "file:/data/out", kind) == [path]
     for other in {"parquet", "orc", "csv", "json", "text"} - {kind}:

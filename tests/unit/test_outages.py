@@ -33,7 +33,7 @@ def answer(
     )
 
 
-def test_lag_is_what_the_brokers_have_more_than_was_read() -> None:
+def test_lag_is_the_distance_from_the_read_offsets_to_the_newest() -> None:
     found = current(STATUS, None, {"orders": answer({"0": 14, "1": 6})}, ())
     assert (found.lag, found.sources[0].max_lag, found.idle, found.reason) == (5, 4, True, None)
     # A partition that is new begins where it begins; one that was read further than the answer knows is not behind.
@@ -41,23 +41,23 @@ def test_lag_is_what_the_brokers_have_more_than_was_read() -> None:
     assert (found.lag, found.sources[0].partitions) == (10, 3)
 
 
-def test_what_was_read_before_the_first_answer_is_as_spark_reports_it() -> None:
+def test_before_the_first_answer_the_lag_is_that_of_spark() -> None:
     assert current(STATUS, None, {}, ()) == STATUS
 
 
 @pytest.mark.parametrize("state", [QueryState.STARTING, QueryState.RUNNING])
-def test_lag_is_unknown_and_nobody_idle_while_a_broker_does_not_answer(state: QueryState) -> None:
+def test_lag_is_unknown_and_no_query_idle_while_a_broker_does_not_answer(state: QueryState) -> None:
     found = current(replace(STATUS, state=state), AWAY, {"orders": answer({"0": 14, "1": 6})}, {"orders"})
     assert (found.state, found.lag, found.idle, found.reason) == (state, None, False, "BrokerUnreachable")
     assert found.message == "no broker answers, since 2026-01-01T00:00:00Z"
 
 
-def test_the_store_of_a_query_does_not_make_its_lag_unknown() -> None:
+def test_an_unreachable_store_does_not_make_the_lag_unknown() -> None:
     found = current(STATUS, AWAY, {"orders": answer({"0": 14, "1": 6})}, ())
     assert (found.lag, found.reason) == (5, "BrokerUnreachable")
 
 
-def test_lag_is_unknown_where_the_last_answer_is_old_or_the_query_failed_for_the_broker() -> None:
+def test_lag_is_unknown_after_an_old_answer_or_a_failure_of_the_broker() -> None:
     old = answer({"0": 14}, age=FRESH_SECONDS + 1)
     assert current(STATUS, None, {"orders": old}, ()).lag is None
     failed = replace(STATUS, state=QueryState.RESTARTING, reason="BrokerUnreachable", message="no answer")
@@ -68,7 +68,7 @@ def test_lag_is_unknown_where_the_last_answer_is_old_or_the_query_failed_for_the
 @pytest.mark.parametrize(
     "state", [QueryState.COMPLETED, QueryState.DRAINED, QueryState.INTERRUPTED, QueryState.SUSPENDED]
 )
-def test_a_query_that_is_over_stays_as_it_ended(state: QueryState) -> None:
+def test_a_finished_query_keeps_its_final_status(state: QueryState) -> None:
     over = replace(STATUS, state=state)
     assert current(over, AWAY, {"orders": answer({"0": 99})}, {"orders"}) == over
 
@@ -127,7 +127,7 @@ def until(holds: Any) -> None:
         time.sleep(0.002)
 
 
-def test_an_outage_is_of_the_queries_that_use_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outage_affects_only_the_queries_that_use_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "GREET_SECONDS", 0.001)
     monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.001)
     network, found = Network(), graph()
@@ -153,7 +153,7 @@ def test_an_outage_is_of_the_queries_that_use_the_server(monkeypatch: pytest.Mon
         watch.close()
 
 
-def test_one_greeting_without_an_answer_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_missing_answer_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "GREET_SECONDS", 0.001)
     monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.001)
     again = threading.Event()

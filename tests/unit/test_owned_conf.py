@@ -9,7 +9,7 @@ from mainstem.runtime.driver.pod_conf import pod_environment
 
 
 @pytest.mark.parametrize("name", ["small-driver", "executors-templates", "executors-by-demand"])
-def test_document_cannot_set_what_a_pod_sets(name: str) -> None:
+def test_a_document_cannot_set_the_properties_of_a_pod(name: str) -> None:
     [document] = read_text(VALID[name])
     pod = Pod(namespace="n", name="p", uid="u", ip="10.0.0.1", attempt=1, image="i")
     set_here = pod_environment(document.pipeline, pod).owned

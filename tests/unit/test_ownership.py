@@ -62,7 +62,7 @@ def test_a_driver_takes_a_checkpoint_and_names_the_record_in_its_session(tmp_pat
     assert [entry.name for entry in checkpoint.parent.iterdir()] == ["_1.mainstem-owner.json"]
 
 
-def test_another_pipeline_is_refused_with_the_name_of_the_owner(tmp_path: Path) -> None:
+def test_another_pipeline_is_rejected_with_the_name_of_the_owner(tmp_path: Path) -> None:
     take(Ownership("etl/orders"), tmp_path / "1")
     with pytest.raises(NotReady) as refused:
         take(Ownership("etl/thief"), tmp_path / "1")
@@ -72,7 +72,7 @@ def test_another_pipeline_is_refused_with_the_name_of_the_owner(tmp_path: Path) 
     assert record(tmp_path / "1")["pipeline"] == "etl/orders"
 
 
-def test_a_second_run_on_this_machine_is_refused_while_the_first_one_lives(tmp_path: Path) -> None:
+def test_a_second_run_on_this_machine_is_rejected_while_the_first_one_lives(tmp_path: Path) -> None:
     take(Ownership("orders"), tmp_path / "1")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         rewrite(tmp_path / "1", process=ownership._process(other.pid) or "")
@@ -86,7 +86,7 @@ def test_a_second_run_on_this_machine_is_refused_while_the_first_one_lives(tmp_p
 
 
 @pytest.mark.parametrize("process", ["", "elsewhere", "boot:pid:[4026531836]:1:1"])
-def test_a_driver_of_another_machine_gives_way_to_a_newer_one(tmp_path: Path, process: str) -> None:
+def test_a_driver_of_another_machine_yields_to_a_newer_one(tmp_path: Path, process: str) -> None:
     take(Ownership("etl/orders"), tmp_path / "1")
     rewrite(tmp_path / "1", process=process)
     newer = Ownership("etl/orders")
@@ -104,7 +104,7 @@ def test_a_driver_that_has_lost_its_checkpoint_does_not_take_it_back(tmp_path: P
     assert record(tmp_path / "1")["token"] == newer._owner.token
 
 
-def test_a_record_that_was_removed_is_written_again(tmp_path: Path) -> None:
+def test_a_deleted_record_is_written_again(tmp_path: Path) -> None:
     owner = Ownership("etl/orders")
     take(owner, tmp_path / "1")
     Path(record_of(str(tmp_path / "1"))).unlink()
@@ -113,21 +113,21 @@ def test_a_record_that_was_removed_is_written_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pipeline": "p"}', '{"who": "p"}'])
-def test_a_record_that_names_nobody_is_refused(text: str) -> None:
+def test_a_record_without_an_owner_is_rejected(text: str) -> None:
     with pytest.raises(NotReady) as refused:
         parsed(text, "/c/_1.mainstem-owner.json")
     assert refused.value.reason == "CheckpointOwnerUnreadable"
     assert "/c/_1.mainstem-owner.json" in refused.value.message
 
 
-def test_a_process_is_known_by_its_start_too() -> None:
+def test_a_process_is_identified_by_its_start_time_too() -> None:
     own = ownership._process(os.getpid()) or ""
     assert alive(own)
     assert not alive(own[:-1] + str((int(own[-1]) + 1) % 10))
     assert not alive("")
 
 
-def test_one_writer_creates_a_local_file(tmp_path: Path) -> None:
+def test_only_one_writer_creates_a_local_file(tmp_path: Path) -> None:
     file = LocalFile(tmp_path / "deep" / "f")
     assert file.read() is None
     assert file.create("one")

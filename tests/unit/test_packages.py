@@ -51,30 +51,30 @@ def test_a_document_names_artifacts_jars_and_repositories() -> None:
 
 
 @pytest.mark.parametrize("version", ["LATEST", "RELEASE", "latest.release", "1.0-SNAPSHOT"])
-def test_a_version_is_one_release(version: str) -> None:
+def test_a_version_must_be_one_release(version: str) -> None:
     [problem] = problems(maven=[f"g:a:{version}"])
     assert problem.startswith(f"spec.packages.maven[0]: the version {version} of a changes with time")
     assert problem.endswith("[VersionNotPinned]")
 
 
 @pytest.mark.parametrize("coordinate", ["g:a", "g:a:[1,2)", "g:a:1.+", "g:a:1:jar", "g:a: 1", "../g:a:1"])
-def test_what_is_no_coordinate_with_one_version_is_refused(coordinate: str) -> None:
+def test_an_invalid_coordinate_is_rejected(coordinate: str) -> None:
     assert "spec.packages.maven[0]" in problems(maven=[coordinate])[0]
 
 
 @pytest.mark.parametrize("jar", ["s3a://jars/x.jar", "jars/", "x.py"])
-def test_jars_are_local_files(jar: str) -> None:
+def test_jars_must_be_local_files(jar: str) -> None:
     assert problems(jars=[jar])[0].endswith("artifacts of a repository go under maven [InvalidValue]")
 
 
-def test_two_jars_of_one_file_name_are_refused() -> None:
+def test_two_jars_with_one_file_name_are_rejected() -> None:
     same = "have the same file name; an image keeps all jars in one folder [DuplicateName]"
     assert problems(jars=["a/x.jar", "b/x.jar"])[0].endswith(same)
     assert problems(jars=["x-1.jar"], maven=["g:x:1"])[0].endswith(same)
     assert problems(maven=["g:x:1", "h:x:1"])[0].endswith(same)
 
 
-def test_packages_stand_behind_sparks_own_jars(tmp_path: Path, image: Path) -> None:
+def test_packages_come_after_the_jars_of_spark(tmp_path: Path, image: Path) -> None:
     """So the class path begins as it did when the archive of classes was made, in the driver and in executors."""
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark.jar").touch()
@@ -88,14 +88,14 @@ def test_packages_stand_behind_sparks_own_jars(tmp_path: Path, image: Path) -> N
     assert entry.command(from_spark, "/java", tmp_path, [Path("/m/own.jar")], found)[2] == expected
 
 
-def test_the_image_names_a_folder_that_its_user_may_fill() -> None:
+def test_the_image_has_a_directory_for_packages_that_its_user_can_write() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     [folder] = re.findall(rf"{names.ENV_PACKAGES}=(\S+)", dockerfile)
     [made] = re.findall(rf"install -d -o {names.UID} -g {names.UID} ([^\\\n]+)", dockerfile)
     assert folder in made.split()
 
 
-def test_what_the_image_has_is_not_looked_for(image: Path) -> None:
+def test_packages_in_the_image_are_not_resolved_again(image: Path) -> None:
     for name in ("mariadb-java-client-3.5.6.jar", "mine.jar", "other.jar"):
         (image / name).touch()
     wanted = Packages(maven=(DRIVER,), jars=("/nowhere/mine.jar",))
@@ -104,7 +104,7 @@ def test_what_the_image_has_is_not_looked_for(image: Path) -> None:
     assert packages.class_path(wanted, Path("/nowhere")) == found
 
 
-def test_a_pod_whose_image_lacks_a_package_says_which_lines_build_one(image: Path) -> None:
+def test_a_missing_package_is_reported_with_the_lines_that_build_an_image(image: Path) -> None:
     wanted = Packages(maven=(DRIVER,), jars=("jars/mine.jar",))
     with pytest.raises(NotReady) as told:
         packages.class_path(wanted, None)
@@ -113,7 +113,7 @@ def test_a_pod_whose_image_lacks_a_package_says_which_lines_build_one(image: Pat
     assert f"RUN mainstem packages install {DRIVER} | COPY mine.jar {image}/" in told.value.remedy
 
 
-def test_jars_are_found_beside_the_document(tmp_path: Path) -> None:
+def test_jars_are_resolved_beside_the_document(tmp_path: Path) -> None:
     (tmp_path / "mine.jar").touch()
     assert packages.class_path(Packages(jars=("./mine.jar",)), tmp_path) == [tmp_path / "mine.jar"]
     with pytest.raises(NotReady, match=f"the file {tmp_path}/other.jar does not exist") as told:
@@ -121,7 +121,7 @@ def test_jars_are_found_beside_the_document(tmp_path: Path) -> None:
     assert told.value.reason == "JarNotFound"
 
 
-def test_jars_that_spark_brings_are_left_out_of_a_closure(tmp_path: Path) -> None:
+def test_jars_of_spark_are_omitted_from_the_resolved_jars(tmp_path: Path) -> None:
     spark = next((command_line.spark_home() / "jars").glob("scala-library-*.jar")).name
     jars = [tmp_path / name for name in ("scala-library-2.13.1.jar", "mine-1.jar", "postgresql-1.jar")]
     assert spark != jars[0].name
@@ -148,14 +148,14 @@ def test_the_packages_of_a_document_are_copied_into_an_image(image: Path, tmp_pa
     assert (image / "mine.jar").read_bytes() == b"jar"
 
 
-def test_without_a_folder_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_directory_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(names.ENV_PACKAGES, raising=False)
     done = CliRunner().invoke(main, ["packages", "install", DRIVER])
     assert done.exit_code == 2
     assert "no folder is named: use --into, or set MAINSTEM_PACKAGES" in done.output
 
 
-def test_what_ivy_could_not_do_is_told_in_a_line() -> None:
+def test_a_failure_of_ivy_is_reported_in_one_line() -> None:
     said = """
 :: problems summary ::
 :::: WARNINGS

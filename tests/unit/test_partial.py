@@ -24,7 +24,7 @@ def refusals(text: str) -> list[Problem]:
 
 
 @pytest.mark.parametrize("file", VALID, ids=lambda file: file.stem)
-def test_a_broken_part_is_all_that_is_wrong_with_a_sound_document(file: Path) -> None:
+def test_a_broken_entry_is_the_only_problem_of_a_valid_document(file: Path) -> None:
     """Each entry of each list, broken by an unknown field: no rule speaks of what was left out."""
     whole = yaml.safe_load(file.read_text(encoding="utf-8"))
     for name in LISTS:
@@ -37,13 +37,13 @@ def test_a_broken_part_is_all_that_is_wrong_with_a_sound_document(file: Path) ->
 
 @pytest.mark.parametrize("value", [True, False, 7, "text", {"name": "v"}], ids=str)
 @pytest.mark.parametrize("name", LISTS)
-def test_what_is_no_list_is_all_that_is_wrong_with_a_sound_document(name: str, value: Any) -> None:
+def test_a_value_that_is_no_list_is_the_only_problem_of_a_valid_document(name: str, value: Any) -> None:
     data = yaml.safe_load(BASE)
     data["spec"][name] = value
     assert {problem.path.split("[")[0] for problem in refusals(yaml.safe_dump(data))} == {f"spec.{name}"}
 
 
-def test_rules_are_asked_of_the_rest() -> None:
+def test_rules_check_the_rest_of_a_broken_document() -> None:
     text = (
         BASE.replace("  timeZone: UTC", "  timeZone: Mars")
         .replace("    - name: weather\n", "    - name: Weather\n")
@@ -65,7 +65,7 @@ def test_rules_are_asked_of_the_rest() -> None:
     ]
 
 
-def test_a_broken_query_leaves_its_views_to_be_checked() -> None:
+def test_the_views_of_a_broken_query_are_still_checked() -> None:
     text = BASE.replace("to:\n        - name: files", "too:\n        - name: files").replace(
         "d.*, a.name", "d.*, d.carier, a.name"
     )

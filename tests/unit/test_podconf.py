@@ -53,13 +53,13 @@ def resources(memory: str, **more: Any) -> dict[str, Any]:
     return {"limits": {"memory": memory}, "requests": {}, **more}
 
 
-def test_a_pod_says_what_it_is() -> None:
+def test_a_pod_is_read_from_its_environment() -> None:
     assert (POD.namespace, POD.name, POD.uid, POD.ip) == ("team", "flights-driver", "0b7e", "10.244.0.7")
     assert (POD.attempt, POD.image, POD.pull_policy) == (3, "registry/mainstem-app:1", "IfNotPresent")
     assert Pod.from_environment(ENVIRONMENT | {names.ENV_PULL_POLICY: "Never"}).pull_policy == "Never"
 
 
-def test_every_variable_that_is_missing_is_named() -> None:
+def test_every_missing_variable_is_named() -> None:
     with pytest.raises(NotReady) as refused:
         Pod.from_environment({names.ENV_ATTEMPT: "1", names.ENV_POD: ""})
     assert refused.value.reason == "NotADriverPod"
@@ -68,19 +68,19 @@ def test_every_variable_that_is_missing_is_named() -> None:
     assert names.ENV_ATTEMPT not in refused.value.message
 
 
-def test_an_attempt_is_a_number() -> None:
+def test_an_attempt_must_be_a_number() -> None:
     with pytest.raises(NotReady, match="MAINSTEM_ATTEMPT is no number: 'x'"):
         Pod.from_environment(ENVIRONMENT | {names.ENV_ATTEMPT: "x"})
 
 
-def test_without_executors_the_driver_does_all_by_itself() -> None:
+def test_without_executors_the_driver_runs_all_tasks() -> None:
     found = conf(driver={"cores": 3})
     assert found["spark.master"] == "local[3, 4]"
     assert found["spark.driver.host"] == "127.0.0.1"
     assert [key for key in found if "kubernetes" in key or "authenticate" in key or "executor" in key] == []
 
 
-def test_the_spark_ui_is_there_in_both_cases_and_changes_nothing() -> None:
+def test_the_spark_ui_is_read_only_with_and_without_executors() -> None:
     for spec in ({}, {"executors": {"instances": 1}}):
         found = conf(**spec)
         assert (found["spark.ui.enabled"], found["spark.ui.port"]) == ("true", "4040")
@@ -88,7 +88,7 @@ def test_the_spark_ui_is_there_in_both_cases_and_changes_nothing() -> None:
         assert pod_environment(pipeline(**spec), POD).address is None  # every address of the pod
 
 
-def test_executors_are_pods_of_the_driver_s() -> None:
+def test_executors_are_pods_owned_by_the_driver() -> None:
     found = conf(executors={"instances": 2, "cores": 2})
     assert found["spark.master"] == "k8s://https://kubernetes.default.svc"
     assert found["spark.kubernetes.namespace"] == "team"
@@ -102,12 +102,12 @@ def test_executors_are_pods_of_the_driver_s() -> None:
     assert found["spark.databricks.delta.snapshotPartitions"] == "4"  # as many as there are cores
 
 
-def test_an_address_of_ipv6_stands_in_brackets() -> None:
+def test_an_ipv6_address_is_in_brackets() -> None:
     pod = Pod.from_environment(ENVIRONMENT | {names.ENV_POD_IP: "fd00::7"})
     assert conf(pod, executors={"instances": 1})["spark.driver.host"] == "[fd00::7]"
 
 
-def test_no_token_and_no_secret_stands_in_a_property() -> None:
+def test_no_property_holds_a_token_or_a_secret() -> None:
     """Spark reads a token file that it is told of once, and gives a secret that it is told of to every executor's pod."""
     found = conf(executors={"instances": 1})
     assert [key for key in found if key.startswith("spark.kubernetes.authenticate")] == []
@@ -116,7 +116,7 @@ def test_no_token_and_no_secret_stands_in_a_property() -> None:
     assert "spark.authenticate.secret" not in found
 
 
-def test_nothing_is_asked_of_the_api_server_that_needs_another_right() -> None:
+def test_no_call_to_the_api_server_needs_another_right() -> None:
     found = conf(executors={"instances": 1})
     assert found["spark.kubernetes.executor.disableConfigMap"] == "true"
     for key in ("service.deleteOnTermination", "ownPersistentVolumeClaim", "reusePersistentVolumeClaim"):
@@ -133,7 +133,7 @@ def test_nothing_is_asked_of_the_api_server_that_needs_another_right() -> None:
         ("2G", None, "1144m", "763m"),  # 1,907 whole MiB
     ],
 )
-def test_an_executor_s_memory_adds_up_to_its_limit(
+def test_heap_and_overhead_of_an_executor_add_up_to_its_limit(
     memory: str, heap: str | None, java: str, beside: str
 ) -> None:
     executors = {"instances": 1, "resources": resources(memory)} | ({"heap": heap} if heap else {})
@@ -150,7 +150,7 @@ def test_an_executor_s_memory_adds_up_to_its_limit(
         ({}, "2", None),
     ],
 )
-def test_cpu_is_what_the_resources_say(given: dict[str, Any], request_: str, limit: str | None) -> None:
+def test_cpu_comes_from_the_resources(given: dict[str, Any], request_: str, limit: str | None) -> None:
     found = conf(executors={"instances": 1, "cores": 2, "resources": resources("2Gi") | given})
     assert found["spark.kubernetes.executor.request.cores"] == request_
     assert found.get("spark.kubernetes.executor.limit.cores") == limit
@@ -160,32 +160,30 @@ def test_cpu_is_what_the_resources_say(given: dict[str, Any], request_: str, lim
     ("driver", "heap"),
     [({}, "1024m"), ({"resources": resources("3Gi")}, "1536m"), ({"heap": "700m"}, "700m"), ({"heap": "1g"}, "1024m"), ({"heap": "9k"}, "1m")],
 )  # fmt: skip
-def test_the_driver_s_heap_is_half_of_its_memory_unless_it_is_given(
-    driver: dict[str, Any], heap: str
-) -> None:
+def test_the_heap_of_the_driver_is_half_of_its_memory_by_default(driver: dict[str, Any], heap: str) -> None:
     assert conf(driver=driver)["spark.driver.memory"] == heap
     assert conf(driver=driver, executors={"instances": 1})["spark.driver.memory"] == heap
 
 
-def test_batches_wait_for_no_executor_that_they_do_not_need() -> None:
+def test_batches_do_not_wait_for_executors_that_they_do_not_need() -> None:
     found = conf(executors={"instances": 8})
     assert found["spark.scheduler.minRegisteredResourcesRatio"] == "0"
     assert found["spark.dynamicAllocation.enabled"] == "false"
 
 
 @pytest.mark.parametrize(("instances", "batch"), [(1, "10"), (40, "40"), (1000, "100")])
-def test_executors_are_asked_for_all_at_once(instances: int, batch: str) -> None:
+def test_all_executors_are_requested_at_once(instances: int, batch: str) -> None:
     assert conf(executors={"instances": instances})["spark.kubernetes.allocation.batch.size"] == batch
 
 
-def test_a_stream_outlives_executors_that_die_now_and_then() -> None:
+def test_a_driver_survives_occasional_failures_of_executors() -> None:
     """Spark 4.2 ends the driver's JVM at a few failures since its start, unless it is told in what time."""
     found = conf(executors={"instances": 2})
     assert found["spark.executor.failuresValidityInterval"] == "10m"
     assert int(found["spark.executor.maxNumFailures"]) >= 20
 
 
-def test_dynamic_allocation_is_taken_as_given() -> None:
+def test_dynamic_allocation_is_passed_on() -> None:
     found = conf(executors={"instances": 0, "dynamicAllocation": {"minExecutors": 0, "maxExecutors": 5}})
     assert found["spark.master"].startswith("k8s://")
     bounds = {"minExecutors": "0", "maxExecutors": "5", "initialExecutors": "0", "enabled": "true"}
@@ -196,7 +194,7 @@ def test_dynamic_allocation_is_taken_as_given() -> None:
     assert found["spark.kubernetes.decommission.script"] == names.DECOMMISSION
 
 
-def test_a_document_tunes_patience_and_cannot_change_what_the_place_decides() -> None:
+def test_a_document_can_change_timeouts_and_no_owned_property() -> None:
     given = {"spark.network.timeout": "300s", "spark.executor.memory": "9g", "spark.ui.killEnabled": "true"}
     found = conf(executors={"instances": 1}, spark={"conf": given})
     assert found["spark.network.timeout"] == "300s"
@@ -213,11 +211,11 @@ def test_both_jvms_have_the_same_options() -> None:
     "key",
     ["spark.hadoop.fs.s3a.secret.key", "kafka.ssl.keystore.password", "oauth.token", "sasl.jaas.config", "access-key", "AccessKey", "private_key"],
 )  # fmt: skip
-def test_what_looks_like_a_credential_is_blotted_out_in_the_ui(key: str) -> None:
+def test_credentials_are_redacted_in_the_spark_ui(key: str) -> None:
     assert re.search(conf()["spark.redaction.regex"], key)
 
 
-def test_executors_and_driver_have_the_profiles_at_one_place() -> None:
+def test_executors_and_driver_read_the_profiles_from_one_directory() -> None:
     assert pod_environment(pipeline(), POD).profiles == Path(names.S3_PROFILES).parent
 
 

@@ -54,7 +54,7 @@ IDLE = event(
 )
 
 
-def test_a_batch_moves_every_number() -> None:
+def test_a_batch_updates_every_number() -> None:
     status = updated(QueryStatus("copy"), event(), ["orders"])
     assert (status.state, status.batch, status.batches, status.input_rows) == (QueryState.RUNNING, 7, 1, 5)
     assert (status.processed_rows_per_second, status.batch_duration_ms) == (4.0, 1250)
@@ -84,26 +84,26 @@ def test_lag_is_the_distance_to_the_newest_offset_of_each_partition() -> None:
         ("7", "9", None),
     ],
 )
-def test_lag_of_offsets_as_spark_writes_them(end: Any, latest: Any, lag: int | None) -> None:
+def test_the_lag_follows_from_offsets_as_spark_writes_them(end: Any, latest: Any, lag: int | None) -> None:
     reported = {"endOffset": end, "latestOffset": latest}
     [source] = updated(QueryStatus("copy"), event(sources=[reported]), ["orders"]).sources
     assert source.lag == lag
     assert source.end_offset == end
 
 
-def test_lag_of_a_query_is_the_sum_of_the_sources_that_tell() -> None:
+def test_the_lag_of_a_query_is_the_sum_over_the_sources_that_report_a_lag() -> None:
     status = updated(QueryStatus("copy"), event(sources=[KAFKA, FILES, KAFKA]), ["a", "b", "a_2"])
     assert [source.lag for source in status.sources] == [103, None, 103]
     assert status.lag == 206
     assert updated(QueryStatus("copy"), event(sources=[FILES]), ["b"]).lag is None
 
 
-def test_sources_get_their_names_by_position() -> None:
+def test_sources_are_named_by_position() -> None:
     status = updated(QueryStatus("copy"), event(sources=[FILES, KAFKA]), ["lines", "orders"])
     assert [(source.name, source.lag) for source in status.sources] == [("lines", None), ("orders", 103)]
 
 
-def test_sources_that_spark_does_not_report_are_listed_all_the_same() -> None:
+def test_sources_without_a_report_are_listed_too() -> None:
     status = updated(QueryStatus("copy"), event(sources=[KAFKA]), ["orders", "lines"])
     assert status.sources[1] == SourceStatus("lines")
 
@@ -132,7 +132,7 @@ def test_an_idle_trigger_keeps_the_batch_and_its_time() -> None:
     assert status.processed_rows_per_second == 4.0
 
 
-def test_a_batch_without_rows_is_the_newest_but_none_with_data() -> None:
+def test_a_batch_without_rows_becomes_the_newest_and_is_not_counted() -> None:
     """Spark runs one to emit what a moved watermark has made final."""
     before = updated(QueryStatus("copy"), event(), ["orders"])
     status = updated(before, event(batchId=8, numInputRows=0), ["orders"])
@@ -140,7 +140,7 @@ def test_a_batch_without_rows_is_the_newest_but_none_with_data() -> None:
 
 
 @pytest.mark.parametrize("rate", [math.nan, math.inf, None, "NaN"])
-def test_rates_that_are_no_numbers_are_zero(rate: Any) -> None:
+def test_rates_that_are_not_numbers_become_zero(rate: Any) -> None:
     status = updated(QueryStatus("copy"), event(processedRowsPerSecond=rate), ["orders"])
     assert status.processed_rows_per_second == 0.0
     assert "NaN" not in json.dumps(as_json(status))
@@ -172,13 +172,13 @@ def test_only_a_starting_query_becomes_running(state: QueryState) -> None:
     assert after is (QueryState.RUNNING if state in (QueryState.STARTING, QueryState.RESTARTING) else state)
 
 
-def test_an_event_that_says_nothing_is_no_error() -> None:
+def test_an_empty_event_is_no_error() -> None:
     assert updated(QueryStatus("copy"), {}, ["orders"]) == QueryStatus(
         "copy", state=QueryState.RUNNING, sources=(SourceStatus("orders"),)
     )
 
 
-def test_json_has_camel_case_and_no_unknowns() -> None:
+def test_json_has_camel_case_and_omits_unknown_values() -> None:
     status = updated(QueryStatus("copy", pool="copy", checkpoint="/c/copy/1"), event(), ["orders"])
     plain = as_json(status)
     assert plain == {
@@ -215,13 +215,13 @@ def test_json_has_camel_case_and_no_unknowns() -> None:
     assert json.loads(json.dumps(plain)) == plain
 
 
-def test_json_holds_offsets_on_demand_only() -> None:
+def test_json_has_offsets_only_on_request() -> None:
     status = updated(QueryStatus("copy"), event(), ["orders"])
     assert "endOffset" not in as_json(status)["sources"][0]
     assert as_json(status, offsets=True)["sources"][0]["endOffset"] == {"orders": {"0": 7, "1": 2}}
 
 
-def test_json_tells_a_failure() -> None:
+def test_json_has_the_reason_and_the_message_of_a_failure() -> None:
     failed = replace(QueryStatus("copy"), state=QueryState.FAILED, reason="MalformedRecord", message="no")
     assert {"state": "Failed", "reason": "MalformedRecord", "message": "no"}.items() <= as_json(
         failed
@@ -229,7 +229,7 @@ def test_json_tells_a_failure() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans()), max_size=20))
-def test_sums_are_those_of_the_events(batches: list[tuple[int, int, bool]]) -> None:
+def test_the_sums_match_the_events(batches: list[tuple[int, int, bool]]) -> None:
     status = QueryStatus("copy")
     for number, (good, bad, ran) in enumerate(batches):
         counts = {"mainstem.orders": {"decoded": good, "malformed": bad}}
@@ -245,7 +245,7 @@ def test_sums_are_those_of_the_events(batches: list[tuple[int, int, bool]]) -> N
     assert status.batch == max((number for number, (_, _, ran) in enumerate(batches) if ran), default=None)
 
 
-def test_a_committed_batch_ends_the_trouble() -> None:
+def test_a_committed_batch_clears_the_failure() -> None:
     failed = replace(
         QueryStatus("copy"), state=QueryState.RESTARTING, reason="StoreUnreachable", message="no answer"
     )
@@ -255,7 +255,7 @@ def test_a_committed_batch_ends_the_trouble() -> None:
 
 
 @pytest.mark.parametrize("state", QueryState)
-def test_a_query_that_waits_for_data_runs(state: QueryState) -> None:
+def test_a_query_that_waits_for_data_is_running(state: QueryState) -> None:
     status = waiting(replace(QueryStatus("copy"), state=state, reason="Before", message="before"))
     if state in (QueryState.STARTING, QueryState.RESTARTING):
         assert (status.state, status.reason) == (QueryState.RUNNING, None)
@@ -272,7 +272,7 @@ def test_a_query_that_waits_for_data_runs(state: QueryState) -> None:
         ("Committing epoch 12", QueryState.RUNNING, 12),
     ],
 )
-def test_a_query_without_progress_is_known_by_what_spark_says(
+def test_a_query_without_progress_gets_its_state_from_the_message_of_spark(
     message: str, state: QueryState, batch: int | None
 ) -> None:
     status = with_spark_message(QueryStatus("continuous"), message)

@@ -3,7 +3,7 @@ from mainstem.runtime.progress.rates import Meter
 
 
 @pytest.mark.parametrize("interval", [0.1, 0.9, 3.0, 7.0, 11.0, 60.0, 600.0])
-def test_a_steady_source_has_its_rate_however_long_batches_are(interval: float) -> None:
+def test_a_steady_source_shows_its_rate_for_any_length_of_batches(interval: float) -> None:
     """By Spark's own rate of a batch, a source of 5 rows a second shows 14 to 17."""
     meter = Meter(0.0)
     now = 0.0
@@ -21,14 +21,14 @@ def test_a_steady_source_has_its_rate_however_long_batches_are(interval: float) 
 
 
 @pytest.mark.parametrize("interval", [0.5, 20.0, 400.0])
-def test_an_idle_query_reads_nothing_a_minute_later_at_the_latest(interval: float) -> None:
+def test_an_idle_query_shows_zero_after_at_most_a_minute(interval: float) -> None:
     meter = Meter(0.0)
     meter.add(interval, 1000, 0.2)
     assert meter.rate(interval, idle=True) > 0
     assert meter.rate(interval + max(10.0, min(interval, 60.0)), idle=True) == 0
 
 
-def test_before_any_row_and_while_a_long_batch_runs() -> None:
+def test_the_rate_is_zero_before_rows_and_kept_during_a_long_batch() -> None:
     meter = Meter(0.0)
     assert meter.rate(5.0, idle=False) == 0
     meter.add(300.0, 3000, 299.0)
@@ -37,7 +37,7 @@ def test_before_any_row_and_while_a_long_batch_runs() -> None:
     assert meter.rate(601.0, idle=False) == 0
 
 
-def test_what_comes_at_once_is_spread_over_ten_seconds() -> None:
+def test_a_burst_is_spread_over_ten_seconds() -> None:
     meter = Meter(0.0)
     meter.add(0.2, 630, 0.1)
     assert meter.rate(0.3, idle=True) == 63

@@ -50,32 +50,32 @@ def row(part: str) -> str:
     return text
 
 
-def test_spark_and_delta_are_the_pinned_ones() -> None:
+def test_the_versions_of_spark_and_delta_are_the_pinned_ones() -> None:
     assert row("Apache Spark") == pin("pyspark") == jar("spark-sql-kafka-0-10_2.13")
     assert row("Delta Lake") == pin("delta-spark") == jar("delta-spark_4.2_2.13")
 
 
-def test_kafka_and_kubernetes_are_those_of_the_tests() -> None:
+def test_the_versions_of_kafka_and_kubernetes_are_those_of_the_tests() -> None:
     broker = found(r"<kafka.version>(.*?)</kafka.version>", "kafka", "pom.xml")
     assert row("Apache Kafka") == f"brokers {broker}, clients {jar('kafka-clients')}"
     kubernetes = found(r"k8s\.io/kubernetes v(\S+)", "go", "kubernetes", "go.mod")
     assert row("Kubernetes") == kubernetes
 
 
-def test_python_and_java_of_the_images_are_those_of_their_debian() -> None:
+def test_python_and_java_of_the_images_are_those_of_debian() -> None:
     assert "ARG BASE=debian:bookworm-slim" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert row("Python").endswith("the images have 3.11")
     assert row("Java").endswith("the images have 17")
 
 
-def test_python_and_java_are_those_that_the_packages_and_tests_take() -> None:
+def test_python_and_java_are_those_of_the_packages_and_tests() -> None:
     for folder in ("app", "operator"):
         assert project(folder)["requires-python"] == ">=3.11"
     assert row("Python").startswith("3.11 or newer")
     assert row("Java").startswith(" or ".join(java.VERSIONS))
 
 
-def test_the_driver_of_postgresql_is_the_pinned_one() -> None:
+def test_the_version_of_the_postgresql_driver_is_the_pinned_one() -> None:
     assert row("PostgreSQL").endswith(f"JDBC driver {jar('postgresql')}")
 
 
@@ -106,7 +106,7 @@ def test_the_columns_of_kubectl_get_are_those_of_the_definition() -> None:
     assert "reason" not in wide
 
 
-def test_the_line_of_json_has_the_fields_that_a_completed_query_reports() -> None:
+def test_the_json_line_has_the_fields_of_a_completed_query() -> None:
     """All fields but those of state over event time, of Kafka and of failures."""
     [line] = [json.loads(line) for line in README.splitlines() if line.startswith('{"event"')]
     status = QueryStatus(

@@ -20,7 +20,7 @@ ENTRY = "\n".join(
 BEGINNINGS = {"orders": {"old": {"0": 0, "1": 2, "2": 0}, "steady": {"0": 0}}, "late": {"old": {"0": 0}}}
 
 
-def test_a_topic_is_made_anew_where_another_id_has_its_name() -> None:
+def test_a_topic_with_a_new_id_is_recreated() -> None:
     known = {("orders", "old", "A"), ("orders", "steady", "B"), ("again", "steady", "B")}
     ids = {"orders": {"old": "C", "steady": "B", "new": "D"}, "again": {"steady": NO_ID}}
     assert made_anew(known, ids) == [("orders", "old")]
@@ -29,7 +29,7 @@ def test_a_topic_is_made_anew_where_another_id_has_its_name() -> None:
     assert made_anew(set(), ids) == []
 
 
-def test_an_id_beside_an_older_one_counts_once_a_batch_was_planned_after_it() -> None:
+def test_a_new_id_counts_once_a_batch_was_planned_after_it() -> None:
     first, second, other = ("orders", "old", "A"), ("orders", "old", "B"), ("orders", "steady", "C")
     kept = {first: 10, second: 20, other: 30}
     assert read_ids(kept, 19) == {first, other}
@@ -39,7 +39,7 @@ def test_an_id_beside_an_older_one_counts_once_a_batch_was_planned_after_it() ->
     assert read_ids({first: 20, second: 20}, 5) == {first, second}
 
 
-def test_a_batch_that_goes_back_to_the_beginning_of_a_topic_leaves_all_else() -> None:
+def test_a_batch_rewinds_only_the_recreated_topic() -> None:
     read, entry = rewound(ENTRY, [("orders", "old")], BEGINNINGS)
     assert read == [Read("orders", "old", {"0": 10, "1": 4})]
     before, after = ENTRY.splitlines(), entry.splitlines()
@@ -48,22 +48,22 @@ def test_a_batch_that_goes_back_to_the_beginning_of_a_topic_leaves_all_else() ->
 
 
 @pytest.mark.parametrize("topic", [("late", "old"), ("orders", "other"), ("unknown", "old")])
-def test_what_the_checkpoint_has_no_offsets_of_needs_no_batch(topic: tuple[str, str]) -> None:
+def test_a_topic_without_offsets_in_the_checkpoint_needs_no_batch(topic: tuple[str, str]) -> None:
     assert rewound(ENTRY, [topic], BEGINNINGS) == ([], ENTRY)
 
 
-def test_an_offset_log_of_an_older_version_is_not_touched() -> None:
+def test_an_offset_log_of_an_older_version_is_not_changed() -> None:
     with pytest.raises(ValueError, match="version 'v1'"):
         rewound('v1\n{}\n{"old":{"0":10}}', [("orders", "old")], BEGINNINGS)
 
 
-def test_records_that_spark_passes_over_in_a_topic_made_anew_are_counted() -> None:
+def test_records_that_spark_skips_in_a_recreated_topic_are_counted() -> None:
     start, end = {"old": {"0": 10, "1": 4}}, {"old": {"0": 3, "1": 6}}
     assert expired_offsets(start, end, {"old": {"0": 0, "1": 0}}) == 3
     assert expired_offsets(start, {"old": {"0": 0, "1": 4}}, {"old": {"0": 0, "1": 0}}) == 0
 
 
-def test_offsets_that_go_back_are_those_of_a_topic_made_anew() -> None:
+def test_offsets_that_go_back_indicate_a_recreated_topic() -> None:
     def reported(start: Any, end: Any) -> dict[str, Any]:
         return {"startOffset": start, "endOffset": end}
 

@@ -42,7 +42,7 @@ class Running:
         return DrainOutcome(clean, 7, None, 0.0)
 
 
-def test_the_new_one_is_built_before_the_old_one_is_stopped() -> None:
+def test_the_new_query_is_built_before_the_old_one_stops() -> None:
     query, may_build = Running(), threading.Event()
 
     def build() -> Any:
@@ -60,7 +60,7 @@ def test_the_new_one_is_built_before_the_old_one_is_stopped() -> None:
     assert not refreshing.given_up
 
 
-def test_where_nothing_can_be_built_the_old_one_goes_on() -> None:
+def test_a_failed_build_keeps_the_old_query_running() -> None:
     def build() -> Any:
         raise NotReady("no such file", reason="PathNotFound")
 
@@ -70,7 +70,7 @@ def test_where_nothing_can_be_built_the_old_one_goes_on() -> None:
     assert (query.active, refreshing.built) == (True, None)
 
 
-def test_a_drain_does_not_wait_for_what_is_built() -> None:
+def test_a_drain_does_not_wait_for_a_build() -> None:
     query, may_build = Running(), threading.Event()
     refreshing = Refreshing("q", query, lambda: may_build.wait(10) and BUILT)
     query.at_end.set()
@@ -81,7 +81,7 @@ def test_a_drain_does_not_wait_for_what_is_built() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "force"), [(0.05, False), (60.0, True)])
-def test_only_the_end_of_the_run_cuts_a_batch(seconds: float, force: bool) -> None:
+def test_only_the_end_of_the_run_interrupts_a_batch(seconds: float, force: bool) -> None:
     query = Running()
     refreshing = Refreshing("q", query, lambda: BUILT)
     within(10, "it is built", lambda: refreshing.built)
@@ -116,12 +116,14 @@ def graph(tables: dict[str, str | None], query: dict[str, Any]) -> Graph:
         ({"t": "1 hour"}, {"from": "ticks"}, None),
     ],
 )
-def test_how_often(tables: dict[str, str | None], query: dict[str, Any], seconds: float | None) -> None:
+def test_the_interval_follows_from_the_tables_and_the_query(
+    tables: dict[str, str | None], query: dict[str, Any], seconds: float | None
+) -> None:
     found = graph(tables, query)
     assert every(found, found.spec.queries[0]) == seconds
 
 
-def test_it_begins_when_it_is_time_and_again_after_it_was_given_up() -> None:
+def test_a_refresh_begins_when_it_is_due_and_again_after_a_failure() -> None:
     def build(supervised: SupervisedQuery) -> Any:
         raise NotReady(f"no file for {supervised.query.name}", reason="PathNotFound")
 

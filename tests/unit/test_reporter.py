@@ -69,7 +69,7 @@ def test_a_change_of_state_is_one_json_line() -> None:
     )
 
 
-def test_moving_rows_are_told_every_ten_seconds(clock: list[float]) -> None:
+def test_progress_is_reported_every_ten_seconds(clock: list[float]) -> None:
     run = Run()
     assert len(run.told(RUNNING)) == 1
     clock[0] += LINE_SECONDS - 0.1
@@ -89,7 +89,7 @@ def test_each_query_has_its_own_line() -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_the_end_tells_what_was_held_back() -> None:
+def test_the_end_reports_withheld_progress() -> None:
     run = Run()
     run.told(RUNNING)
     run.told(replace(RUNNING, input_rows=900))
@@ -101,19 +101,19 @@ def test_the_end_tells_what_was_held_back() -> None:
     assert run.since(before) == []
 
 
-def test_rows_of_a_console_sink_pass_as_they_are() -> None:
+def test_rows_of_a_console_sink_are_printed_unchanged() -> None:
     run = Run()
     run.lines.output("|[bold]é|  1|")
     assert run.stream.getvalue() == "|[bold]é|  1|\n"
 
 
-def test_a_stream_that_is_no_terminal_gets_lines() -> None:
+def test_a_stream_that_is_not_a_terminal_gets_lines() -> None:
     stream = io.StringIO()
     for_stream(stream, "flights").changed([RUNNING])
     assert json.loads(stream.getvalue())["pipeline"] == "flights"
 
 
-def test_a_reader_that_has_gone_ends_nothing() -> None:
+def test_a_closed_pipe_is_ignored() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w", encoding="utf-8") as stream:
@@ -124,7 +124,7 @@ def test_a_reader_that_has_gone_ends_nothing() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), write)
 
 
-def test_a_row_of_a_console_sink_is_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wide_row_of_a_console_sink_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr("sys.stdout", screen)
     table = reporter.Table("flights")
@@ -165,13 +165,13 @@ def test_the_table_shows_every_number() -> None:
     }
 
 
-def test_what_is_unknown_is_a_dash() -> None:
+def test_an_unknown_value_is_a_dash() -> None:
     assert cells(COPY) == ["-", "0", "-", "-", "0", "0"]
     _, header, row = drawn([COPY])
     assert columns(header, row)["WATERMARK"] == "-"
 
 
-def test_a_failure_is_told_below_its_query() -> None:
+def test_a_failure_is_shown_below_its_query() -> None:
     rows = drawn([FAILED, COPY])
     assert "MalformedRecord: a record does not parse" in " ".join(rows)
     assert rows[-1].startswith("copy")
@@ -182,7 +182,7 @@ def test_a_failure_with_brackets_is_text_and_not_markup() -> None:
     assert message in " ".join(drawn([replace(FAILED, message=message)]))
 
 
-def test_the_table_is_drawn_when_something_is_new(
+def test_the_table_is_drawn_only_after_a_change(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = Table("flights")

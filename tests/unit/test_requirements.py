@@ -57,7 +57,7 @@ def asked_of(found: Graph) -> dict[str, list[str]]:
     return {query.name: [what for what, _ in demanded(found, query)] for query in running(found)}
 
 
-def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> None:
+def test_resources_of_suspended_queries_are_not_required(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "made").mkdir()
     (tmp_path / "names.csv").touch()
@@ -78,7 +78,7 @@ def test_what_only_suspended_queries_use_is_not_asked_for(tmp_path: Path) -> Non
         checks.reachable(only_far)
 
 
-def test_which_servers_a_query_uses(tmp_path: Path) -> None:
+def test_each_query_lists_the_servers_that_it_uses(tmp_path: Path) -> None:
     found = graph(tmp_path)
     queries = {query.name: query for query in found.spec.queries}
     assert used(found, [queries["far"]]) == {"both", "gone", "shop"}
@@ -87,7 +87,7 @@ def test_which_servers_a_query_uses(tmp_path: Path) -> None:
     assert stores_used(graph("s3a://lake/x"), queries["copy"]) == {"lake"}
 
 
-def test_a_suspended_query_makes_nothing(tmp_path: Path) -> None:
+def test_a_suspended_query_creates_no_table(tmp_path: Path) -> None:
     for suspended, expected in ((False, {"maker"}), (True, set())):
         found = graph(tmp_path, maker=suspended)
         [reader] = [query for query in found.spec.queries if query.name == "reader"]
@@ -142,7 +142,7 @@ def test_warnings_of_chosen_queries_leave_out_those_of_the_others(
     assert chosen == places
 
 
-def test_every_warning_concerns_a_query_or_is_about_what_no_query_reads() -> None:
+def test_every_warning_concerns_a_query_or_an_unused_source() -> None:
     [document] = read_text(WARNED)
     names = [query.name for query in document.pipeline.spec.queries]
     concerned = {problem for name in names for problem in warnings_of(document, [name])}
@@ -159,7 +159,7 @@ SECRET = {"name": "nowhere"}
 
 
 @pytest.mark.parametrize("connection", UNUSED, ids=lambda each: next(key for key in each if key != "name"))
-def test_a_connection_that_nothing_uses_stops_no_run(
+def test_an_unused_connection_stops_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connection: dict[str, Any]
 ) -> None:
     """Its server is away, its secret is not there."""
@@ -188,7 +188,7 @@ def test_a_connection_that_nothing_uses_stops_no_run(
         ("SELECT value FROM lines", "warehouse.shop.items", {"warehouse"}),
     ],
 )
-def test_a_catalog_is_used_where_a_text_names_it(sql: str, table: str | None, named: set[str]) -> None:
+def test_a_catalog_is_required_when_a_text_names_it(sql: str, table: str | None, named: set[str]) -> None:
     catalog = {
         "class": "org.example.Catalog",
         "secretOptions": {"token": {"name": "nowhere", "key": "token"}},

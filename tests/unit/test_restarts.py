@@ -9,12 +9,12 @@ def settings(**fields: object) -> Restart:
     return Restart.model_validate(fields)
 
 
-def test_waits_double_up_to_the_longest() -> None:
+def test_waits_double_up_to_the_maximum() -> None:
     restarts = Restarts(settings(maxRetries=8, backoff="5 seconds", maxBackoff="60s"))
     assert [restarts.next(0.0) for _ in range(8)] == [5, 10, 20, 40, 60, 60, 60, 60]
 
 
-def test_outages_are_tried_again_without_end_and_spend_no_budget() -> None:
+def test_outages_are_retried_without_limit_and_use_no_budget() -> None:
     restarts = Restarts(settings(maxRetries=1, backoff="5 seconds", maxBackoff="60s"))
     assert [restarts.next(0.0, outage=True) for _ in range(6)] == [5, 10, 20, 40, 60, 60]
     assert {restarts.next(0.0, outage=True) for _ in range(2000)} == {60}
@@ -23,14 +23,14 @@ def test_outages_are_tried_again_without_end_and_spend_no_budget() -> None:
     assert restarts.next(0.0, outage=True) == 60
 
 
-def test_health_makes_up_for_outages_too() -> None:
+def test_a_healthy_time_also_resets_the_wait_after_outages() -> None:
     restarts = Restarts(settings(resetAfter="10 minutes"))
     assert [restarts.next(now, outage=True) for now in (0.0, 1.0)] == [5, 10]
     restarts.started(100.0)
     assert (restarts.next(700.0, outage=True), restarts.in_a_row) == (5, 1)
 
 
-def test_never_is_never_in_an_outage_as_well() -> None:
+def test_policy_never_does_not_restart_after_an_outage() -> None:
     assert Restarts(settings(policy="Never")).next(0.0, outage=True) is None
 
 
@@ -45,7 +45,7 @@ def test_no_budget_means_no_restart(given: dict[str, object]) -> None:
     assert Restarts(settings(**given)).next(0.0) is None
 
 
-def test_a_long_time_of_health_gives_the_budget_back() -> None:
+def test_a_long_healthy_time_restores_the_budget() -> None:
     restarts = Restarts(settings(maxRetries=2, resetAfter="10 minutes"))
     restarts.started(0.0)
     assert [restarts.next(1.0), restarts.next(2.0)] == [5, 10]
@@ -56,7 +56,7 @@ def test_a_long_time_of_health_gives_the_budget_back() -> None:
     assert restarts.count == 1
 
 
-def test_a_start_without_a_failure_before_it_takes_no_health_away() -> None:
+def test_a_restart_without_a_failure_does_not_end_the_healthy_time() -> None:
     """A query that was started again to read its side inputs anew has been well all the time."""
     restarts = Restarts(settings(maxRetries=1, resetAfter="10 minutes"))
     restarts.started(0.0)
@@ -66,20 +66,20 @@ def test_a_start_without_a_failure_before_it_takes_no_health_away() -> None:
     assert restarts.next(610.0) == 5
 
 
-def test_starts_that_fail_are_no_health() -> None:
+def test_failed_starts_are_no_healthy_time() -> None:
     """A store is down for an hour: nothing runs in that time, so nothing is given back."""
     restarts = Restarts(settings(maxRetries=3, resetAfter="10 minutes"))
     restarts.started(0.0)
     assert [restarts.next(now) for now in (1.0, 1000.0, 2000.0, 3000.0)] == [5, 10, 20, None]
 
 
-def test_a_first_start_that_never_was_is_no_health() -> None:
+def test_a_failed_first_start_is_no_healthy_time() -> None:
     """The clock is the machine's: it may stand at days."""
     restarts = Restarts(settings(maxRetries=2))
     assert [restarts.next(3e5 + hour) for hour in range(3)] == [5, 10, None]
 
 
-def test_time_before_the_first_start_is_no_health() -> None:
+def test_time_before_the_first_start_is_no_healthy_time() -> None:
     """The clock is the machine's: it may stand at days."""
     restarts = Restarts(settings(maxRetries=1))
     restarts.started(1e6)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 EDITORS = Draft202012Validator(json_schema())
 
 
-def test_generated_files_are_those_of_the_models() -> None:
+def test_generated_files_match_the_models() -> None:
     stale = [name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text]
     assert not stale, f"{', '.join(stale)}: differs from the models; run make generate"
 
@@ -57,7 +57,7 @@ def test_valid_documents_are_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("edit", INVALID + OURS_ONLY + MENDED, ids=lambda edit: edit.id)
-def test_invalid_documents_are_refused(edit: Edit) -> None:
+def test_invalid_documents_are_rejected(edit: Edit) -> None:
     with pytest.raises(SpecInvalid) as refused:
         read_text(json.dumps(edit.document()))
     assert edit.reason in {problem.reason for problem in refused.value.problems}
@@ -106,19 +106,19 @@ def test_rules_name_fields_as_the_server_does() -> None:
     assert escaped("function") == "__function__"
 
 
-def test_every_pattern_is_told_in_words() -> None:
+def test_every_pattern_is_described_in_words() -> None:
     patterns = set(re.findall(r'"pattern": ("(?:[^"\\]|\\.)*")', json.dumps(definitions())))
     assert {json.loads(found) for found in patterns} - PATTERNS.keys() == set()
 
 
-def test_reference_has_a_section_for_every_object() -> None:
+def test_the_reference_has_a_section_for_every_object() -> None:
     page = reference()
     assert [name for name in definitions() if f"\n## {name}\n" not in page] == []
     assert page.index("\n## Source\n") < page.index("\n## View\n") < page.index("\n## Query\n")
     assert "| `weight` | integer (1 to 1000) | `1` | Share relative to the other queries' weights. |" in page
 
 
-def test_reference_tells_the_status_behind_the_document() -> None:
+def test_the_reference_has_the_status_after_the_document() -> None:
     page = reference()
     assert page.index("\n## Rules\n") < page.index("\n## Status\n") < page.index("\n## QueryProgress\n")
     found = definitions(Status)
@@ -151,7 +151,7 @@ def test_editors_and_models_agree_on_the_shape(name: str, data: st.DataObject) -
 
 
 @pytest.mark.parametrize("number", [1, 1.0])
-def test_a_number_is_not_true(number: float) -> None:
+def test_true_is_not_accepted_as_a_number(number: float) -> None:
     """A literal is compared by value, and `1 == True` in Python."""
     fields, taken = set(), []
     for name in sorted(VALID):

@@ -43,14 +43,14 @@ def end(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def test_the_folder_goes_with_its_context(parent: Path) -> None:
+def test_the_directory_is_removed_with_its_context(parent: Path) -> None:
     with scratch.folder() as folder:
         (folder / "file").touch()
         assert folder.parent == parent
     assert not list(parent.iterdir())
 
 
-def test_a_start_removes_the_folder_of_a_killed_process_and_none_of_a_living_one(parent: Path) -> None:
+def test_a_start_removes_only_directories_of_dead_processes(parent: Path) -> None:
     killed, left = holder(parent)
     living, kept = holder(parent)
     try:
@@ -64,7 +64,7 @@ def test_a_start_removes_the_folder_of_a_killed_process_and_none_of_a_living_one
         end(living)
 
 
-def test_what_is_not_ours_stays(parent: Path) -> None:
+def test_foreign_entries_are_kept(parent: Path) -> None:
     target = parent / "target"
     target.mkdir()
     (parent / f"{scratch.PREFIX}link").symlink_to(target)
@@ -76,7 +76,7 @@ def test_what_is_not_ours_stays(parent: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to another user")
-def test_folders_of_other_users_stay(parent: Path) -> None:
+def test_directories_of_other_users_are_kept(parent: Path) -> None:
     theirs = parent / f"{scratch.PREFIX}theirs"
     theirs.mkdir()
     os.chown(theirs, 54321, 54321)
@@ -84,7 +84,7 @@ def test_folders_of_other_users_stay(parent: Path) -> None:
     assert theirs.exists()
 
 
-def test_a_folder_that_is_removed_before_its_lock_is_made_anew(
+def test_a_directory_removed_before_its_lock_is_created_again(
     parent: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another start may come between a folder and its lock."""
@@ -102,7 +102,7 @@ def test_a_folder_that_is_removed_before_its_lock_is_made_anew(
         assert folder != removed[0]
 
 
-def test_too_little_space_is_refused_by_name(parent: Path) -> None:
+def test_too_little_space_is_rejected(parent: Path) -> None:
     with pytest.raises(NotReady) as refused, scratch.folder(least=1 << 60):
         pass
     assert refused.value.reason == "DiskFull"
@@ -110,7 +110,7 @@ def test_too_little_space_is_refused_by_name(parent: Path) -> None:
     assert "TMPDIR" in refused.value.remedy
 
 
-def test_a_missing_temporary_folder_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_temporary_directory_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
     with pytest.raises(NotReady) as refused, scratch.folder():
         pass

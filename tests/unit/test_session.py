@@ -23,7 +23,7 @@ def connected(port: int) -> socket.socket:
 
 
 @pytest.mark.timeout(120)
-def test_a_connection_that_the_jvm_leaves_open_holds_nothing_up() -> None:
+def test_a_connection_that_the_jvm_leaves_open_does_not_block_the_end() -> None:
     python = PythonParameters(port=0, daemonize=True, daemonize_connections=True)
     gateway = ClientServer(JavaParameters(port=1), python)
     server = gateway._callback_server
@@ -37,7 +37,7 @@ def test_a_connection_that_the_jvm_leaves_open_holds_nothing_up() -> None:
         assert not ending.is_alive()
 
 
-def test_a_heap_that_spark_finds_too_small_is_told_by_what_sets_it() -> None:
+def test_a_heap_too_small_for_spark_is_reported_by_its_own_setting() -> None:
     """Spark's own advice is an option and a property that this project's user never sets."""
     spark = (
         "org.apache.spark.SparkIllegalArgumentException: [INVALID_DRIVER_MEMORY] System memory 447741952 must be at least 471859200.\n"

@@ -54,7 +54,7 @@ class Nothing:
         (Nothing(), "Nothing has no method init"),
     ],
 )  # fmt: skip
-def test_a_processor_that_spark_cannot_call_is_refused(processor: Any, said: str) -> None:
+def test_a_processor_that_spark_cannot_call_is_rejected(processor: Any, said: str) -> None:
     with pytest.raises(NotReady) as refused:
         check_processor("view 'v'", processor, initial=True)
     assert refused.value.reason == "FunctionNotUsable"
@@ -67,7 +67,7 @@ def test_a_processor_that_spark_can_call_passes(processor: Any) -> None:
     check_processor("view 'v'", processor, initial=True)
 
 
-def test_without_a_state_to_start_from_nobody_asks_for_its_method() -> None:
+def test_without_an_initial_state_its_method_is_not_required() -> None:
     check_processor("view 'v'", FewInitial(), initial=False)
 
 
@@ -98,7 +98,7 @@ class NoRow:
         (functools.partial(lambda row, other: None), "(row)"),
     ],
 )
-def test_a_writer_of_rows_that_spark_cannot_call_is_refused(writer: Any, said: str) -> None:
+def test_a_writer_of_rows_that_spark_cannot_call_is_rejected(writer: Any, said: str) -> None:
     with pytest.raises(NotReady) as refused:
         check_writer("sink 's'", writer)
     assert said in str(refused.value)
@@ -129,7 +129,7 @@ def no_name(batch: Any, number: Any) -> None: ...
 def any_name(batch: Any, number: Any, **_rest: Any) -> None: ...
 
 
-def test_only_what_is_certain_is_refused() -> None:
+def test_only_certain_mistakes_are_rejected() -> None:
     check("sink 's'", three, ["batch", "number"])
     check("sink 's'", any_name, ["batch", "number"], ["folder"])
     check("sink 's'", dict, ["anything"])

@@ -9,7 +9,7 @@ from mainstem.language.sql.scope import UNKNOWN
 
 
 @pytest.mark.parametrize("sql", TAKEN)
-def test_what_spark_takes_is_taken(sql: str) -> None:
+def test_names_that_spark_accepts_are_accepted(sql: str) -> None:
     assert wrong_names(sql) == []
 
 
@@ -21,16 +21,16 @@ def test_the_large_corpus_has_few_wrong_names() -> None:
 
 
 @pytest.mark.parametrize(("sql", "names"), WRONG, ids=[sql for sql, _ in WRONG])
-def test_a_wrong_name_is_found_where_it_stands(sql: str, names: str) -> None:
+def test_a_wrong_name_is_reported_at_its_position(sql: str, names: str) -> None:
     assert wrong_names(sql) == names.split()
 
 
 @pytest.mark.parametrize("sql", [*TAKEN, *(sql for sql, _ in WRONG)])
-def test_no_column_is_missed_in_relations_whose_columns_nobody_knows(sql: str) -> None:
+def test_no_column_of_an_unknown_relation_is_reported(sql: str) -> None:
     assert [name for name in wrong_names(sql, lambda _: UNKNOWN) if name.startswith("?")] == []
 
 
-def test_without_a_file_the_place_within_the_text_is_named() -> None:
+def test_without_a_file_the_position_within_the_text_is_named() -> None:
     with pytest.raises(SpecInvalid) as refused:
         read_object(
             {

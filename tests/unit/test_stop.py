@@ -23,7 +23,7 @@ def stop() -> Iterator[Stop]:
 
 
 @pytest.mark.parametrize("first", SIGNALS)
-def test_the_first_asks_for_a_drain(stop: Stop, first: signal.Signals) -> None:
+def test_the_first_signal_requests_a_drain(stop: Stop, first: signal.Signals) -> None:
     assert (stop.requested, stop.force) == (False, False)
     signal.raise_signal(first)
     assert (stop.requested, stop.force) == (True, False)
@@ -31,26 +31,26 @@ def test_the_first_asks_for_a_drain(stop: Stop, first: signal.Signals) -> None:
 
 @pytest.mark.parametrize("first", SIGNALS)
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
-def test_the_second_asks_for_a_cut(stop: Stop, first: signal.Signals, second: signal.Signals) -> None:
+def test_the_second_signal_forces_the_end(stop: Stop, first: signal.Signals, second: signal.Signals) -> None:
     signal.raise_signal(first)
     signal.raise_signal(second)
     assert (stop.requested, stop.force) == (True, True)
 
 
 @pytest.mark.parametrize("first", SIGNALS)
-def test_a_closed_terminal_never_asks_for_a_cut(stop: Stop, first: signal.Signals) -> None:
+def test_a_closed_terminal_never_forces_the_end(stop: Stop, first: signal.Signals) -> None:
     signal.raise_signal(first)
     signal.raise_signal(signal.SIGHUP)
     assert (stop.requested, stop.force) == (True, False)
 
 
-def test_a_cut_stays_asked_for(stop: Stop) -> None:
+def test_a_forced_end_stays_requested(stop: Stop) -> None:
     for number in (signal.SIGINT, signal.SIGINT, signal.SIGHUP):
         signal.raise_signal(number)
     assert (stop.requested, stop.force) == (True, True)
 
 
-def test_under_nohup_a_closed_terminal_ends_nothing(stop: Stop) -> None:
+def test_under_nohup_a_closed_terminal_requests_nothing(stop: Stop) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     stop.listen()
     signal.raise_signal(signal.SIGHUP)

@@ -28,7 +28,7 @@ def said(row: Row, mode: str) -> list[tuple[str, bool]]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("row", [*ROWS, *LATE, SILENT], ids=lambda row: row.id)
-def test_refused_for_its_reason_and_no_other_is_needed(row: Row, mode: str) -> None:
+def test_a_plan_is_rejected_only_for_its_reason(row: Row, mode: str) -> None:
     refused = [reason for reason, warning in said(row, mode) if not warning]
     assert (row.reason(mode) in refused) if row.reason(mode) else refused == []
 
@@ -46,11 +46,11 @@ def test_refused_for_its_reason_and_no_other_is_needed(row: Row, mode: str) -> N
         (f"SELECT a.k FROM a JOIN b ON b.ts {RANGE}", False),
     ],
 )
-def test_an_inner_join_that_keeps_all_is_told(sql: str, warned: bool) -> None:
+def test_an_inner_join_that_keeps_all_rows_is_a_warning(sql: str, warned: bool) -> None:
     assert (("StateUnbounded", True) in said(Row(sql), "append")) is warned
 
 
-def test_groups_by_the_start_of_a_window_that_are_kept_for_ever_are_told() -> None:
+def test_groups_by_the_start_of_a_window_that_are_kept_for_ever_are_a_warning() -> None:
     sql = "SELECT w.start, count(*) AS n FROM (SELECT window(ts, '1 hour') AS w FROM a) GROUP BY w.start"
     assert said(Row(sql), "update") == [("StateUnbounded", True)]
     assert said(Row(sql), "complete") == []
@@ -65,7 +65,7 @@ def test_groups_by_the_start_of_a_window_that_are_kept_for_ever_are_told() -> No
         "SELECT * FROM elsewhere",
     ],
 )
-def test_doubt_refuses_nothing(sql: str) -> None:
+def test_an_uncertain_plan_is_not_rejected(sql: str) -> None:
     for mode in MODES:
         assert [reason for reason, warning in said(Row(sql), mode) if not warning] in (
             [],
@@ -84,13 +84,13 @@ def test_doubt_refuses_nothing(sql: str) -> None:
         f"JOIN b ON b.ts {RANGE} JOIN t ON a.k = b.k AND t.k = a.k",
     ],
 )
-def test_an_equality_may_be_written_otherwise(join: str) -> None:
+def test_an_equality_is_recognised_in_other_forms(join: str) -> None:
     assert [
         reason for reason, warning in said(Row(f"SELECT a.k FROM a {join}"), "append") if not warning
     ] == []
 
 
-def test_an_equality_may_stand_above_the_join() -> None:
+def test_an_equality_above_the_join_is_recognised() -> None:
     for view, below in (
         ("SELECT k FROM w WHERE same", "SELECT a.k, a.k = b.k AS same FROM a, b"),
         ("SELECT w.k FROM w JOIN t ON w.k = w.l AND w.k = t.k", "SELECT a.k, b.k AS l FROM a, b"),
@@ -98,13 +98,13 @@ def test_an_equality_may_stand_above_the_join() -> None:
         assert [reason for reason, warning in said(Row(view, below=below), "append") if not warning] == []
 
 
-def test_a_text_beyond_all_depth_is_unknown() -> None:
+def test_a_text_beyond_the_depth_limit_is_unknown() -> None:
     deep = "SELECT k FROM (" * 600 + "SELECT k FROM a" + ")" * 600
     [document] = read_text(json.dumps(Row(deep).document("append")))
     assert Graph(document.pipeline).plan("v").streams in (True, None)
 
 
-def test_a_problem_is_told_once_at_its_place() -> None:
+def test_a_problem_is_reported_once_at_its_position() -> None:
     row = Row("SELECT u.k FROM t u LEFT JOIN w ON u.k = w.k", below="SELECT a.k FROM a")
     data = row.document("append")
     data["spec"]["queries"].append(data["spec"]["queries"][0] | {"name": "again"})
@@ -129,7 +129,7 @@ def test_a_problem_is_told_once_at_its_place() -> None:
         ("SELECT key FROM raw CROSS JOIN t", ["TriggerNotForPlan"]),
     ],
 )
-def test_python_and_joins_in_real_time(sql: str, reasons: list[str]) -> None:
+def test_python_and_joins_are_obstacles_to_real_time(sql: str, reasons: list[str]) -> None:
     spec = {
         "connections": [{"name": "events", "kafka": {"bootstrapServers": "kafka:9092"}}],
         "functions": [{"name": "twice", "python": {"function": "shop:doubled", "returns": "INT"}}],
@@ -152,7 +152,7 @@ def test_python_and_joins_in_real_time(sql: str, reasons: list[str]) -> None:
     assert found == reasons
 
 
-def test_dead_letters_of_what_ends_are_no_stream() -> None:
+def test_dead_letters_of_a_bounded_source_are_no_stream() -> None:
     kafka = {"connection": "events", "subscribe": ["raw"], "endingOffsets": "latest"}
     decode = {"json": {"schema": "k STRING"}, "onMalformedRecord": "deadLetter"}
     queries = [

@@ -61,7 +61,7 @@ def refused(folder: Path, *edits: tuple[str, str]) -> list[str]:
     ]
 
 
-def test_the_tests_of_a_pipeline_lie_beside_it(tmp_path: Path) -> None:
+def test_the_tests_of_a_pipeline_are_in_the_file_beside_it(tmp_path: Path) -> None:
     file = written(tmp_path)
     for path in (file, tmp_path / "orders.test.yaml"):
         found = suite(path, {})
@@ -70,7 +70,7 @@ def test_the_tests_of_a_pipeline_lie_beside_it(tmp_path: Path) -> None:
         assert found.line(0) == 6
 
 
-def test_the_pipeline_may_be_named_and_its_parameters_given(tmp_path: Path) -> None:
+def test_a_test_can_name_its_pipeline_and_its_parameters(tmp_path: Path) -> None:
     written(
         tmp_path,
         TESTS.replace(
@@ -87,7 +87,7 @@ def test_the_pipeline_may_be_named_and_its_parameters_given(tmp_path: Path) -> N
     )
 
 
-def test_a_pipeline_without_tests_is_told_where_they_belong(tmp_path: Path) -> None:
+def test_a_pipeline_without_tests_is_reported_with_their_path(tmp_path: Path) -> None:
     written(tmp_path).with_name("orders.test.yaml").unlink()
     with pytest.raises(
         NotReady, match=r"there is no .*orders\.test\.yaml; write one of kind PipelineTest.*\[TestsNotFound\]"
@@ -110,20 +110,20 @@ def test_a_pipeline_without_tests_is_told_where_they_belong(tmp_path: Path) -> N
         ("kind: PipelineTest", "kind: Test", "3:7 kind: 'Test' is not allowed here, only PipelineTest [InvalidValue]"),
     ],
 )  # fmt: skip
-def test_what_a_pipeline_does_not_have_is_told_with_its_line(
+def test_an_unknown_name_is_reported_with_its_line(
     tmp_path: Path, before: str, after: str, told: str
 ) -> None:
     assert told in refused(tmp_path, (before, after))
 
 
-def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_cases_with_one_name_are_rejected(tmp_path: Path) -> None:
     second = TESTS[TESTS.index("  - name: one order") :]
     with pytest.raises(SpecInvalid) as error:
         suite(written(tmp_path, TESTS + second), {})
     assert [problem.reason for problem in error.value.problems] == ["DuplicateName"]
 
 
-def test_a_refused_pipeline_is_told_with_its_own_file(tmp_path: Path) -> None:
+def test_an_invalid_pipeline_is_reported_with_its_own_file(tmp_path: Path) -> None:
     with pytest.raises(SpecInvalid) as error:
         suite(written(tmp_path, pipeline=PIPELINE.replace("from: named", "from: nam")), {})
     assert error.value.file == str(tmp_path / "orders.yaml")
@@ -146,7 +146,7 @@ def spelt(row: dict[str, object]) -> str:
 
 
 @given(ROWS, ROWS)
-def test_rows_that_differ_are_all_told(
+def test_all_rows_that_differ_are_shown(
     expected: list[dict[str, object]], found: list[dict[str, object]]
 ) -> None:
     marks = [line[0] for line in difference(expected, found).splitlines()[1:]]
@@ -171,12 +171,12 @@ def test_a_difference_is_an_aligned_table() -> None:
     ]
 
 
-def test_rows_where_none_are_expected_are_shown_whole() -> None:
+def test_unexpected_rows_are_shown_whole() -> None:
     assert difference([], [{"a": 1, "b": None}]) == "  a  b\n+ 1  null"
     assert difference([], []) == ""
 
 
-def test_junit_tells_failures_and_errors_apart() -> None:
+def test_junit_distinguishes_failures_and_errors() -> None:
     outcomes = [
         CaseOutcome("a.test.yaml", 3, "good", 0.5, ()),
         CaseOutcome(

@@ -26,7 +26,7 @@ OF_JAVA = WORKER.replace(
 )
 
 
-def test_the_exception_and_the_user_s_lines() -> None:
+def test_the_message_has_the_exception_and_the_lines_of_the_user() -> None:
     failure = classify_text(WORKER)
     assert failure.reason == "PythonFailed"
     assert not failure.permanent
@@ -41,7 +41,7 @@ def told(text: str) -> str | None:
     return None if found is None or found.java else str(found)
 
 
-def test_no_more_than_the_last_four_lines() -> None:
+def test_the_message_has_at_most_the_last_four_lines() -> None:
     frames = "".join(f'  File "/u/m.py", line {line}, in f\n    f()\n' for line in range(1, 9))
     text = f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"
     assert told(text) == "RecursionError: too deep (m.py:5 in f, m.py:6 in f, m.py:7 in f, m.py:8 in f)"
@@ -58,11 +58,11 @@ def test_no_more_than_the_last_four_lines() -> None:
         OF_JAVA,
     ],
 )
-def test_nothing_of_python(text: str) -> None:
+def test_a_text_without_a_traceback_has_no_message(text: str) -> None:
     assert told(text) is None
 
 
-def test_an_exception_without_a_message() -> None:
+def test_an_exception_without_a_message_is_named_by_its_type() -> None:
     text = 'Traceback (most recent call last):\n  File "/u/m.py", line 1, in f\nKeyboardInterrupt\n'
     assert told(text) == "KeyboardInterrupt (m.py:1 in f)"
 
@@ -129,7 +129,7 @@ def test_the_last_line_of_the_innermost_traceback_comes_first(
 
 
 @pytest.mark.parametrize("around", WRAPPED)
-def test_a_group_of_exceptions(around: str) -> None:
+def test_a_group_of_exceptions_is_classified(around: str) -> None:
     before, spark, after = WRAPPED[around]
     lines = f"{spark}{OWN}ExceptionGroup: several (2 sub-exceptions)\n".splitlines()
     group = "".join(f"  | {line}\n" for line in lines)
@@ -139,21 +139,21 @@ def test_a_group_of_exceptions(around: str) -> None:
     assert failure.message == "ExceptionGroup: several (2 sub-exceptions) (shop.py:12 in parse)"
 
 
-def test_java_s_exception_below_python_s_is_told_and_not_cut() -> None:
+def test_a_java_exception_below_python_is_classified_by_its_whole_text() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
     said = "py4j.protocol.Py4JJavaError: An error occurred while calling o99.save.\n: java.lang.IllegalStateException: odd\n"
     failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
     assert (failure.reason, failure.message) == ("QueryFailed", "IllegalStateException: odd")
 
 
-def test_an_error_of_mainstem_s_in_a_batch_keeps_its_reason() -> None:
+def test_an_error_of_mainstem_in_a_batch_keeps_its_reason() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
     said = "mainstem.errors.NotReady: the secret 'db' has no password [SecretNotFound]\n"
     failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
     assert (failure.reason, failure.message) == ("SecretNotFound", "the secret 'db' has no password")
 
 
-def test_the_sink_is_named_behind_the_exception() -> None:
+def test_the_sink_is_named_after_the_exception() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
     said = "ValueError: odd\nmainstem: in the sink 'code'\n"
     failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{OWN}{said}{after}")
@@ -167,7 +167,7 @@ def test_the_sink_is_named_behind_the_exception() -> None:
         ("failed to connect back.", "did not start in time"),
     ],
 )
-def test_a_worker_that_ends_is_told_by_what_may_have_ended_it(said: str, why: str) -> None:
+def test_a_lost_worker_is_reported_with_possible_causes(said: str, why: str) -> None:
     failure = classify_text(
         f"org.apache.spark.SparkException: Python worker {said}. Consider setting 'spark...' to 'true'\njava.io.EOFException: None"
     )
@@ -176,7 +176,7 @@ def test_a_worker_that_ends_is_told_by_what_may_have_ended_it(said: str, why: st
 
 
 @given(st.text(), st.text())
-def test_any_text_behind_a_traceback_is_read(frames: str, said: str) -> None:
+def test_any_text_after_a_traceback_is_classified(frames: str, said: str) -> None:
     failure = classify_text(
         f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{frames}\n{said}'
     )

@@ -90,7 +90,7 @@ def test_a_key_has_one_turn_until_one_has_ended_and_then_its_share() -> None:
     run(work())
 
 
-def test_whoever_does_not_wait_any_more_takes_no_turn() -> None:
+def test_a_cancelled_waiter_takes_no_turn() -> None:
     async def work() -> None:
         tenants = Tenants(total=1)
         tenants.add("a", 1.0)
@@ -104,7 +104,7 @@ def test_whoever_does_not_wait_any_more_takes_no_turn() -> None:
     run(work())
 
 
-def test_a_turn_that_is_cancelled_as_it_comes_is_given_back() -> None:
+def test_a_turn_that_is_cancelled_on_arrival_is_returned() -> None:
     async def work() -> None:
         tenants = Tenants(total=1, each=1)
         first, second = tenants.add("a", 0.0), tenants.add("a", 0.0)
@@ -117,7 +117,7 @@ def test_a_turn_that_is_cancelled_as_it_comes_is_given_back() -> None:
 
 
 @pytest.mark.parametrize("slow", [1, 2, 3, 23, 24, 100])
-def test_slow_keys_delay_nobody_once_they_are_known(slow: int) -> None:
+def test_slow_keys_delay_no_other_key_once_they_are_known(slow: int) -> None:
     """Three of them would hold every turn by their shares; a hundred by one turn each."""
 
     async def work() -> None:
@@ -133,7 +133,7 @@ def test_slow_keys_delay_nobody_once_they_are_known(slow: int) -> None:
     run(work())
 
 
-def test_keys_that_become_slow_at_work_delay_the_others_for_a_moment() -> None:
+def test_keys_that_become_slow_delay_the_others_only_for_a_moment() -> None:
     async def work() -> None:
         tenants = Tenants()
         for number in range(3):
@@ -158,7 +158,7 @@ def test_a_slow_key_has_its_share_of_turns() -> None:
     run(work())
 
 
-def test_a_slow_key_is_quick_again_by_a_turn_that_is() -> None:
+def test_a_slow_key_is_quick_again_after_a_quick_turn() -> None:
     async def work() -> None:
         tenants = Tenants(total=1)
         tenants.add("a", 25.0)
@@ -176,7 +176,7 @@ def test_a_slow_key_is_quick_again_by_a_turn_that_is() -> None:
     ),
     quick=st.lists(st.tuples(st.integers(0, 5), st.floats(0, 100)), min_size=1, max_size=30),
 )
-def test_nobody_waits_longer_than_the_slow_keys_before_it_take_to_be_known(
+def test_no_key_waits_longer_than_slow_keys_take_to_be_recognised(
     slow: list[tuple[int, float, float]], quick: list[tuple[int, float]]
 ) -> None:
     async def work() -> None:

@@ -53,7 +53,7 @@ def spelled(sql: str, *known: str) -> tuple[str, list[str]]:
         ),
     ],
 )
-def test_occurrences_are_told_apart(sql: str, expected: str, names: list[str]) -> None:
+def test_occurrences_get_different_names(sql: str, expected: str, names: list[str]) -> None:
     assert spelled(sql, "a", "b") == (expected, names)
 
 
@@ -66,25 +66,25 @@ def test_occurrences_are_told_apart(sql: str, expected: str, names: list[str]) -
         ("WITH a__2 AS (SELECT 1) SELECT * FROM a__2, a p, a q", "WITH a__2 AS (SELECT 1) SELECT * FROM a__2, a p, a__3 q"),
     ],
 )  # fmt: skip
-def test_a_name_that_is_taken_is_not_given_again(sql: str, expected: str) -> None:
+def test_a_used_name_is_not_given_again(sql: str, expected: str) -> None:
     text, names = spelled(sql, "a", "a__2")
     assert text == expected
     assert len(set(names)) == len(names)
 
 
-def test_only_what_the_document_names_is_renamed() -> None:
+def test_only_names_of_the_document_are_renamed() -> None:
     sql = "SELECT * FROM x JOIN x"
     assert spelled(sql, "a") == (sql, [])
 
 
-def test_letters_beyond_ascii_do_not_shift_places() -> None:
+def test_letters_beyond_ascii_do_not_shift_positions() -> None:
     assert spelled("SELECT 'Zürich 🚲' FROM a, a b", "a") == (
         "SELECT 'Zürich 🚲' FROM a, a__2 b",
         ["a", "a__2"],
     )
 
 
-def test_places_are_those_of_the_references() -> None:
+def test_positions_are_those_of_the_references() -> None:
     assert distinct("a a", [Reference("a", 0, 1, True), Reference("a", 2, 3, False)]) == (
         "a a__2 AS a",
         ["a", "a__2"],

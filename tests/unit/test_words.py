@@ -232,7 +232,7 @@ def test_every_exception_is_needed() -> None:
         assert held if word == "*" else word in held
 
 
-def test_words_are_found_in_prose_and_names_in_code(tmp_path: Path) -> None:
+def test_words_are_detected_in_prose_and_names_in_code(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
         "The driver is\ntold, [says](lint.md) `scout` and `Refused: x`. Refused. A mushroom proclaims bad\nrecords.\n"
