@@ -47,7 +47,9 @@ FILES: Final = (
 
 
 @pytest.mark.parametrize("sql", SHAPES.values(), ids=SHAPES)
-def test_equal_to_the_batch_answer(spark: SparkSession, tmp_path: Path, sql: str) -> None:
+def test_an_aggregate_over_a_stream_equals_that_of_a_batch(
+    spark: SparkSession, tmp_path: Path, sql: str
+) -> None:
     bench = PipeBench(spark, tmp_path, {"rows": COLUMNS})
     for file in FILES:
         bench.put("rows", *file)
@@ -55,7 +57,9 @@ def test_equal_to_the_batch_answer(spark: SparkSession, tmp_path: Path, sql: str
         assert found == answer(bench, sql)
 
 
-def test_an_upsert_of_what_changed_is_the_batch_answer_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_upsert_of_changed_groups_equals_the_answer_of_a_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     bench = PipeBench(spark, tmp_path, {"rows": COLUMNS})
     sql = SHAPES["grouped"]
     sink = {"name": "table", "delta": {"path": str(tmp_path / "out"), "merge": {"keys": ["k"]}}}

@@ -39,7 +39,7 @@ def rows_of(raws: list[bytes], spark: SparkSession) -> DataFrame:
 
 
 @pytest.mark.parametrize(("kind", "table"), [("json", JSON), ("csv", CSV)], ids=["json", "csv"])
-def test_values_are_what_the_text_says_or_malformed_or_in_the_page(
+def test_values_are_exact_or_malformed_or_listed_on_the_page(
     spark: SparkSession, kind: str, table: Sequence[Value]
 ) -> None:
     kinds = list(dict.fromkeys(value.kind for value in table))
@@ -114,7 +114,7 @@ AVRO: list[tuple[Any, bytes, str | None, str]] = [
 ]
 
 
-def test_avro_values_are_what_the_bytes_say_or_malformed(spark: SparkSession) -> None:
+def test_avro_values_are_exact_or_malformed(spark: SparkSession) -> None:
     kinds = list({json.dumps(kind): kind for kind, *_ in AVRO}.values())
     fields = [{"name": f"c{place}", "type": ["null", kind]} for place, kind in enumerate(kinds)]
     schema = json.dumps({"type": "record", "name": "R", "fields": fields})
@@ -143,9 +143,7 @@ def test_avro_values_are_what_the_bytes_say_or_malformed(spark: SparkSession) ->
         (r'{"\udeb2":1}', False),
     ],
 )
-def test_an_escape_that_is_half_a_character_is_malformed(
-    spark: SparkSession, text: str, *, whole: bool
-) -> None:
+def test_an_escape_of_half_a_character_is_malformed(spark: SparkSession, text: str, *, whole: bool) -> None:
     how = Decode.model_validate({"json": {"schema": "s STRING"}, "onMalformedRecord": "deadLetter"})
     letters = Decoded(rows_of([text.encode()], spark), how, "src").dead_letters().collect()
     assert [letter.error for letter in letters] == (
@@ -153,7 +151,7 @@ def test_an_escape_that_is_half_a_character_is_malformed(
     )
 
 
-def test_values_within_others_are_held_to_the_same(spark: SparkSession) -> None:
+def test_nested_values_follow_the_same_rules(spark: SparkSession) -> None:
     schema = "a ARRAY<DATE>, m MAP<STRING, TIMESTAMP>, o STRUCT<b: TINYINT, l: ARRAY<STRUCT<d: DOUBLE>>>, h SMALLINT"
     raws = [
         b'{"a":["2013-01-01",null],"m":{"x":0,"y":null},"o":{"b":-128,"l":[{"d":1e3},null]},"h":200}',
@@ -179,14 +177,14 @@ def test_values_within_others_are_held_to_the_same(spark: SparkSession) -> None:
         ("csv", {"locale": "de-DE"}, "v DECIMAL(10,2)", b'"1.234,5"'),
     ],
 )
-def test_options_of_the_parser_hold_for_values(
+def test_parser_options_apply_to_values(
     spark: SparkSession, kind: str, options: dict[str, str], schema: str, raw: bytes
 ) -> None:
     how = Decode.model_validate({kind: {"schema": schema, "options": options}, "onMalformedRecord": "drop"})
     assert Decoded(rows_of([raw], spark), how, "src").rows().count() == 1
 
 
-def test_nothing_else_is_altered() -> None:
+def test_only_the_listed_values_are_altered() -> None:
     """The rows are told apart, so that none hides another."""
     for table in (JSON, CSV):
         assert len({(value.kind, value.text) for value in table}) == len(table)

@@ -88,7 +88,7 @@ def bench(spark: SparkSession, tmp_path: Path) -> Bench:
     return Bench(spark, tmp_path)
 
 
-def test_it_ends_with_exact_rows_and_runs_anew(bench: Bench) -> None:
+def test_a_bounded_query_ends_with_exact_rows_and_runs_again(bench: Bench) -> None:
     query = bench.query("counted", "delta")
     [status] = bench.run(query)
     assert (status.state, status.batch, status.input_rows) == (QueryState.COMPLETED, 0, 3)
@@ -103,7 +103,7 @@ def test_it_ends_with_exact_rows_and_runs_anew(bench: Bench) -> None:
 
 @pytest.mark.S36
 @pytest.mark.parametrize("closed", [0, 1, 2])
-def test_a_driver_killed_around_the_close_of_its_run_does_not_run_twice(
+def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, closed: int
 ) -> None:
     """Killed once so many of the two queries' runs are closed, and started again under the run's name."""
@@ -133,7 +133,7 @@ def test_a_driver_killed_around_the_close_of_its_run_does_not_run_twice(
     assert pq.read_table(bench.folder / "parquet").num_rows == 4
 
 
-def test_complete_replaces_what_is_there(bench: Bench) -> None:
+def test_complete_mode_replaces_the_table(bench: Bench) -> None:
     query = bench.query("sorted", "delta", mode="complete")
     views = {"sorted": "SELECT * FROM visits ORDER BY zip"}
     bench.run(query, views=views)
@@ -142,7 +142,7 @@ def test_complete_replaces_what_is_there(bench: Bench) -> None:
     assert bench.delta("delta") == [("c", "9")]
 
 
-def test_update_merges_by_keys(bench: Bench) -> None:
+def test_update_mode_merges_by_keys(bench: Bench) -> None:
     query = bench.query("counted", "delta", mode="update", merge={"keys": ["zip"]})
     bench.run(query)
     bench.put("zip,n\nb,9\nc,9\n")
@@ -150,7 +150,7 @@ def test_update_merges_by_keys(bench: Bench) -> None:
     assert bench.delta("delta") == [("a", 7), ("b", 9), ("c", 9)]
 
 
-def test_no_rows_are_a_run_too(bench: Bench) -> None:
+def test_a_run_without_rows_is_a_run(bench: Bench) -> None:
     bench.put("zip,n\n")
     for number in range(2):
         [status] = bench.run(bench.query("visits", "parquet"))
@@ -175,7 +175,7 @@ class Torn:
 
 @pytest.mark.S36
 @pytest.mark.parametrize("kind", ["delta", "merge", "parquet"])
-def test_an_attempt_that_was_written_is_not_written_again(
+def test_a_written_attempt_is_not_written_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     if kind == "merge":
@@ -215,7 +215,7 @@ def parquet(bench: Bench) -> list[str]:
 
 
 @pytest.mark.S36
-def test_files_of_an_attempt_that_failed_are_removed(bench: Bench) -> None:
+def test_files_of_a_failed_attempt_are_removed(bench: Bench) -> None:
     views = {"late": "SELECT *, assert_true(zip != 'x') AS sound FROM visits"}
     query = bench.query("late", "parquet")
     bench.put("zip,n\na,5\nx,1\n")
@@ -230,7 +230,7 @@ def test_files_of_an_attempt_that_failed_are_removed(bench: Bench) -> None:
     assert sorted(parquet(bench)) == ["1", "2", "5"]
 
 
-def test_what_is_done_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
+def test_a_finished_query_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
     """A start after a failure goes on with the run: only what was not done is tried again."""
     views = {"bad": "SELECT *, assert_true(n != '1') AS sound FROM visits"}
     queries = (bench.query("visits", "delta"), bench.query("bad", "parquet", name="bad"))
@@ -247,7 +247,7 @@ def test_what_is_done_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
 
 
 @pytest.mark.S32
-def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Bench) -> None:
+def test_user_code_that_fails_is_retried(bench: Bench) -> None:
     """A batch's code is called in the driver's own thread, not by way of Java as in a stream."""
     (bench.folder / "flag").touch()
     code = {"foreachBatch": "sinks:fail_once", "arguments": {"flag": str(bench.folder / "flag")}}
@@ -269,7 +269,7 @@ def test_code_of_the_users_that_fails_is_a_failure_and_is_tried_again(bench: Ben
 
 
 @pytest.mark.S35
-def test_it_runs_in_its_pool(bench: Bench) -> None:
+def test_a_query_runs_in_its_pool(bench: Bench) -> None:
     bench.run(bench.query("counted", "delta", name="in-its-pool"))
     context, jvm = bench.spark.sparkContext, bench.spark._jvm
     none = context._gateway.new_array(jvm.double, 0)
@@ -280,7 +280,7 @@ def test_it_runs_in_its_pool(bench: Bench) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_drain_waits_and_then_cuts(bench: Bench) -> None:
+def test_a_drain_waits_and_a_second_signal_interrupts(bench: Bench) -> None:
     """Cut by the second signal, the run is tried again by the next start."""
     views = {
         "slow": "SELECT zip, n, spent FROM (SELECT *, aggregate(sequence(1, 200000000), 0L, (a, x) -> a + x) AS spent FROM visits)"

@@ -156,7 +156,7 @@ def order(shop: str, at: str, amount: float = 1) -> dict[str, Any]:
     return {"shop": shop, "at": f"2026-01-01T{at}:00Z", "amount": amount}
 
 
-def test_windows_come_out_once_the_watermark_has_passed_and_late_rows_are_counted(bench: Bench) -> None:
+def test_windows_are_emitted_behind_the_watermark_and_late_rows_are_counted(bench: Bench) -> None:
     outcome = bench.run(
         {"given": {"orders": [order("bern", "10:00", 2.5), order("bern", "10:30", 1)]}, "expect": {"queries": {"hourly": []}, "dropped": {"hourly": 0}}},
         {"given": {"orders": [order("bern", "11:30")]}, "expect": {"queries": {"hourly": [{"hour": "2026-01-01T10:00:00Z", "shop": "bern", "total": 3.5}]}}},
@@ -165,7 +165,7 @@ def test_windows_come_out_once_the_watermark_has_passed_and_late_rows_are_counte
     assert outcome.passed, lines(outcome)
 
 
-def test_a_complete_result_is_the_last_one(bench: Bench) -> None:
+def test_a_case_compares_the_last_complete_result(bench: Bench) -> None:
     outcome = bench.run(
         {"given": {"orders": [order("bern", "10:00"), order("chur", "10:00")]}, "expect": {"relations": {"all_time": [{"shop": "bern", "n": 1}, {"shop": "chur", "n": 1}]}}},
         {"given": {"orders": [order("bern", "10:00")]}, "expect": {"queries": {"totals": [{"shop": "bern", "n": 2}, {"shop": "chur", "n": 1}]}}},
@@ -173,7 +173,7 @@ def test_a_complete_result_is_the_last_one(bench: Bench) -> None:
     assert outcome.passed, lines(outcome)
 
 
-def test_records_may_be_given_with_their_columns_and_bad_ones_as_text(bench: Bench) -> None:
+def test_a_case_gives_records_with_columns_and_malformed_records_as_text(bench: Bench) -> None:
     headers = [{"key": "h", "value": "djE="}]
     outcome = bench.run(
         {
@@ -188,7 +188,7 @@ def test_records_may_be_given_with_their_columns_and_bad_ones_as_text(bench: Ben
     assert outcome.passed, lines(outcome)
 
 
-def test_nested_values_are_compared_whole(bench: Bench) -> None:
+def test_nested_values_are_compared_as_a_whole(bench: Bench) -> None:
     row = {"timestamp": "2026-01-01T00:00:00Z", "value": 3}
     deep = {"a": [3], "b": {"k": "2026-01-01T01:00:00+01:00"}}
     assert bench.run(
@@ -203,7 +203,7 @@ def test_nested_values_are_compared_whole(bench: Bench) -> None:
     assert '+ {"a": [3]' in lines(outcome)
 
 
-def test_sources_of_all_kinds(kinds: Bench) -> None:
+def test_a_case_feeds_sources_of_all_kinds(kinds: Bench) -> None:
     outcome = kinds.run(
         {
             "given": {
@@ -233,7 +233,7 @@ def test_sources_of_all_kinds(kinds: Bench) -> None:
     assert outcome.passed, lines(outcome)
 
 
-def test_steps_keep_their_state_and_put_rows_aside(kinds: Bench) -> None:
+def test_steps_keep_their_state_and_quarantine_rows(kinds: Bench) -> None:
     outcome = kinds.run(
         {
             "given": {"csvs": [{"k": "ann", "n": 1}, {"k": "ann", "n": 2}, {"k": "bob", "n": 0}]},
@@ -254,7 +254,7 @@ def test_steps_keep_their_state_and_put_rows_aside(kinds: Bench) -> None:
     assert outcome.passed, lines(outcome)
 
 
-def test_what_does_not_stream_runs_in_the_first_step(kinds: Bench) -> None:
+def test_bounded_relations_run_in_the_first_step(kinds: Bench) -> None:
     replay = {"tables": {"replay": [{"k": "2:figs", "n": 20}, "3:dates,30"]}}
     expect = {"relations": {"parsed": [{"o": {"count": 2, "item": "figs"}}, {"o": {"count": 3, "item": "dates"}}]}}  # fmt: skip
     outcome = kinds.run(
@@ -279,7 +279,7 @@ def test_what_does_not_stream_runs_in_the_first_step(kinds: Bench) -> None:
         ({"given": {}, "expect": {"relations": {"named": []}}}, "TableNotGiven", "the test gives no rows of the table 'shops'"),
     ],
 )  # fmt: skip
-def test_what_breaks_a_case_off_is_told_with_its_reason(
+def test_an_aborted_case_is_reported_with_its_reason(
     bench: Bench, step: dict[str, Any], reason: str, message: str
 ) -> None:
     [failure] = bench.run(step).failures
@@ -287,14 +287,14 @@ def test_what_breaks_a_case_off_is_told_with_its_reason(
     assert message in failure.subject
 
 
-def test_nothing_runs_on_after_a_case(bench: Bench) -> None:
+def test_no_query_runs_after_a_case(bench: Bench) -> None:
     bench.run({"given": {"raw": ["x"]}, "expect": {"queries": {"raw": [{"topic": "other"}]}}})
     assert bench.spark.sparkContext.statusTracker().getActiveJobsIds() == []
     threads = bench.spark._jvm.java.lang.Thread.getAllStackTraces().keySet().toString()
     assert "stream execution thread" not in threads
 
 
-def test_the_command_runs_the_tests_beside_a_sample_and_writes_junit(tmp_path: Path) -> None:
+def test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit(tmp_path: Path) -> None:
     report = tmp_path / "out" / "junit.xml"
     command = [sys.executable, "-m", "mainstem", "test", "k8s/samples/flights.yaml", "--junit", str(report)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=200)

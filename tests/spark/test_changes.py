@@ -298,7 +298,7 @@ def outcomes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_what_is_seen(outcomes: dict[str, Outcome], name: str) -> None:
+def test_the_second_run_has_the_expected_rows_or_reason(outcomes: dict[str, Outcome], name: str) -> None:
     seen, outcome = CHANGES[name].seen, outcomes[name]
     if isinstance(seen, str):
         assert outcome.reason == seen, outcome

@@ -37,7 +37,7 @@ def refusal(spark: SparkSession, folder: Path, state: State) -> str:
     return str(refused.value)
 
 
-def test_other_partitions_are_refused_for_spark_would_lose_rows(
+def test_another_number_of_partitions_is_rejected_because_spark_would_lose_rows(
     spark: SparkSession, tmp_path: Path, streams: Streams
 ) -> None:
     assert run(streams) == sorted(f"{key} 1" for key in KEYS)
@@ -49,7 +49,9 @@ def test_other_partitions_are_refused_for_spark_would_lose_rows(
     assert run(streams, partitions=1) != sorted(f"{key} 2" for key in KEYS)
 
 
-def test_the_store_stays_what_it_was(spark: SparkSession, tmp_path: Path, streams: Streams) -> None:
+def test_the_state_store_provider_stays_the_same(
+    spark: SparkSession, tmp_path: Path, streams: Streams
+) -> None:
     run(streams, provider="hdfs")
     streams.put("a", ROWS)
     assert run(streams) == sorted(f"{key} 2" for key in KEYS)
@@ -60,7 +62,7 @@ def test_the_store_stays_what_it_was(spark: SparkSession, tmp_path: Path, stream
     checkpoint_compatibility.refuse_change(spark, str(state.parent), State(partitions=3, provider="hdfs"))
 
 
-def test_without_state_nothing_is_fixed(spark: SparkSession, tmp_path: Path, streams: Streams) -> None:
+def test_a_query_without_state_fixes_nothing(spark: SparkSession, tmp_path: Path, streams: Streams) -> None:
     streams.run({"name": "q", "from": "a"}, views={})
     checkpoint_compatibility.refuse_change(
         spark, str(tmp_path / "checkpoints" / "q" / "1"), State(partitions=5)

@@ -34,7 +34,7 @@ def numbers(folder: Path) -> list[int]:
     ]
 
 
-def test_a_connector_in_python_is_read_and_written_and_goes_on_where_it_stopped(
+def test_a_python_connector_reads_and_writes_and_continues_after_a_stop(
     spark: SparkSession, counter: dict[str, Any], tmp_path: Path
 ) -> None:
     sparks.run(spark, counter)
@@ -45,14 +45,16 @@ def test_a_connector_in_python_is_read_and_written_and_goes_on_where_it_stopped(
     assert numbers(tmp_path) == list(range(1, 13))
 
 
-def test_a_class_that_is_no_connector_is_named(spark: SparkSession, counter: dict[str, Any]) -> None:
+def test_a_class_that_is_no_connector_is_rejected_by_name(
+    spark: SparkSession, counter: dict[str, Any]
+) -> None:
     counter["sources"][0]["spark"]["python"] = "counter:Part"
     with pytest.raises(Exception, match=r"'counter:Part' is not a class derived from .*DataSource") as told:
         sparks.run(spark, counter)
     assert classify(told.value).reason == "FunctionNotUsable"
 
 
-def test_a_format_that_is_on_no_class_path_is_named(spark: SparkSession, counter: dict[str, Any]) -> None:
+def test_an_unknown_format_is_rejected_by_name(spark: SparkSession, counter: dict[str, Any]) -> None:
     counter["sources"][0]["spark"] = {"format": "mongodb"}
     with pytest.raises(Py4JJavaError) as told:
         sparks.run(spark, counter)
@@ -63,7 +65,7 @@ def test_a_format_that_is_on_no_class_path_is_named(spark: SparkSession, counter
     )
 
 
-def test_spark_has_no_dialect_for_the_scheme_that_is_refused(spark: SparkSession) -> None:
+def test_spark_has_no_dialect_for_the_rejected_scheme(spark: SparkSession) -> None:
     """The day it has one, the rule about jdbc:mariadb: can go."""
     dialects: Any = spark._jvm.org.apache.spark.sql.jdbc.JdbcDialects
     quoted = {
@@ -104,7 +106,7 @@ def kept(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def test_connectors_of_a_jar_beside_the_document(tmp_path: Path) -> None:
+def test_connectors_come_from_a_jar_beside_the_document(tmp_path: Path) -> None:
     """One reads a stream, one writes batches, with a secret that no output shows."""
     environment = {"MAINSTEM_SECRETS": str(tmp_path / "secrets")}
     arguments = ("--cores=2", "-v")

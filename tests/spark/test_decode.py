@@ -48,7 +48,7 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right or (left != left and right != right))
 
 
-def test_good_records_come_out_whole(spark: SparkSession) -> None:
+def test_valid_records_are_decoded_whole(spark: SparkSession) -> None:
     found = kept(spark, [good.raw for good in GOOD])
     assert len(found) == len(GOOD)
     for good, row in zip(GOOD, found, strict=True):
@@ -56,7 +56,7 @@ def test_good_records_come_out_whole(spark: SparkSession) -> None:
         assert all(same(row[name], value) for name, value in good.columns.items()), (good.raw, row)
 
 
-def test_bad_records_come_out_raw_with_their_place_and_reason(spark: SparkSession) -> None:
+def test_malformed_records_become_dead_letters_with_position_and_reason(spark: SparkSession) -> None:
     raws = [bad.raw for bad in BAD]
     letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters()
     assert letters.schema.simpleString() == (
@@ -71,7 +71,7 @@ def test_bad_records_come_out_raw_with_their_place_and_reason(spark: SparkSessio
     assert all(row.time is not None for row in rows)
 
 
-def test_good_and_bad_are_all_that_was_read(spark: SparkSession) -> None:
+def test_decoded_and_malformed_records_are_all_that_was_read(spark: SparkSession) -> None:
     raws = [*(good.raw for good in GOOD), *(bad.raw for bad in BAD), *FOLLOWED]
     letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters().count()
     assert len(kept(spark, raws)) + letters == len(raws)
@@ -79,7 +79,7 @@ def test_good_and_bad_are_all_that_was_read(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("bad", [BAD[0], BAD[3], BAD[16], BAD[23], BAD[27]], ids=lambda bad: bad.error)
-def test_fail_raises_with_the_place(spark: SparkSession, bad: Bad) -> None:
+def test_fail_ends_the_query_with_the_position(spark: SparkSession, bad: Bad) -> None:
     with pytest.raises(PySparkException) as raised:
         kept(spark, [b'{"i":1}', bad.raw, b'{"i":2}'], way="fail")
     failure = classify(raised.value)
@@ -89,16 +89,16 @@ def test_fail_raises_with_the_place(spark: SparkSession, bad: Bad) -> None:
     assert failure.message.endswith("; set decode.onMalformedRecord to drop or deadLetter")
 
 
-def test_fail_passes_what_is_good(spark: SparkSession) -> None:
+def test_fail_lets_valid_records_pass(spark: SparkSession) -> None:
     assert kept(spark, [b'{"i":1}', b'{"i":2}'], way="fail") == [{"i": 1}, {"i": 2}]
 
 
 @pytest.mark.parametrize("way", ["drop", "deadLetter"])
-def test_the_others_go_on(spark: SparkSession, way: str) -> None:
+def test_the_other_records_are_decoded(spark: SparkSession, way: str) -> None:
     assert kept(spark, [b'{"i":1}', b"{", None, b'{"i":2}'], way=way) == [{"i": 1}, {"i": 2}]
 
 
-def test_nothing_may_follow_the_object(spark: SparkSession) -> None:
+def test_text_after_the_object_is_malformed(spark: SparkSession) -> None:
     assert kept(spark, FOLLOWED) == []
     letters = (
         Decoded(records(spark, FOLLOWED), treated("deadLetter"), "src")
@@ -121,7 +121,7 @@ def test_nothing_may_follow_the_object(spark: SparkSession) -> None:
         ({"allowNumericLeadingZeros": "true"}, b'{"i":01}', {"i": 1}),
     ],
 )
-def test_options_of_the_reader_hold(
+def test_options_of_the_reader_apply(
     spark: SparkSession, options: dict[str, str], raw: bytes, row: dict[str, Any]
 ) -> None:
     assert kept(spark, [raw], **options) == [row]
@@ -135,15 +135,15 @@ def test_options_of_the_reader_hold(
         ({"allowNonNumericNumbers": "false"}, b'{"d":NaN}'),
     ],
 )
-def test_options_of_the_reader_refuse(spark: SparkSession, options: dict[str, str], raw: bytes) -> None:
+def test_options_of_the_reader_reject(spark: SparkSession, options: dict[str, str], raw: bytes) -> None:
     assert kept(spark, [raw], **options) == []
 
 
-def test_a_field_may_be_called_as_our_own_columns(spark: SparkSession) -> None:
+def test_a_field_may_have_the_name_of_an_internal_column(spark: SparkSession) -> None:
     assert kept(spark, [b'{"__mainstem_corrupt":"x","value":1,"i":1}']) == [{"i": 1}]
 
 
-def test_kept_columns_stand_beside_the_decoded_ones(spark: SparkSession) -> None:
+def test_kept_columns_are_beside_the_decoded_ones(spark: SparkSession) -> None:
     how = Decode.model_validate(
         {"json": {"schema": "i INT"}, "onMalformedRecord": "drop", "keep": ["topic", "offset"]}
     )
@@ -151,7 +151,7 @@ def test_kept_columns_stand_beside_the_decoded_ones(spark: SparkSession) -> None
     assert [row.asDict() for row in frame.collect()] == [{"i": 7, "topic": "t", "offset": 1}]
 
 
-def test_deep_and_long_records_are_told_apart_too(spark: SparkSession) -> None:
+def test_deep_and_long_records_beyond_the_limits_are_malformed(spark: SparkSession) -> None:
     """The parser has limits of its own; beyond them a record is bad, and nothing fails."""
     deep = b'{"s":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
     long = b'{"s":"' + b"x" * 3_000_000 + b'"}'
@@ -186,7 +186,9 @@ def streamed(spark: SparkSession, tmp_path: Path) -> Callable[..., dict[str, Any
     return run
 
 
-def test_a_stream_counts_good_and_bad_in_the_same_pass(streamed: Callable[..., dict[str, Any]]) -> None:
+def test_a_stream_counts_decoded_and_malformed_records_in_one_pass(
+    streamed: Callable[..., dict[str, Any]],
+) -> None:
     done = streamed(['{"i":1}', '{"i":', "", '{"i":2}'], treated("drop", "i INT"))
     assert done["metrics"].asDict() == {"decoded": 2, "malformed": 2}
     assert [row.i for row in done["rows"]] == [1, 2]
@@ -201,7 +203,7 @@ def test_dead_letters_of_files_name_the_file(streamed: Callable[..., dict[str, A
     assert (row.topic, row.partition, row.offset) == (None, None, None)
 
 
-def test_a_stream_that_fails_names_the_file(streamed: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_a_failed_stream_names_the_file(streamed: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     with pytest.raises(StreamingQueryException) as raised:
         streamed(['{"i":1}', '{"i":'], treated("fail", "i INT"))
     failure = classify(raised.value)
@@ -230,7 +232,7 @@ NAMED = {
 }
 
 
-def test_a_dead_letter_names_the_column_the_beginning_of_its_value_and_what_is_expected(
+def test_a_dead_letter_names_the_column_its_value_and_the_expected_type(
     spark: SparkSession,
 ) -> None:
     letters = Decoded(records(spark, list(NAMED)), treated("deadLetter", WIDE), "src").dead_letters()
@@ -242,7 +244,7 @@ def test_a_dead_letter_names_the_column_the_beginning_of_its_value_and_what_is_e
     assert not any("hunter2" in error for error in errors)
 
 
-def test_a_pattern_of_the_options_is_what_is_expected(spark: SparkSession) -> None:
+def test_the_pattern_of_the_options_is_the_expected_format(spark: SparkSession) -> None:
     how = treated("deadLetter", "t TIMESTAMP, d DATE", timestampFormat="dd.MM.yyyy HH:mm")
     raws: list[bytes | None] = [b'{"t":"2013-01-01T05:00:00Z"}', b'{"d":"01.02.2013"}']
     errors = [
@@ -255,7 +257,7 @@ def test_a_pattern_of_the_options_is_what_is_expected(spark: SparkSession) -> No
     ]
 
 
-def test_a_record_that_fails_its_query_is_told_as_a_dead_letter_is(spark: SparkSession) -> None:
+def test_a_failed_query_reports_a_record_as_a_dead_letter_does(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as raised:
         Decoded(records(spark, [b'{"n":"12 apples"}']), treated("fail", WIDE), "src").rows().collect()
     failure = classify(raised.value)

@@ -68,7 +68,7 @@ CSV = "n INT, s STRING, t TIMESTAMP"
 NUMBER = "the line does not have 3 fields: "
 
 
-def test_csv_lines_with_all_their_fields_are_good(spark: SparkSession) -> None:
+def test_csv_lines_with_all_fields_are_decoded(spark: SparkSession) -> None:
     lines = [
         b"1,x,2013-01-01 05:00:00",
         b'2,"a,b",2013-01-01T05:00:00Z',
@@ -93,7 +93,7 @@ def test_csv_lines_with_all_their_fields_are_good(spark: SparkSession) -> None:
     ]
 
 
-def test_csv_lines_that_are_none_are_bad(spark: SparkSession) -> None:
+def test_invalid_csv_lines_are_malformed(spark: SparkSession) -> None:
     lines = {
         None: "the record has no value",
         b"": "the record is empty",
@@ -113,7 +113,7 @@ def test_csv_lines_that_are_none_are_bad(spark: SparkSession) -> None:
     assert [bad[place][: len(said)] for place, said in enumerate(lines.values())] == list(lines.values())
 
 
-def test_csv_too_wide_for_the_parser_would_fail_the_query(spark: SparkSession) -> None:
+def test_a_csv_line_too_wide_for_the_parser_would_fail_the_query(spark: SparkSession) -> None:
     wide = spark.createDataFrame([("y," * 30_000,)], "value STRING")
     with pytest.raises(PySparkException, match="MALFORMED_CSV_RECORD"):
         wide.select(F.from_csv("value", "a STRING", {"mode": "PERMISSIVE"})).collect()
@@ -130,7 +130,7 @@ def test_csv_too_wide_for_the_parser_would_fail_the_query(spark: SparkSession) -
         ({"timestampFormat": "dd.MM.yyyy HH:mm"}, b"1,x,01.01.2013 05:00", "x"),
     ],
 )
-def test_options_of_the_csv_reader_hold(
+def test_options_of_the_csv_reader_apply(
     spark: SparkSession, options: dict[str, str], line: bytes, value: str | None
 ) -> None:
     good, bad = split(spark, [line], csv={"schema": CSV, "options": options})
@@ -138,7 +138,7 @@ def test_options_of_the_csv_reader_hold(
     assert (good[0].n, good[0].s) == (1, value)
 
 
-def test_text_is_good_as_long_as_it_is_text(spark: SparkSession) -> None:
+def test_any_valid_utf8_text_is_decoded(spark: SparkSession) -> None:
     good, bad = split(spark, [b"5", b"", "Zürich\n".encode(), b"\xff\xfe", None], text={})
     assert {place: row.value for place, row in good.items()} == {0: "5", 1: "", 2: "Zürich\n"}
     assert bad == {3: "not valid UTF-8: FFFE", 4: "the record has no value"}
@@ -176,13 +176,13 @@ def plain(row: Row) -> dict[str, Any]:
     return found | {"at": found["at"].astimezone(dt.UTC)}
 
 
-def test_avro_records_come_out_whole(spark: SparkSession, flights: list[bytes]) -> None:
+def test_avro_records_are_decoded_whole(spark: SparkSession, flights: list[bytes]) -> None:
     good, bad = split(spark, [*flights], avro={"schema": json.dumps(FLIGHT)})
     assert not bad
     assert [plain(good[place]) for place in range(3)] == [expected(place) for place in range(3)]
 
 
-def test_avro_records_that_are_cut_or_followed_are_bad(spark: SparkSession, flights: list[bytes]) -> None:
+def test_truncated_or_extended_avro_records_are_malformed(spark: SparkSession, flights: list[bytes]) -> None:
     whole = flights[2]
     cuts = [whole[:length] for length in range(len(whole))]
     followed = [whole + more for more in (b"\x00", b"\x01", bytes(15), bytes(15) + b"\x01", whole)]
@@ -196,7 +196,7 @@ def test_avro_records_that_are_cut_or_followed_are_bad(spark: SparkSession, flig
     assert max(map(len, bad.values())) < 100
 
 
-def test_avro_garbage_neither_fails_nor_ends_the_jvm(spark: SparkSession) -> None:
+def test_invalid_avro_fails_neither_the_query_nor_the_jvm(spark: SparkSession) -> None:
     garbage = [
         b'{"a":1}',
         b"\x00\x00\x00\x00\x07\x02\x02",
@@ -213,7 +213,7 @@ def test_avro_garbage_neither_fails_nor_ends_the_jvm(spark: SparkSession) -> Non
     )
 
 
-def test_avro_of_nulls_is_no_bad_record(spark: SparkSession) -> None:
+def test_an_avro_record_of_nulls_is_decoded(spark: SparkSession) -> None:
     good, bad = split(spark, [b"\x00\x00", b"\x00", b""], avro={"schema": json.dumps(SMALL)})
     assert good == {0: Row(a=None, s=None, offset=0)}
     assert list(bad) == [1, 2]
@@ -241,7 +241,7 @@ TEXTS = {
 PLACES = ("plain", "nullable", "deep", "item", "inner", "key", "value", "member")
 
 
-def test_avro_with_a_string_that_is_not_utf8_is_bad_wherever_the_string_is(spark: SparkSession) -> None:
+def test_avro_with_a_string_that_is_not_utf8_is_malformed(spark: SparkSession) -> None:
     whole = dict.fromkeys(PLACES, "ü".encode())
     raws = [avro_of(**whole), *(avro_of(**whole | {place: b"a\xff"}) for place in PLACES)]
     good, bad = split(spark, [*raws], avro={"schema": json.dumps(TEXTS)})
@@ -266,7 +266,7 @@ def avro_of(**texts: bytes) -> bytes:
     return b"".join(fields)
 
 
-def test_avro_behind_a_confluent_header_is_told_by_its_id(spark: SparkSession) -> None:
+def test_avro_after_a_confluent_header_shows_its_schema_id(spark: SparkSession) -> None:
     body = b"\x02\x02\x02\x02x"
     raws = [
         b"\x00\x00\x00\x01\x00" + body,
@@ -293,7 +293,7 @@ def test_avro_behind_a_confluent_header_is_told_by_its_id(spark: SparkSession) -
     ],
     ids=["csv", "avro", "text"],
 )
-def test_each_format_in_each_way(
+def test_each_format_supports_each_policy_for_malformed_records(
     spark: SparkSession, decode: dict[str, Any], good: bytes, bad: bytes
 ) -> None:
     raws: list[bytes | None] = [good, bad, good]
@@ -312,7 +312,7 @@ CAMERA = (
 )
 
 
-def test_a_schema_file_is_as_good_as_ddl(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_schema_file_works_like_ddl(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "schema.json"
     file.write_text(StructType.fromDDL(NESTED).json())
     options = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"}
@@ -324,7 +324,7 @@ def test_a_schema_file_is_as_good_as_ddl(spark: SparkSession, tmp_path: Path) ->
         assert list(bad) == [1]
 
 
-def test_avro_and_csv_take_schema_files_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_avro_and_csv_accept_schema_files(spark: SparkSession, tmp_path: Path) -> None:
     avsc, struct = tmp_path / "small.avsc", tmp_path / "line.json"
     avsc.write_text(json.dumps(SMALL))
     struct.write_text(StructType.fromDDL("`n``o` INT, s STRING").json())
@@ -350,7 +350,7 @@ def test_avro_and_csv_take_schema_files_too(spark: SparkSession, tmp_path: Path)
         ("avro", '{"type": "struct", "fields": []}', "SchemaFileInvalid"),
     ],
 )
-def test_a_schema_file_that_is_none_says_so(
+def test_an_invalid_schema_file_is_reported(
     spark: SparkSession, tmp_path: Path, kind: str, content: str | None, reason: str
 ) -> None:
     file = tmp_path / "schema"
@@ -370,7 +370,9 @@ def counted(spark: SparkSession, tmp_path: Path) -> DataFrame:
     return spark.newSession().readStream.format("text").name("src").load(str(tmp_path / "in"))
 
 
-def test_a_stream_of_csv_counts_good_and_bad_in_the_same_pass(counted: DataFrame, tmp_path: Path) -> None:
+def test_a_stream_of_csv_counts_decoded_and_malformed_records_in_one_pass(
+    counted: DataFrame, tmp_path: Path
+) -> None:
     rows: list[Row] = []
     how = Decode.model_validate({"csv": {"schema": "n INT, s STRING"}, "onMalformedRecord": "drop"})
     query = (

@@ -30,7 +30,7 @@ def texts(bench: PipeBench, **step: Any) -> list[str]:
     return [row[-1] for row in bench.run(named, {"name": "t", "sql": "SELECT text FROM v"})]
 
 
-def test_by_a_column_for_ever(bench: PipeBench) -> None:
+def test_duplicates_by_a_column_are_dropped_for_ever(bench: PipeBench) -> None:
     """Nulls are equal, a restart forgets nothing, and an empty file is no end."""
     bench.put("events", event(1, 0, "a"), event(1, 0, "a"), event(None, 0, "n"), event(None, 0, "n"))
     assert texts(bench, columns=["id"]) == ["a", "n"]
@@ -40,12 +40,12 @@ def test_by_a_column_for_ever(bench: PipeBench) -> None:
     assert texts(bench, columns=["id"]) == ["a", "b", "n"]
 
 
-def test_by_all_columns(bench: PipeBench) -> None:
+def test_duplicates_by_all_columns_are_dropped(bench: PipeBench) -> None:
     bench.put("events", event(1, 0, "a"), event(1, 0, "a"), event(1, 0, "b"))
     assert texts(bench) == ["a", "b"]
 
 
-def test_state_with_the_watermark_s_column_is_dropped_behind_it(bench: PipeBench) -> None:
+def test_state_with_the_column_of_the_watermark_is_dropped_behind_it(bench: PipeBench) -> None:
     bench.put("events", event(1, 0, "a"), event(1, 1, "b"), event(1, 1, "b"))
     assert texts(bench, columns=["id", "at"]) == ["a", "b"]
     bench.put("events", event(1, 50, "c"))
@@ -54,7 +54,7 @@ def test_state_with_the_watermark_s_column_is_dropped_behind_it(bench: PipeBench
     assert texts(bench, columns=["id", "at"]) == ["a", "b", "c"]
 
 
-def test_within_the_watermark(bench: PipeBench) -> None:
+def test_duplicates_within_the_watermark_are_dropped(bench: PipeBench) -> None:
     """The same id with other times is one row, until the watermark has passed the first one's time and delay."""
     bench.put("events", event(1, 0, "a"))
     step = {"columns": ["id"], "withinWatermark": True}
@@ -67,7 +67,9 @@ def test_within_the_watermark(bench: PipeBench) -> None:
     assert texts(bench, **step) == ["a again", "a", "b"]
 
 
-def test_spark_would_refuse_within_no_watermark(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_rejects_a_deduplication_within_a_missing_watermark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     reader: Any = spark.newSession().readStream.format("json").schema("id INT")
     (tmp_path / "in").mkdir()
     frame = reader.name("events").load(str(tmp_path / "in")).dropDuplicatesWithinWatermark(["id"])

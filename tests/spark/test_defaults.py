@@ -35,7 +35,7 @@ spec:
 """
 
 
-def test_the_session_has_the_defaults_that_are_told(spark: SparkSession) -> None:
+def test_the_session_has_the_defaults_that_explain_lists(spark: SparkSession) -> None:
     for default in DEFAULTS:
         if default.setting not in ELSEWHERE:
             wanted = SAID.get(default.setting, default.value)
@@ -43,7 +43,7 @@ def test_the_session_has_the_defaults_that_are_told(spark: SparkSession) -> None
             assert found == wanted, default.setting
 
 
-def test_a_query_has_its_own_partitions(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_query_has_its_own_number_of_partitions(spark: SparkSession, tmp_path: Path) -> None:
     [document] = read_text(DOCUMENT.format(folder=tmp_path))
     graph = Graph(document.pipeline)
     for query, partitions in zip(graph.spec.queries, ("8", "3"), strict=True):

@@ -41,7 +41,7 @@ def files(bench: DeltaBench) -> int:
     return len(DeltaTable(bench.path("t")).file_uris())
 
 
-def test_a_round_compacts_and_removes_what_no_version_needs(bench: DeltaBench) -> None:
+def test_maintenance_compacts_files_and_removes_unused_ones(bench: DeltaBench) -> None:
     for first in (0, 3, 6):
         bench.put("t", f"SELECT id, id % 2 AS n FROM range({first}, {first + 3})")
     old, young = bench.folder / "t" / "part-old.parquet", bench.folder / "t" / "part-young.parquet"
@@ -60,7 +60,7 @@ def test_a_round_compacts_and_removes_what_no_version_needs(bench: DeltaBench) -
     assert bench.history("t")[-1] == "VACUUM END"
 
 
-def test_no_table_yet_and_one_that_is_broken_end_nothing(bench: DeltaBench) -> None:
+def test_a_missing_or_broken_table_does_not_end_maintenance(bench: DeltaBench) -> None:
     asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}})
     sink = asked.spec.queries[0].to[0].delta
     assert sink
@@ -73,7 +73,7 @@ def test_no_table_yet_and_one_that_is_broken_end_nothing(bench: DeltaBench) -> N
     assert maintenance.failures == 2
 
 
-def test_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
+def test_maintenance_runs_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
     """Compaction each second while batches are merged; the merge never fails, and every row is there once."""
     (bench.folder / "in").mkdir()
     asked = graph(

@@ -75,7 +75,7 @@ def test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table(bench
 
 
 @pytest.mark.parametrize("left", ["", "_staged_commits/", ".00000000000000000000.json.8e1c.tmp"])
-def test_a_driver_killed_before_the_first_entry_of_a_tables_log_leaves_a_table_that_can_be_merged(
+def test_a_driver_killed_before_the_first_log_entry_leaves_a_table_that_can_be_merged(
     bench: Bench, left: str
 ) -> None:
     log = bench.folder / "out" / "_delta_log"
@@ -88,7 +88,7 @@ def test_a_driver_killed_before_the_first_entry_of_a_tables_log_leaves_a_table_t
     assert (bench.folder / "out" / "id=1").is_dir()
 
 
-def test_a_batch_that_runs_again_and_a_checkpoint_that_is_new(bench: Bench) -> None:
+def test_a_repeated_batch_and_a_new_checkpoint_are_merged_once(bench: Bench) -> None:
     """A kill between table and checkpoint; and the trap: a new checkpoint counts from 0 again, and is not skipped."""
     bench.merge((1, "a", 1))
     bench.merge((1, "b", 2), (2, "b", 1))
@@ -107,7 +107,7 @@ def test_a_batch_that_runs_again_and_a_checkpoint_that_is_new(bench: Bench) -> N
 @pytest.mark.S36
 @pytest.mark.S37
 @pytest.mark.parametrize("renamed", ["nothing", "query", "sink"])
-def test_a_batch_that_runs_again_never_overwrites_what_came_later(bench: Bench, renamed: str) -> None:
+def test_a_repeated_batch_never_overwrites_newer_rows(bench: Bench, renamed: str) -> None:
     """Killed between table and checkpoint; another query writes newer rows; then the batch runs again, renamed or not."""
     keyed = {"keys": ["id"], "deleteWhen": "op = 'D'", "exceptColumns": ["op"]}
     table = {"delta": {"path": bench.path("out"), "merge": keyed}}
@@ -128,7 +128,7 @@ def test_a_batch_that_runs_again_never_overwrites_what_came_later(bench: Bench, 
     assert bench.rows("out", "id", "v") == [(1, "newer"), (2, "newer")]
 
 
-def test_columns_that_come_later(bench: Bench) -> None:
+def test_new_columns_need_schema_evolution(bench: Bench) -> None:
     bench.spark.sql("SELECT 1 AS id, 'old' AS v, 'x' AS mine").write.format("delta").save(bench.path("out"))
     keyed = {"keys": ["id"], "exceptColumns": ["op"]}
     with pytest.raises(StreamingQueryException):
@@ -137,7 +137,7 @@ def test_columns_that_come_later(bench: Bench) -> None:
     assert bench.rows("out", "id", "v", "mine", "seq") == [(1, "new", "x", 2), (2, "more", None, 3)]
 
 
-def test_two_rows_of_a_key_need_a_sequence(bench: Bench) -> None:
+def test_two_rows_of_one_key_need_a_sequence(bench: Bench) -> None:
     bench.merge((1, "a", 1), merge={"keys": ["id"]})
     with pytest.raises(StreamingQueryException) as caught:
         bench.merge((1, "b", 1), (1, "c", 1), merge={"keys": ["id"]})
@@ -146,7 +146,7 @@ def test_two_rows_of_a_key_need_a_sequence(bench: Bench) -> None:
     assert failure.permanent
 
 
-def test_what_the_query_does_not_have_is_refused_before_a_table_is_made(bench: Bench) -> None:
+def test_unknown_columns_are_rejected_before_a_table_is_created(bench: Bench) -> None:
     at = "spec.queries[0].to[0].delta.merge"
     assert bench.refusals(merge={"keys": ["idd"], "sequenceBy": "sequence", "exceptColumns": ["ops"]}) == [
         (f"{at}.exceptColumns[0]", "UnknownColumn"),
@@ -160,7 +160,7 @@ def test_what_the_query_does_not_have_is_refused_before_a_table_is_made(bench: B
 
 
 @pytest.mark.S36
-def test_the_state_of_a_batch_that_runs_again_is_kept_though_the_table_has_it(bench: Bench) -> None:
+def test_the_state_of_a_repeated_batch_is_kept_although_the_table_has_the_batch(bench: Bench) -> None:
     """A kill between table and checkpoint: the merge passes over the batch, whose counts the next batch needs."""
     counts = "SELECT id, count(*) AS n FROM rows GROUP BY id"
 

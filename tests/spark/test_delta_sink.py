@@ -39,7 +39,7 @@ def bench(spark: SparkSession, tmp_path: Path) -> Bench:
     return bench
 
 
-def test_one_version_a_batch_in_partitions_and_columns_that_come_later(bench: Bench) -> None:
+def test_each_batch_is_one_version_with_partitions_and_new_columns(bench: Bench) -> None:
     bench.put("t", "SELECT id, id % 2 AS odd FROM range(4, 6)")
     bench.write("SELECT * FROM rows", partitionBy=["odd"])
     assert bench.history("out") == ["STREAMING UPDATE"] * 2
@@ -61,7 +61,7 @@ def test_one_version_a_batch_in_partitions_and_columns_that_come_later(bench: Be
     assert "LongType and ArrayType" in failure.message
 
 
-def test_complete_replaces_the_table_and_its_columns_where_it_may(bench: Bench) -> None:
+def test_complete_mode_replaces_the_table_and_its_columns_if_allowed(bench: Bench) -> None:
     counts = "SELECT odd, count(*) AS n FROM rows GROUP BY odd"
     bench.write(counts, "complete")
     bench.put("t", "SELECT id, id % 2 AS odd FROM range(4, 5)")
@@ -75,7 +75,7 @@ def test_complete_replaces_the_table_and_its_columns_where_it_may(bench: Bench) 
 
 
 @pytest.mark.parametrize("merge", [None, {"keys": ["k"]}])
-def test_a_value_that_does_not_fit_names_column_and_sink(
+def test_a_value_of_another_type_is_reported_with_column_and_sink(
     spark: SparkSession, tmp_path: Path, merge: dict[str, Any] | None
 ) -> None:
     stage = Stage(spark.newSession(), tmp_path)

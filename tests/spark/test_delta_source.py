@@ -42,7 +42,7 @@ def bench(spark: SparkSession, tmp_path: Path) -> Bench:
     return bench
 
 
-def test_what_is_there_then_each_commit_once_under_its_name(bench: Bench) -> None:
+def test_the_table_is_read_and_then_each_commit_once(bench: Bench) -> None:
     bench.copy()
     bench.put("t", "SELECT id FROM range(9, 12)")
     bench.copy()
@@ -55,13 +55,13 @@ def test_what_is_there_then_each_commit_once_under_its_name(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize("limit", [{"maxFilesPerTrigger": 1}, {"maxBytesPerTrigger": "1b"}])
-def test_a_batch_is_no_larger_than_asked(bench: Bench, limit: dict[str, Any]) -> None:
+def test_a_batch_is_no_larger_than_its_limit(bench: Bench, limit: dict[str, Any]) -> None:
     batches = [progress.numInputRows for progress in bench.copy(**limit).recentProgress]
     assert batches == [3, 3, 3]
     assert bench.rows("out") == list(range(9))
 
 
-def test_a_start_is_heeded_by_a_fresh_checkpoint_only(bench: Bench) -> None:
+def test_a_starting_version_applies_only_to_a_new_checkpoint(bench: Bench) -> None:
     bench.copy("one", startingVersion=2)
     assert bench.rows("one") == [6, 7, 8]
     since = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
@@ -76,7 +76,7 @@ def test_a_start_is_heeded_by_a_fresh_checkpoint_only(bench: Bench) -> None:
     assert bench.rows("excluded") == []
 
 
-def test_an_update_upstream_fails_the_query_and_says_what_to_do(bench: Bench) -> None:
+def test_an_upstream_update_fails_the_query_with_advice(bench: Bench) -> None:
     for out in ("plain", "deletes", "skipped", "again"):
         bench.copy(out)
     bench.sql("UPDATE t SET id = 100 WHERE id = 1", "t")
@@ -93,7 +93,7 @@ def test_an_update_upstream_fails_the_query_and_says_what_to_do(bench: Bench) ->
     assert bench.rows("again") == sorted([*range(12), 0, 100, 2]), "the file of 1 was read again"
 
 
-def test_a_delete_of_whole_files_upstream(bench: Bench) -> None:
+def test_an_upstream_delete_of_whole_files_can_be_ignored(bench: Bench) -> None:
     bench.copy("plain")
     bench.copy("deletes")
     bench.sql("DELETE FROM t WHERE id < 3", "t")
@@ -103,7 +103,7 @@ def test_a_delete_of_whole_files_upstream(bench: Bench) -> None:
     assert (bench.rows("deletes"), bench.rows("fresh")) == (list(range(9)), list(range(3, 9)))
 
 
-def test_changes_as_rows(bench: Bench) -> None:
+def test_the_change_feed_is_read_as_rows(bench: Bench) -> None:
     bench.sql("ALTER TABLE t SET TBLPROPERTIES (delta.enableChangeDataFeed = true)", "t")
     bench.sql("UPDATE t SET id = 100 WHERE id = 1", "t")
     bench.sql("DELETE FROM t WHERE id = 8", "t")
@@ -117,14 +117,14 @@ def test_changes_as_rows(bench: Bench) -> None:
     assert (failure.reason, failure.permanent) == ("DELTA_MISSING_CHANGE_DATA", True)
 
 
-def test_a_compaction_upstream_is_not_read_again(bench: Bench) -> None:
+def test_an_upstream_compaction_is_not_read_again(bench: Bench) -> None:
     bench.copy()
     bench.sql("OPTIMIZE t ", "t")
     bench.copy()
     assert bench.rows("out") == list(range(9))
 
 
-def test_a_column_more_upstream_is_read_after_the_restart(bench: Bench) -> None:
+def test_a_new_upstream_column_is_read_after_a_restart(bench: Bench) -> None:
     """The DataFrame is built anew at each start, and so has the column."""
     bench.copy()
     bench.spark.sql("SELECT 9L AS id, 'a' AS name").write.format("delta").mode("append").option(
@@ -135,7 +135,7 @@ def test_a_column_more_upstream_is_read_after_the_restart(bench: Bench) -> None:
     assert bench.rows("out", "id", "name")[-1] == (9, "a")
 
 
-def test_a_table_that_is_another_now_is_not_read_on(bench: Bench) -> None:
+def test_a_replaced_table_is_not_read_further(bench: Bench) -> None:
     bench.copy()
     other = Bench(bench.spark, bench.folder / "other")
     other.put("t", "SELECT id FROM range(0, 5)")
@@ -146,7 +146,7 @@ def test_a_table_that_is_another_now_is_not_read_on(bench: Bench) -> None:
     assert (failure.reason, failure.permanent) == ("SourceReplaced", True)
 
 
-def test_what_no_rule_refuses_spark_would_take_or_fail_late(bench: Bench) -> None:
+def test_spark_accepts_or_fails_late_what_the_conflict_rule_rejects(bench: Bench) -> None:
     """Why `FieldsConflict`: both starts fail once the query runs; of two switches one is passed over without a word."""
 
     def plain(out: str, **options: str) -> Any:

@@ -19,7 +19,7 @@ def streams(spark: SparkSession, tmp_path: Path) -> Streams:
 
 @pytest.mark.S18
 @pytest.mark.S19
-def test_windows_of_every_kind_in_every_mode(streams: Streams) -> None:
+def test_windows_of_every_kind_work_in_every_mode(streams: Streams) -> None:
     """Late rows within the delay count, rows beyond are dropped and counted, and the state shrinks."""
     streams.stream("a", "10 minutes", "x 0:01, x 0:05, y 0:06", "x 0:20, x 0:02", "x 0:30", "x 0:03, x 0:31", "x 2:00")  # fmt: skip
     views = {
@@ -59,7 +59,7 @@ def test_windows_of_every_kind_in_every_mode(streams: Streams) -> None:
 
 
 @pytest.mark.S18
-def test_event_time_that_a_view_computes(streams: Streams) -> None:
+def test_a_view_can_compute_event_time(streams: Streams) -> None:
     """A restart goes on with state and watermark, and what is late by then is dropped."""
     streams.stream("a", None, "x 0:01, x 0:02")
     views = {
@@ -80,7 +80,7 @@ def test_event_time_that_a_view_computes(streams: Streams) -> None:
 
 
 @pytest.mark.S20
-def test_a_stream_and_a_table(streams: Streams) -> None:
+def test_a_stream_joins_a_table(streams: Streams) -> None:
     """Every join that is allowed; a changed table is seen by the next start."""
     streams.stream("a", None, "x 0:01 1, y 0:02 2, z 0:03 3")
     streams.table("t", {"k": "x", "name": "X"}, {"k": "y", "name": "Y"}, {"k": "u", "name": "U"}, schema="k STRING, name STRING")  # fmt: skip
@@ -100,7 +100,7 @@ def test_a_stream_and_a_table(streams: Streams) -> None:
 
 
 @pytest.mark.S20
-def test_a_changed_table_is_seen_by_the_next_start(streams: Streams) -> None:
+def test_a_changed_table_is_read_by_the_next_start(streams: Streams) -> None:
     streams.stream("a", None, "x 0:01 1")
     streams.table("t", {"k": "x", "name": "X"}, schema="k STRING, name STRING")
     views = {"v": "SELECT a.v, t.name FROM a JOIN t ON a.k = t.k"}
@@ -111,7 +111,7 @@ def test_a_changed_table_is_seen_by_the_next_start(streams: Streams) -> None:
 
 
 @pytest.mark.S21
-def test_impressions_and_clicks(streams: Streams) -> None:
+def test_impressions_join_clicks(streams: Streams) -> None:
     """A click counts within an hour; what has found no partner comes out with nulls once none can come."""
     streams.stream("impressions", "2 hours", "x 12:00 1, y 12:00 2, z 12:30 3", "f 26:00 9")
     streams.stream("clicks", "3 hours", "x 12:30 10, z 14:00 30, u 12:00 40", "g 26:00 90")
@@ -148,7 +148,7 @@ def test_impressions_and_clicks(streams: Streams) -> None:
 
 
 @pytest.mark.S24
-def test_several_stateful_operators_in_a_row(streams: Streams) -> None:
+def test_several_stateful_operators_run_in_a_row(streams: Streams) -> None:
     """Duplicates go, joined rows are counted by the hour, hours by the day: each passes on what is final."""
     streams.stream("a", "1 hour", "x 0:01 1, x 0:01 1, y 0:30 1", "x 1:10 1, x 0:02 1", "x 30:00 1")
     streams.stream("b", "1 hour", "x 0:05 5, y 0:31 6", "x 1:11 7", "x 30:01 8")
@@ -167,7 +167,7 @@ def test_several_stateful_operators_in_a_row(streams: Streams) -> None:
 
 
 @pytest.mark.S25
-def test_each_row_finds_its_airport(streams: Streams) -> None:
+def test_each_row_joins_its_airport(streams: Streams) -> None:
     """By a given identifier, by a random one where there is none, and the nearest."""
     streams.stream("a", None, "ZRH 0:01 1, - 0:02 2, JFK 0:03 3, - 0:04 4", "- 0:05 46")
     airports = [("ZRH", 47), ("JFK", 40), ("SIN", 1)]

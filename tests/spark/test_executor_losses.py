@@ -38,7 +38,7 @@ spark.stop()
 """
 
 
-def test_an_executor_that_was_killed_is_known_with_time_and_reason() -> None:
+def test_a_killed_executor_is_reported_with_time_and_reason() -> None:
     begun = time.time()
     done = subprocess.run(
         [sys.executable, "-c", DIES], capture_output=True, text=True, timeout=240, check=False

@@ -47,19 +47,19 @@ def run(stage: Stage, *views: dict[str, Any], read: str = "parsed", **query: Any
         return running["to-out"]
 
 
-def test_warn_counts_and_keeps(stage: Stage) -> None:
+def test_warn_counts_violations_and_keeps_rows(stage: Stage) -> None:
     status = run(stage, view(HAS_ID, HAS_WORD))
     assert counts(status) == {"parsed.has_id": (3, 3), "parsed.has_word": (4, 2)}
     assert len(stage.rows("out")) == 6
 
 
-def test_drop_leaves_out_what_is_violated_or_null(stage: Stage) -> None:
+def test_drop_removes_violating_and_null_rows(stage: Stage) -> None:
     status = run(stage, view(HAS_ID | {"onViolation": "drop"}, HAS_WORD))
     assert counts(status) == {"parsed.has_id": (3, 3), "parsed.has_word": (4, 2)}
     assert stage.rows("out") == [{"id": 1, "word": "a"}, {"id": 4, "word": ""}, {"id": 6, "word": "f"}]
 
 
-def test_fail_ends_the_query_without_showing_data(stage: Stage) -> None:
+def test_fail_ends_the_query_without_data_in_the_message(stage: Stage) -> None:
     status = run(stage, view(HAS_WORD, HAS_ID | {"onViolation": "fail"}))
     assert (status.state, status.reason, status.restarts) == (QueryState.FAILED, "ExpectationFailed", 0)
     assert status.message == (
@@ -68,7 +68,7 @@ def test_fail_ends_the_query_without_showing_data(stage: Stage) -> None:
     assert stage.rows("out") == []
 
 
-def test_quarantine_is_a_relation_of_its_own(stage: Stage) -> None:
+def test_quarantine_is_a_relation(stage: Stage) -> None:
     views = [view(HAS_ID | {"onViolation": "quarantine"}, HAS_WORD | {"onViolation": "drop"})]
     queries = [stage.query("parsed", "out", **BOUNDED), stage.query("parsed_quarantine", "aside", **BOUNDED)]
     with stage.running(sources=[stage.files("lines")], views=views, queries=queries) as running:
@@ -85,21 +85,21 @@ def test_quarantine_is_a_relation_of_its_own(stage: Stage) -> None:
     ]
 
 
-def test_a_view_that_is_read_twice_counts_once(stage: Stage) -> None:
+def test_a_view_read_twice_counts_once(stage: Stage) -> None:
     twice = view(sql="SELECT id FROM parsed UNION ALL SELECT id FROM parsed", name="twice")
     status = run(stage, view(HAS_ID | {"onViolation": "drop"}), twice, read="twice")
     assert counts(status) == {"parsed.has_id": (3, 3)}
     assert [row["id"] for row in stage.rows("out")] == [1, 1, 4, 4, 6, 6]
 
 
-def test_views_above_each_other_count_each_their_own(stage: Stage) -> None:
+def test_nested_views_count_separately(stage: Stage) -> None:
     above = view(HAS_WORD | {"onViolation": "drop"}, sql="SELECT * FROM parsed", name="above")
     status = run(stage, view(HAS_ID | {"onViolation": "drop"}), above, read="above")
     assert counts(status) == {"parsed.has_id": (3, 3), "above.has_word": (2, 1)}
     assert [row["id"] for row in stage.rows("out")] == [1, 6]
 
 
-def test_chance_is_asked_once_a_row(stage: Stage) -> None:
+def test_a_random_expression_is_evaluated_once_a_row(stage: Stage) -> None:
     stage.put("lines", *(f"{number},x" for number in range(1, 200)))
     status = run(stage, view({"name": "lucky", "expect": "rand() < 0.5", "onViolation": "drop"}))
     [lucky] = status.expectations
@@ -108,7 +108,7 @@ def test_chance_is_asked_once_a_row(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("mode", ["complete", "update"])
-def test_rows_of_an_aggregation(stage: Stage, mode: str) -> None:
+def test_rows_of_an_aggregation_are_counted_as_emitted(stage: Stage, mode: str) -> None:
     """Of an aggregation are counted the rows that a batch emits: in complete mode all of them, in each batch."""
     counted = view(
         {"name": "few", "expect": "n < 3"},
@@ -120,7 +120,7 @@ def test_rows_of_an_aggregation(stage: Stage, mode: str) -> None:
     assert counts(status) == {"parsed.has_id": (3, 3), "counted.few": (5, 0)}
 
 
-def test_a_self_join(stage: Stage) -> None:
+def test_a_self_join_counts_once(stage: Stage) -> None:
     pairs = view(sql="SELECT a.id FROM parsed a JOIN parsed b ON a.id = b.id", name="pairs")
     status = run(stage, view(HAS_ID | {"onViolation": "drop"}), pairs, read="pairs")
     assert counts(status) == {"parsed.has_id": (3, 3)}
@@ -138,7 +138,7 @@ def test_several_sinks_and_a_merge_count_once(stage: Stage) -> None:
     assert counts(status) == {"parsed.has_id": (3, 3)}
 
 
-def test_what_is_no_predicate_is_refused_at_the_start(stage: Stage) -> None:
+def test_an_invalid_predicate_is_rejected_at_the_start(stage: Stage) -> None:
     for expect in ("count(*) > 1", "id + 1", "nothing > 1", "id >"):
         with pytest.raises(SpecInvalid):
             run(stage, view({"name": "odd", "expect": expect}))

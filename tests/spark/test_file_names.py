@@ -51,7 +51,7 @@ WRITERS: dict[str, Callable[[Path, int], object]] = {
 
 @pytest.mark.S06
 @pytest.mark.parametrize("kind", WRITERS)
-def test_each_file_of_a_stream_is_read_once_whatever_its_name(
+def test_each_file_of_a_stream_is_read_once_for_any_name(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     folder = filled(tmp_path / "in", kind)
@@ -61,7 +61,9 @@ def test_each_file_of_a_stream_is_read_once_whatever_its_name(
 
 
 @pytest.mark.S06
-def test_a_glob_of_folders_and_partitions_have_each_file_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_glob_of_directories_and_partitions_reads_each_file_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     filled(tmp_path / "in" / "day=1", "json")
     source = {"format": "json", "schema": "n BIGINT"}
 
@@ -74,7 +76,7 @@ def test_a_glob_of_folders_and_partitions_have_each_file_once(spark: SparkSessio
 
 
 @pytest.mark.S06
-def test_an_empty_file_with_such_a_name_doubles_no_other(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_file_with_a_special_name_repeats_no_other_file(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a[1].json").touch()
     (tmp_path / "in" / "plain.json").write_text('{"n": 7}')
@@ -86,7 +88,7 @@ def test_an_empty_file_with_such_a_name_doubles_no_other(spark: SparkSession, tm
 
 @pytest.mark.S08
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_static_folder_has_each_file_once(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_static_directory_reads_each_file_once(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     folder = filled(tmp_path / "in", kind)
     table = {"path": str(folder)} | ({"schema": "n BIGINT"} if kind in ("json", "csv") else {})
     source = StaticSource.model_validate({kind: table})

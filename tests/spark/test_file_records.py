@@ -55,7 +55,7 @@ def run(frame: DataFrame, checkpoint: Path) -> Done:
 
 @pytest.mark.S12
 @pytest.mark.parametrize("kind", ["json", "csv"])
-def test_records_of_files_are_good_or_bad_as_those_of_kafka(
+def test_files_and_kafka_agree_on_valid_and_malformed_records(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     corpus = [*(good.raw for good in GOOD), *(bad.raw for bad in BAD if bad.raw is not None), *FOLLOWED]
@@ -77,7 +77,7 @@ def test_records_of_files_are_good_or_bad_as_those_of_kafka(
 
 
 @pytest.mark.S12
-def test_a_bad_line_ends_a_query_that_does_not_say_otherwise(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_malformed_line_ends_a_query_by_default(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.json").write_text('{"n":1}\n{"n":\n')
     frame = relation(Reader(Connections()), spark.newSession(), source(tmp_path / "in", format="json", schema="n INT"), "src")  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_bad_line_ends_a_query_that_does_not_say_otherwise(spark: SparkSession
     ],
     ids=str,
 )
-def test_separators_are_written_as_spark_takes_them(
+def test_separators_are_written_as_spark_reads_them(
     spark: SparkSession, tmp_path: Path, options: dict[str, str]
 ) -> None:
     """Spark's own reader of CSV reads what its own writer writes; a quoted field holds every letter that is special."""
@@ -161,7 +161,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("case", LAYOUTS.values(), ids=LAYOUTS.keys())
-def test_records_are_found_in_files(spark: SparkSession, tmp_path: Path, case: Case) -> None:
+def test_records_of_files_are_split_and_decoded(spark: SparkSession, tmp_path: Path, case: Case) -> None:
     for name, content in case.files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
@@ -187,7 +187,7 @@ def shown(column: str) -> str:
     return "CAST(day AS STRING)" if column == "day" else column
 
 
-def test_each_part_of_a_large_file_is_held_against_its_header(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_part_of_a_large_file_is_checked_against_its_header(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.files.maxPartitionBytes", "20000")
     lines = "".join(f"{number},x\n" for number in range(10_000))
@@ -206,7 +206,7 @@ def table(spark: SparkSession, **kind: Any) -> DataFrame:
 
 
 @pytest.mark.S07
-def test_a_side_input_with_a_bad_line_ends_the_query(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_side_input_with_a_malformed_line_ends_the_query(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,name\n1,x\n2\n")
     for schema in ({"schema": "id INT, name STRING"}, {}):
         with pytest.raises(PySparkException) as raised:
@@ -223,7 +223,7 @@ def test_a_side_input_with_a_bad_line_ends_the_query(spark: SparkSession, tmp_pa
 
 
 @pytest.mark.S07
-def test_side_inputs_are_read_as_before(spark: SparkSession, tmp_path: Path) -> None:
+def test_side_inputs_are_read_in_all_formats(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,the name\n1,x\n\n2,\n")
     rows = table(spark, csv={"path": str(tmp_path / "a.csv"), "header": True}).collect()
     assert [row.asDict() for row in rows] == [{"id": "1", "the name": "x"}, {"id": "2", "the name": None}]

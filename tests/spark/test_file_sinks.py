@@ -62,7 +62,9 @@ def ids(folder: Path, kind: str) -> list[int | None]:
 
 
 @pytest.mark.parametrize("kind", ENDINGS)
-def test_a_folder_is_exact_after_a_death_in_a_batch(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_directory_is_exact_after_a_crash_within_a_batch(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     """The files of the batch are there, its entry in the log and in the checkpoint is not: a death before the commit."""
     sink: dict[str, Any] = {"partitionBy": ["shop"]} | (
         {"options": {"header": "true"}} if kind == "csv" else {}
@@ -82,7 +84,7 @@ def test_a_folder_is_exact_after_a_death_in_a_batch(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.parametrize("kind", ENDINGS)
-def test_a_fresh_checkpoint_is_kept_off_a_folder_with_data(
+def test_a_new_checkpoint_is_rejected_for_a_directory_with_data(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
     give(tmp_path, 0, ROWS)
@@ -96,14 +98,14 @@ def test_a_fresh_checkpoint_is_kept_off_a_folder_with_data(
 
 
 @pytest.mark.parametrize("sql", ["SELECT id, name FROM lines", "SELECT id FROM lines"])
-def test_lines_of_text_are_one_column_of_strings(spark: SparkSession, tmp_path: Path, sql: str) -> None:
+def test_lines_of_text_need_one_string_column(spark: SparkSession, tmp_path: Path, sql: str) -> None:
     give(tmp_path, 0, ROWS)
     with pytest.raises(SpecInvalid) as refused:
         sparks.run(spark, spec(tmp_path, "text", {}, sql))
     assert [problem.reason for problem in refused.value.problems] == ["TextNeedsOneColumn"]
 
 
-def test_without_the_check_spark_refuses_lines_of_two_columns_once_the_query_runs(
+def test_without_the_check_spark_rejects_two_columns_of_text_at_run_time(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     give(tmp_path, 0, ROWS)

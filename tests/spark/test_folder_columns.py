@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 pytestmark = pytest.mark.S06
 
 
-def test_a_column_of_folders_is_event_time_and_key(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_partition_column_is_event_time_and_key(spark: SparkSession, tmp_path: Path) -> None:
     for hour in ("00", "02"):
         folder = tmp_path / "in" / f"at=2024-01-01 {hour}%3A00%3A00"
         folder.mkdir(parents=True)

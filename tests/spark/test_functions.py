@@ -37,18 +37,18 @@ def bench(spark: SparkSession, tmp_path: Path) -> PipeBench:
     return bench
 
 
-def test_values(bench: PipeBench) -> None:
+def test_a_python_function_of_values_runs(bench: PipeBench) -> None:
     view = {"name": "v", "sql": "SELECT parse_order(text).count AS n, thrice(length(text)) AS t FROM orders"}
     assert bench.run(view, functions=[PARSE, THRICE]) == [(2, 24), (3, 21), (None, None)]
 
 
-def test_series(bench: PipeBench) -> None:
+def test_a_python_function_of_series_runs(bench: PipeBench) -> None:
     bench.put("orders")
     view = {"name": "v", "sql": "SELECT doubled(length(text)) AS n FROM orders WHERE text IS NOT NULL"}
     assert bench.run(view, functions=[DOUBLED]) == [(14,), (16,)]
 
 
-def test_classes_of_java(bench: PipeBench) -> None:
+def test_java_functions_run(bench: PipeBench) -> None:
     shout = {"name": "shout", "java": {"class": "com.example.Shout", "jar": JAR, "returns": "STRING"}}
     longest = {
         "name": "longest",
@@ -75,7 +75,7 @@ def test_an_aggregate_in_python_over_a_stream_takes_a_collected_list(bench: Pipe
 
 
 @pytest.mark.S17
-def test_an_aggregate_over_series_is_for_what_does_not_stream(spark: SparkSession, bench: PipeBench) -> None:
+def test_an_aggregate_over_series_runs_on_a_bounded_query(spark: SparkSession, bench: PipeBench) -> None:
     (bench.folder / "prices.json").write_text('{"p": 2}\n{"p": 8}\n', encoding="utf-8")
     prices = {"name": "prices", "static": {"json": {"path": str(bench.folder / "prices.json")}}}
     graph = bench.graph(
@@ -123,7 +123,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize(("python", "reason", "message"), FAULTS.values(), ids=FAULTS)
-def test_code_that_cannot_be_used(
+def test_unusable_code_is_rejected(
     spark: SparkSession, bench: PipeBench, python: dict[str, Any], reason: str, message: str
 ) -> None:
     function = {"name": "f", "python": {"returns": "INT", **python}}
@@ -133,7 +133,7 @@ def test_code_that_cannot_be_used(
     assert refused.value.reason == reason
 
 
-def test_a_type_that_is_none(spark: SparkSession, bench: PipeBench) -> None:
+def test_an_invalid_type_is_rejected(spark: SparkSession, bench: PipeBench) -> None:
     function = {"name": "f", "python": {"function": "shop:parse", "returns": "NUMBER"}}
     graph = bench.graph({"name": "v", "sql": "SELECT f(text) FROM orders"}, functions=[function])
     with pytest.raises(SpecInvalid) as refused:
@@ -143,7 +143,7 @@ def test_a_type_that_is_none(spark: SparkSession, bench: PipeBench) -> None:
 
 
 @pytest.mark.parametrize("name", ["com.example.Absent", "java.lang.String"])
-def test_classes_that_cannot_be_used(spark: SparkSession, bench: PipeBench, name: str) -> None:
+def test_unusable_java_classes_are_rejected(spark: SparkSession, bench: PipeBench, name: str) -> None:
     function = {"name": "f", "java": {"class": name, "returns": "STRING"}}
     graph = bench.graph({"name": "v", "sql": "SELECT f(text) FROM orders"}, functions=[function])
     with pytest.raises(NotReady, match=f"function 'f': .*{re.escape(name)}") as refused:
@@ -151,7 +151,7 @@ def test_classes_that_cannot_be_used(spark: SparkSession, bench: PipeBench, name
     assert refused.value.reason == "FunctionNotUsable"
 
 
-def test_a_row_that_the_function_does_not_take(bench: PipeBench) -> None:
+def test_a_row_that_the_function_rejects_fails_the_query(bench: PipeBench) -> None:
     bench.put("orders", {"text": "many:apples"})
     view = {"name": "v", "sql": "SELECT parse_order(text) AS p FROM orders"}
     with pytest.raises(StreamingQueryException) as failed:
@@ -164,13 +164,13 @@ def test_a_row_that_the_function_does_not_take(bench: PipeBench) -> None:
     )
 
 
-def test_names_of_spark_s_own(spark: SparkSession) -> None:
+def test_the_list_of_builtin_names_matches_spark(spark: SparkSession) -> None:
     """The list that the rule asks is that of the Spark at hand."""
     found = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
     assert {name for name in found if re.fullmatch(r"[a-z]\w*", name)} == set(BUILTINS)
 
 
-def test_spark_would_pass_a_function_over_that_is_called_like_its_own(spark: SparkSession) -> None:
+def test_spark_would_ignore_a_function_with_a_builtin_name(spark: SparkSession) -> None:
     session = spark.newSession()
     session.udf.register("upper", lambda _text: "mine")
     assert session.sql("SELECT upper('a')").collect() == [("A",)]

@@ -66,7 +66,7 @@ def test_with_max_future_no_row_is_lost(stage: Stage) -> None:
 
 
 @pytest.mark.S14
-def test_without_it_the_status_warns(stage: Stage) -> None:
+def test_without_max_future_the_status_warns(stage: Stage) -> None:
     (stage.folder / "lines").mkdir()
     with stage.running(**spec(stage, "drop")) as running:
         status = fed(stage, running)
@@ -77,7 +77,7 @@ def test_without_it_the_status_warns(stage: Stage) -> None:
 
 
 @pytest.mark.S14
-def test_a_record_of_the_future_ends_a_query_that_is_to_fail(stage: Stage) -> None:
+def test_a_future_record_ends_a_query_that_fails_on_malformed_records(stage: Stage) -> None:
     (stage.folder / "lines").mkdir()
     stage.put("lines", record(0, FUTURE))
     with stage.running(**spec(stage, "fail", maxFuture="1 hour")) as running:

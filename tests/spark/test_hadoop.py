@@ -23,7 +23,7 @@ def test_a_listed_file_can_be_deleted(spark: SparkSession, tmp_path: Path, name:
     assert [file.name for file in (tmp_path / "out" / name).iterdir() if file.suffix == ".parquet"] == ["part-1.parquet"]  # fmt: skip
 
 
-def test_what_is_not_there_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported_and_can_be_created(spark: SparkSession, tmp_path: Path) -> None:
     folder = Directory(spark, str(tmp_path / "none"))
     assert not folder.exists()
     assert not (folder / "*").matches()

@@ -12,7 +12,9 @@ from mainstem.runtime.supervision.draining import stopped
 from pyspark.sql import DataFrame, SparkSession
 
 
-def test_a_batch_that_knows_no_interruption_holds_up_nobody(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_batch_that_ignores_interruption_does_not_block_the_stop(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     own = spark.newSession()
     assert own.conf.get("spark.sql.streaming.stopTimeout") == "15s"
     own.conf.set("spark.sql.streaming.stopTimeout", "1s")
@@ -35,7 +37,7 @@ def test_a_batch_that_knows_no_interruption_holds_up_nobody(spark: SparkSession,
         query.stop()
 
 
-def test_building_is_interrupted_and_running_queries_are_not(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_build_is_interrupted_and_running_queries_are_not(spark: SparkSession, tmp_path: Path) -> None:
     stop = Stop()
     rows = spark.readStream.name("ticks").format("rate").option("rowsPerSecond", 10).load()
     query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()

@@ -65,7 +65,9 @@ def run(
     [*FEW, *(pytest.param(shape, marks=pytest.mark.full) for shape in MORE)],
     ids=lambda shape: shape.sql,
 )
-def test_spark_keeps_the_sides_that_are_warned_of(session: SparkSession, days: Path, shape: Shape) -> None:
+def test_spark_keeps_the_sides_that_the_warning_names(
+    session: SparkSession, days: Path, shape: Shape
+) -> None:
     progress, _ = run(session, shape, days)
     [join] = progress["stateOperators"]
     right = "c" if " c " in shape.sql else "b"

@@ -38,7 +38,7 @@ def write(path: Path, age: float = 0.0) -> Path:
 
 @pytest.mark.S26
 @pytest.mark.S36
-def test_only_the_unfinished_batch_s_files_are_suspected(
+def test_only_files_of_the_unfinished_batch_are_suspects(
     spark: SparkSession, folders: tuple[Path, Path]
 ) -> None:
     out, checkpoint = folders
@@ -58,7 +58,7 @@ def test_only_the_unfinished_batch_s_files_are_suspected(
 
 
 @pytest.mark.S26
-def test_nothing_is_suspected_while_no_batch_is_pending(
+def test_no_file_is_suspect_while_no_batch_is_pending(
     spark: SparkSession, folders: tuple[Path, Path]
 ) -> None:
     out, checkpoint = folders
@@ -68,7 +68,7 @@ def test_nothing_is_suspected_while_no_batch_is_pending(
 
 
 @pytest.mark.S26
-def test_nothing_is_suspected_where_another_job_writes_too(
+def test_no_file_is_suspect_where_another_job_writes_too(
     spark: SparkSession, folders: tuple[Path, Path]
 ) -> None:
     out, checkpoint = folders
@@ -80,7 +80,7 @@ def test_nothing_is_suspected_where_another_job_writes_too(
 
 
 @pytest.mark.S26
-def test_a_folder_with_data_is_refused_to_a_fresh_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_directory_with_data_is_rejected_for_a_new_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path / "out" / NAME.format(1))
     with pytest.raises(NotReady) as refused:
         orphan_files.suspects(spark, str(tmp_path / "out"), str(tmp_path / "checkpoint"))
@@ -89,7 +89,7 @@ def test_a_folder_with_data_is_refused_to_a_fresh_checkpoint(spark: SparkSession
 
 @pytest.mark.S26
 @pytest.mark.parametrize("entry", ["2", "9.compact"])
-def test_a_folder_ahead_of_the_checkpoint_is_refused(
+def test_a_directory_ahead_of_the_checkpoint_is_rejected(
     spark: SparkSession, folders: tuple[Path, Path], entry: str
 ) -> None:
     """Of a checkpoint put back from an older copy, say: Spark would skip the batches that the log has."""
@@ -129,7 +129,7 @@ def cleaner(spark: SparkSession, folder: Path, **options: str) -> OrphanCleaner:
 
 @pytest.mark.S26
 @pytest.mark.S36
-def test_files_of_a_lost_executor_go_once_their_batch_is_committed(
+def test_files_of_a_lost_executor_are_removed_after_their_batch_is_committed(
     spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path]
 ) -> None:
     """While the driver lives; those of the running batch stay until it is known which of them it commits."""
@@ -156,7 +156,7 @@ def test_files_of_a_lost_executor_go_once_their_batch_is_committed(
 @pytest.mark.S26
 @pytest.mark.S36
 @pytest.mark.parametrize("options", [{}, {"retention": "7d"}], ids=["", "log forgets"])
-def test_files_of_a_dead_driver_go_once_their_batch_is_committed(
+def test_files_of_a_dead_driver_are_removed_after_their_batch_is_committed(
     spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path], options: dict[str, str]
 ) -> None:
     """But for those that its entry names, which has arrived late."""
@@ -179,7 +179,7 @@ def test_files_of_a_dead_driver_go_once_their_batch_is_committed(
 
 @pytest.mark.S26
 @pytest.mark.parametrize("case", ["another job writes here too", "the log forgets files"])
-def test_what_may_be_data_is_left_alone(
+def test_files_that_may_be_data_are_kept(
     spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path], case: str
 ) -> None:
     out, _ = copying
@@ -191,14 +191,14 @@ def test_what_may_be_data_is_left_alone(
 
 
 @pytest.mark.S36
-def test_a_first_plan_half_written_goes(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_incomplete_first_plan_is_removed(spark: SparkSession, tmp_path: Path) -> None:
     stray = write(tmp_path / "offsets" / ".0.3f2a.tmp")
     assert len(orphan_files.clear_incomplete_first_batch(spark, str(tmp_path))) == 1
     assert not stray.exists()
 
 
 @pytest.mark.S36
-def test_a_plan_half_written_later_stays(spark: SparkSession, folders: tuple[Path, Path]) -> None:
+def test_an_incomplete_later_plan_is_kept(spark: SparkSession, folders: tuple[Path, Path]) -> None:
     _, checkpoint = folders
     stray = write(checkpoint / "offsets" / ".2.3f2a.tmp")
     assert orphan_files.clear_incomplete_first_batch(spark, str(checkpoint)) == []

@@ -64,7 +64,7 @@ def stage(spark: SparkSession, tmp_path: Path) -> Stage:
     return Stage(spark.newSession(), tmp_path)
 
 
-def test_a_listener_hears_of_every_query_and_a_broken_one_hurts_none(stage: Stage) -> None:
+def test_a_listener_receives_every_query_and_a_broken_listener_fails_none(stage: Stage) -> None:
     stage.put("lines", "a", "b")
     queries = [
         stage.query("lines", "one", trigger={"availableNow": True}),
@@ -84,7 +84,7 @@ def test_a_listener_hears_of_every_query_and_a_broken_one_hurts_none(stage: Stag
 
 
 @pytest.mark.parametrize("name", ["no.such:Thing", f"{__name__}:Missing", f"{__name__}:NoListener"])
-def test_a_listener_that_cannot_be_made_is_told_at_the_start(stage: Stage, name: str) -> None:
+def test_a_listener_that_cannot_be_created_is_reported_at_the_start(stage: Stage, name: str) -> None:
     stage.put("lines", "a")
     with (
         pytest.raises(NotReady, match="the listener ") as error,
@@ -96,7 +96,7 @@ def test_a_listener_that_cannot_be_made_is_told_at_the_start(stage: Stage, name:
     assert error.value.reason == "ListenerNotFound"
 
 
-def test_sparks_own_metrics_have_each_query(stage: Stage) -> None:
+def test_the_metrics_of_spark_have_each_query(stage: Stage) -> None:
     """As its sinks get them, Prometheus' among them: rates, latency, state, watermark."""
     stage.put("lines", "a")
     system: Any = stage.spark._jvm.org.apache.spark.SparkEnv.get().metricsSystem()

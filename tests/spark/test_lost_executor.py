@@ -62,7 +62,7 @@ def ids(folder: Path) -> list[int] | str:
 @pytest.mark.S26
 @pytest.mark.S36
 @pytest.mark.timeout(400)
-def test_a_reader_of_the_bare_folder_counts_right_after_an_executor_was_killed(tmp_path: Path) -> None:
+def test_a_plain_reader_counts_right_after_an_executor_was_killed(tmp_path: Path) -> None:
     give(tmp_path)
     out, commits = tmp_path / "out", tmp_path / "checkpoints" / "copy" / "1" / "commits"
     env = SHORT_LIVED | with_executors.ENV

@@ -78,7 +78,7 @@ ANSWERS = {
 }
 
 
-def test_every_query_gives_the_rows_that_a_batch_engine_gives(tmp_path: Path) -> None:
+def test_every_query_gives_the_rows_of_a_batch_engine(tmp_path: Path) -> None:
     nexmark.write(tmp_path / "events", 3000, seed=7, files=4)
     with DriverProcess(DOCUMENT, tmp_path / "run", sets={"folder": str(tmp_path)}) as driver:
         assert driver.wait(500) == 0, driver.stderr[-3000:]

@@ -85,7 +85,7 @@ def in_microseconds(table: pyarrow.Table) -> pyarrow.Table:
         ("merged", by_delta_rs),
     ],
 )
-def test_other_readers_have_the_times_that_were_written(
+def test_other_readers_read_the_written_times(
     written: Path, sink: str, reader: Callable[[Path], pyarrow.Table]
 ) -> None:
     table = reader(written / sink).sort_by("id")
@@ -97,7 +97,7 @@ def test_other_readers_have_the_times_that_were_written(
 
 
 @pytest.mark.S28
-def test_delta_rs_finds_the_times_by_their_statistics(written: Path) -> None:
+def test_delta_rs_filters_the_times_by_their_statistics(written: Path) -> None:
     """A filter reads no file whose statistics rule its rows out; those of far times must not."""
     table = DeltaTable(written / "delta")
     late = table.to_pyarrow_table(filters=[("at", ">", datetime.datetime(9000, 1, 1, tzinfo=datetime.UTC))])
@@ -106,9 +106,7 @@ def test_delta_rs_finds_the_times_by_their_statistics(written: Path) -> None:
 
 
 @pytest.mark.S26
-def test_orc_is_exact_and_pyarrow_refuses_its_far_times_rather_than_shift_them(
-    spark: SparkSession, written: Path
-) -> None:
+def test_orc_is_exact_and_pyarrow_rejects_its_far_times(spark: SparkSession, written: Path) -> None:
     """ORC keeps seconds and nanoseconds apart, by the Julian calendar before 1582; pyarrow makes one number of them."""
     # ORC has no name for ten days of October 1582, and adds a second to fractions of the last second before 1970.
     skipped = {1, 3}
@@ -122,7 +120,7 @@ def test_orc_is_exact_and_pyarrow_refuses_its_far_times_rather_than_shift_them(
 
 
 @pytest.mark.S26
-def test_lines_have_the_times_in_full(written: Path) -> None:
+def test_lines_of_text_have_full_times(written: Path) -> None:
     lines = [
         json.loads(line)
         for file in (written / "json").glob("part-*")
@@ -144,7 +142,7 @@ def test_lines_have_the_times_in_full(written: Path) -> None:
 
 
 @pytest.mark.S27
-def test_records_for_kafka_have_the_times_in_full(spark: SparkSession, written: Path) -> None:
+def test_records_for_kafka_have_full_times(spark: SparkSession, written: Path) -> None:
     """In the key too: two keys that differ in their microseconds alone are two, also for compaction."""
     sink = KafkaSink.model_validate({"connection": "events", "topic": "times", "key": ["at"]})
     rows = records(spark.read.parquet(f"{written}/parquet").orderBy("id"), sink).collect()

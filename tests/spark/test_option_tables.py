@@ -46,7 +46,7 @@ def patterns() -> list[str]:
 
 
 @pytest.mark.parametrize("parsing", [True, False])
-def test_patterns_are_refused_where_spark_refuses_them(spark: SparkSession, *, parsing: bool) -> None:
+def test_patterns_are_rejected_where_spark_rejects_them(spark: SparkSession, *, parsing: bool) -> None:
     jvm: Any = spark._jvm
     formatter = jvm.org.apache.spark.sql.catalyst.util.TimestampFormatter
     zone = jvm.java.time.ZoneId.of("UTC")
@@ -62,7 +62,7 @@ def test_patterns_are_refused_where_spark_refuses_them(spark: SparkSession, *, p
     assert [each for each, ours_refuse in ours.items() if ours_refuse != refused(each)] == []
 
 
-def test_known_options_of_writers_are_those_of_spark(spark: SparkSession) -> None:
+def test_the_known_options_of_writers_are_those_of_spark(spark: SparkSession) -> None:
     jvm: Any = spark._jvm
     sql = jvm.org.apache.spark.sql
     tables = {

@@ -51,7 +51,7 @@ def settings(folder: Path, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(packages.IVY_SETTINGS, str(file))
 
 
-def test_an_artifact_comes_with_what_it_needs_and_spark_lacks(repository: Path, tmp_path: Path) -> None:
+def test_an_artifact_comes_with_its_dependencies_that_spark_lacks(repository: Path, tmp_path: Path) -> None:
     wanted = Packages(maven=("com.example:connector:1.0",))
     found = packages.class_path(wanted, tmp_path)
     assert [jar.name for jar in found] == ["connector-1.0.jar", "library-1.0.jar"]
@@ -67,14 +67,14 @@ def test_an_image_gets_the_same_jars(repository: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists(), "a layer of an image holds the jars and nothing else"
 
 
-def test_an_artifact_that_is_not_there_is_named(repository: Path, tmp_path: Path) -> None:
+def test_a_missing_artifact_is_named(repository: Path, tmp_path: Path) -> None:
     with pytest.raises(NotReady, match=r"com\.example#connector;2\.0: not found") as told:
         packages.class_path(Packages(maven=("com.example:connector:2.0",)), tmp_path)
     assert told.value.reason == "PackagesNotResolved"
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
-def test_a_repository_that_does_not_answer_is_named(
+def test_an_unreachable_repository_is_named(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"http://127.0.0.1:{free_port()}/maven"
@@ -84,7 +84,7 @@ def test_a_repository_that_does_not_answer_is_named(
     assert told.value.reason == "PackagesNotResolved"
 
 
-def test_an_archive_of_classes_fits_a_class_path_that_goes_on(tmp_path: Path) -> None:
+def test_a_class_archive_fits_a_longer_class_path(tmp_path: Path) -> None:
     """What packages behind Spark's jars rely on: the classes of the archive are used, which another order would refuse."""
     [own] = (command_line.spark_home() / "jars").glob("ivy-*.jar")
     more = tmp_path / "more.jar"

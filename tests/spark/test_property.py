@@ -269,7 +269,7 @@ def killed_twice() -> Example:
 @also(killed_twice())
 @settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
 @given(examples())
-def test_a_stream_is_the_batch_of_all_its_rows(spark: SparkSession, example: Example) -> None:
+def test_a_stream_gives_the_rows_of_one_batch_over_all_rows(spark: SparkSession, example: Example) -> None:
     event(f"{example.ending.mode}, {example.trigger}, kills: {sum(example.kills)}")
     check(spark, example)
 
@@ -278,7 +278,7 @@ def test_a_stream_is_the_batch_of_all_its_rows(spark: SparkSession, example: Exa
 @pytest.mark.timeout(3600)
 @settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
 @given(examples())
-def test_many_streams_are_the_batch_of_all_their_rows(spark: SparkSession, example: Example) -> None:
+def test_many_streams_give_the_rows_of_one_batch_over_all_rows(spark: SparkSession, example: Example) -> None:
     check(spark, example)
 
 

@@ -93,7 +93,7 @@ QUICK = {("foreachBatch", "exit"), ("foreachBatch", "group"), ("foreach, a funct
     ("kind", "how"),
     [pytest.param(*row, marks=() if row in QUICK else pytest.mark.full) for row in TABLE],
 )
-def test_a_failure_is_told_by_its_exception_and_the_lines_that_led_to_it(
+def test_a_failure_is_reported_with_its_exception_and_the_user_lines(
     spark: SparkSession, tmp_path: Path, kind: str, how: str
 ) -> None:
     reason, message = failed(spark, tmp_path, how, **KINDS[kind])
@@ -103,7 +103,7 @@ def test_a_failure_is_told_by_its_exception_and_the_lines_that_led_to_it(
 
 
 @pytest.mark.full
-def test_a_result_that_does_not_fit_is_told_without_a_line_of_the_user_s(
+def test_a_result_of_another_type_is_reported_without_a_user_line(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     reason, message = failed(spark, tmp_path, "x", view=CALL, functions=function("misfit", vectorized=True))
@@ -111,7 +111,7 @@ def test_a_result_that_does_not_fit_is_told_without_a_line_of_the_user_s(
     assert message.startswith("PySparkValueError: Failed to convert the value")
 
 
-def test_a_view_that_fails_is_told_by_its_exception(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failed_view_is_reported_with_its_exception(spark: SparkSession, tmp_path: Path) -> None:
     view = {"name": "seen", "python": {"function": "raising:frame", "inputs": ["lines"]}}
     reason, message = failed(spark, tmp_path, "x", view=view)
     assert reason == "PythonFailed"
@@ -130,7 +130,7 @@ def test_a_view_that_fails_is_told_by_its_exception(spark: SparkSession, tmp_pat
     ],
     ids=["processor", "state function", "view", "foreachBatch", "foreach, a function", "foreach, a class"],
 )  # fmt: skip
-def test_code_that_takes_other_arguments_is_refused_before_it_runs(
+def test_code_with_other_arguments_is_rejected_before_it_runs(
     spark: SparkSession, tmp_path: Path, code: dict[str, Any], said: str
 ) -> None:
     reason, message = failed(spark, tmp_path, "x", **code)
@@ -138,7 +138,7 @@ def test_code_that_takes_other_arguments_is_refused_before_it_runs(
     assert said in message
 
 
-def test_the_log_of_a_query_that_fails_has_a_line_an_attempt_and_one_traceback(
+def test_the_log_of_a_failing_query_has_a_line_for_each_attempt_and_one_traceback(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stage = Stage(spark.newSession(), tmp_path)

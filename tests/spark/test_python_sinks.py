@@ -49,7 +49,7 @@ def read(folder: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("company", [False, True])
-def test_a_writer_of_rows_opens_processes_closes_and_may_refuse_what_it_has(
+def test_a_writer_of_rows_opens_processes_and_closes_and_may_raise(
     spark: SparkSession, tmp_path: Path, *, company: bool
 ) -> None:
     """Alone by Spark's own streaming writer, beside another sink batch by batch: the same."""
@@ -68,7 +68,9 @@ def test_a_writer_of_rows_opens_processes_closes_and_may_refuse_what_it_has(
     assert "ValueError" in (tmp_path / "out" / "closed").read_text().split()
 
 
-def test_a_function_of_batches_gets_the_same_number_again(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_function_of_batches_gets_the_same_number_for_a_repeated_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     sink = {"foreachBatch": "sinks:keep", "arguments": {"folder": f"{tmp_path}/out"}}
     give(tmp_path, 0, "a")
     sparks.run(spark, spec(tmp_path, {"name": "code", "python": sink}))
@@ -83,7 +85,7 @@ def test_a_function_of_batches_gets_the_same_number_again(spark: SparkSession, t
     ("name", "reason"),
     [("nowhere.to.be:found", "ModuleNotFound"), ("sinks:nothing", "FunctionNotFound")],
 )
-def test_code_that_is_not_there_is_told_before_the_query_starts(
+def test_missing_code_is_reported_before_the_query_starts(
     spark: SparkSession, tmp_path: Path, name: str, reason: str
 ) -> None:
     give(tmp_path, 0, "a")
@@ -92,14 +94,16 @@ def test_code_that_is_not_there_is_told_before_the_query_starts(
     assert refused.value.reason == reason
 
 
-def test_a_class_that_does_not_take_its_arguments_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_class_with_other_arguments_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     give(tmp_path, 0, "a")
     with pytest.raises(NotReady, match="'sinks:Lines' cannot be instantiated: TypeError") as refused:
         sparks.run(spark, spec(tmp_path, {"name": "code", "python": {"foreach": "sinks:Lines"}}))
     assert refused.value.reason == "PythonFailed"
 
 
-def test_memory_keeps_rows_and_goes_on_with_the_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_memory_sink_keeps_rows_and_continues_from_the_checkpoint(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """Spark's own memory sink refuses a checkpoint that it has been started with before."""
     give(tmp_path, 0, "a")
     session = sparks.run(spark, spec(tmp_path, {"name": "kept", "memory": {}}))
@@ -109,9 +113,7 @@ def test_memory_keeps_rows_and_goes_on_with_the_checkpoint(spark: SparkSession, 
     assert [row["v"] for row in session.table("kept").collect()] == ["b"]
 
 
-def test_a_query_that_runs_once_gives_rows_and_batches_to_code_as_well(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_bounded_query_gives_rows_and_batches_to_code_too(spark: SparkSession, tmp_path: Path) -> None:
     give(tmp_path, 0)
     frame = spark.createDataFrame([("a",)], "v STRING")
     [document] = read_text(yaml.safe_dump(sparks.HEAD | {"spec": spec(tmp_path, foreach(tmp_path))}))

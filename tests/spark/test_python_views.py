@@ -29,14 +29,14 @@ def view(function: str, *inputs: str, **arguments: str) -> dict[str, Any]:
     return {"name": "v", "python": {"function": function, "inputs": list(inputs), "arguments": arguments}}
 
 
-def test_a_stream_with_a_table(bench: PipeBench) -> None:
+def test_a_python_view_joins_a_stream_with_a_table(bench: PipeBench) -> None:
     (bench.folder / "prices.csv").write_text("item,price\napple,5\n", encoding="utf-8")
     prices = {"name": "prices", "static": {"csv": {"path": str(bench.folder / "prices.csv"), "header": True}}}
     priced = view("shop:priced", "orders", "prices", least="2")
     assert bench.run(priced, sources=[*bench.sources, prices]) == [("apple", 2, "5"), ("pear", 9, None)]
 
 
-def test_a_relation_twice(bench: PipeBench) -> None:
+def test_a_python_view_reads_one_relation_twice(bench: PipeBench) -> None:
     """Each input is an occurrence of its own, which is what Spark keeps offsets by."""
     views = [{"name": "few", "sql": "SELECT * FROM orders WHERE count < 5"}, view("shop:pairs", "few", "few")]
     assert bench.run(*views) == [("apple", 2), ("apple", 2)]
@@ -73,7 +73,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("function", FAULTS)
-def test_code_that_fails_before_the_query_starts(bench: PipeBench, function: str) -> None:
+def test_code_that_fails_before_the_query_starts_is_reported(bench: PipeBench, function: str) -> None:
     reason, message = FAULTS[function]
     with pytest.raises(NotReady, match=f"view 'v': .*{message}") as refused:
         bench.start(view(function, "orders"))

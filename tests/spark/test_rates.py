@@ -9,7 +9,7 @@ from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 
-def test_a_steady_source_shows_its_rate_and_an_idle_one_none(
+def test_a_steady_source_shows_its_rate_and_an_idle_one_zero(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rates, "SHORTEST", 3.0)

@@ -63,7 +63,7 @@ def _write(folder: Path, hour: str, *, pieces: int, minute: int) -> None:
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name.partition(".")[0])
-def test_a_run_knows_the_sources_of_a_recipe(spark: SparkSession, tmp_path: Path, file: Path) -> None:
+def test_a_run_resolves_the_sources_of_a_recipe(spark: SparkSession, tmp_path: Path, file: Path) -> None:
     """`mainstem test` reads other sources; a run has to find the document's own in Spark's plan."""
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     for source in document["spec"]["sources"]:

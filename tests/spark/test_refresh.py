@@ -23,7 +23,7 @@ def refreshed(run: Turning, times: int) -> None:
         run.until(lambda before=before: run["to-out"].run_id != before)
 
 
-def test_changed_files_are_seen_and_every_row_is_written_once(stage: Stage) -> None:
+def test_changed_files_are_used_and_every_row_is_written_once(stage: Stage) -> None:
     side = stage.folder / "side"
     side.mkdir()
     (side / "a.csv").write_text("old\n")

@@ -88,7 +88,7 @@ def _checked(session: SparkSession, plan: Any, mode: str) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_spark_says_the_same(session: SparkSession, folder: Path, row: Row) -> None:
+def test_spark_rejects_what_the_rules_reject(session: SparkSession, folder: Path, row: Row) -> None:
     said = spark_says(session, row, folder)
     assert {mode: bool(text) for mode, text in said.items()} == {m: bool(row.reason(m)) for m in MODES}
     for mode, text in said.items():
@@ -120,7 +120,9 @@ def fate(
 
 
 @pytest.mark.parametrize("row", LATE, ids=lambda row: row.id)
-def test_spark_fails_once_it_runs(session: SparkSession, folder: Path, tmp_path: Path, row: Row) -> None:
+def test_spark_fails_at_run_time_what_the_rules_reject(
+    session: SparkSession, folder: Path, tmp_path: Path, row: Row
+) -> None:
     for mode in MODES:
         reason, said = row.reason(mode), fate(session, row, mode, folder, tmp_path)
         assert bool(said) is bool(reason), said
@@ -140,7 +142,7 @@ def test_spark_would_write_nothing_below_a_second_watermark(
         assert re.search(WORDS["WatermarkTwice"], fate(session, SILENT, mode, folder, tmp_path / mode))
 
 
-def test_spark_would_take_the_table_s_rows_away_anew_in_each_batch(
+def test_spark_would_remove_the_rows_of_the_table_again_in_each_batch(
     session: SparkSession, folder: Path, tmp_path: Path
 ) -> None:
     own, text = session.newSession(), "SELECT k FROM a EXCEPT ALL SELECT k FROM t"
@@ -158,7 +160,7 @@ def test_spark_would_take_the_table_s_rows_away_anew_in_each_batch(
 
 @pytest.mark.full
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_what_is_let_pass_runs_to_its_end(
+def test_what_the_rules_accept_runs_to_its_end(
     session: SparkSession, folder: Path, tmp_path: Path, row: Row
 ) -> None:
     for mode in MODES:

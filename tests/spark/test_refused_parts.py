@@ -93,7 +93,7 @@ NO_COLUMN = "UNRESOLVED_COLUMN.WITH_SUGGESTION"
     ],
     ids=["flow", "literal", "folded", "plain", "quoted", "escaped", "read twice", "read three times", "type", "grammar", "group", "expectation", "watermark", "step"],
 )  # fmt: skip
-def test_the_problem_is_where_the_name_stands(
+def test_a_problem_has_the_position_of_the_name(
     spark: SparkSession, tmp_path: Path, view: str, path: str, reason: str
 ) -> None:
     before = document(tmp_path, view).partition("@")[0]
@@ -115,7 +115,9 @@ BROKEN = """\
 """
 
 
-def test_all_problems_come_at_once_and_dependants_are_not_blamed(spark: SparkSession, tmp_path: Path) -> None:
+def test_all_problems_are_reported_together_without_dependent_ones(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     assert refused(spark, tmp_path, BROKEN, "above", "wrong", "both") == [
         f"12:22: spec.views[1].sql [{NO_COLUMN}]",
         "16:19: spec.views[3].sql [DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES]",
@@ -123,7 +125,9 @@ def test_all_problems_come_at_once_and_dependants_are_not_blamed(spark: SparkSes
     ]
 
 
-def test_what_streams_cannot_do_is_found_before_any_starts(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_plan_that_cannot_stream_is_reported_before_any_query_starts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     view = "    - {name: v, sql: 'SELECT parse_json(k):a.b::STRING AS x FROM rows ORDER BY x'}\n"
     [problem] = refused(spark, tmp_path, view, "v")
     assert problem.startswith("14:7: spec.queries[1] [QueryFailed]")
@@ -134,7 +138,7 @@ def spec(folder: Path, *read: str) -> dict[str, object]:
     return found.pipeline.spec.model_dump(by_alias=True, exclude_unset=True, mode="json")
 
 
-def test_the_others_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_other_queries_run(spark: SparkSession, tmp_path: Path) -> None:
     stage = Stage(spark.newSession(), tmp_path)
     one_row(tmp_path)
     with stage.running(**spec(tmp_path, "above", "both")) as run:
@@ -152,7 +156,7 @@ def test_the_others_run(spark: SparkSession, tmp_path: Path) -> None:
         assert len(run.supervisor.analysis.problems) == 3
 
 
-def test_where_none_is_left_none_starts(spark: SparkSession, tmp_path: Path) -> None:
+def test_where_every_query_is_rejected_none_starts(spark: SparkSession, tmp_path: Path) -> None:
     stage = Stage(spark.newSession(), tmp_path)
     (tmp_path / "in").mkdir()
     all_wrong = spec(tmp_path, "above", "both")
@@ -162,7 +166,7 @@ def test_where_none_is_left_none_starts(spark: SparkSession, tmp_path: Path) -> 
     assert len(error.value.problems) == 3
 
 
-def test_a_run_of_a_process(tmp_path: Path) -> None:
+def test_a_run_in_a_process_starts_valid_queries_unless_strict(tmp_path: Path) -> None:
     """With `--strict` nothing runs; without, what can; the exit code is that of a refused document."""
     one_row(tmp_path)
     file = tmp_path / "refused.yaml"

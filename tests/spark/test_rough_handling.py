@@ -84,7 +84,7 @@ def run_under(shell: str, folder: Path, file: Path) -> subprocess.CompletedProce
 mounts = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 
 
-def test_the_next_start_removes_the_temporary_folder_of_a_killed_run(tmp_path: Path) -> None:
+def test_the_next_start_removes_the_temporary_directory_of_a_killed_run(tmp_path: Path) -> None:
     every = records(tmp_path, 3)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -107,7 +107,7 @@ def test_twenty_thousand_small_files_are_read_once_each(tmp_path: Path) -> None:
     assert ids(tmp_path) == every
 
 
-def test_a_sink_of_a_thousand_partitions(tmp_path: Path) -> None:
+def test_a_sink_of_a_thousand_partitions_is_written(tmp_path: Path) -> None:
     every = records(tmp_path, 4, rows=1000)
     text = COPY.replace("parquet: {path: FOLDER/out}", "parquet: {path: FOLDER/out, partitionBy: [part]}")
     view = '  views: [{name: parts, sql: "SELECT id, id % 1000 AS part FROM lines"}]'
@@ -173,7 +173,7 @@ def test_sixty_four_queries_run_side_by_side(tmp_path: Path) -> None:
     ],
 )
 @mounts
-def test_a_machine_that_is_not_as_it_should_be(
+def test_an_unusual_machine_gives_correct_rows_or_a_clear_error(
     tmp_path: Path, shell: str, holds: Callable[[subprocess.CompletedProcess[str]], bool]
 ) -> None:
     every = records(tmp_path, 3)

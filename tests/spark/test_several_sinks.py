@@ -85,7 +85,7 @@ B: Rows = [{"k": "b", "v": "2", "n": 2}]
 C: Rows = [{"k": "a", "v": "3", "n": 3}]
 
 
-def test_a_batch_that_runs_again_is_written_to_no_table_twice(run: Run, tmp_path: Path) -> None:
+def test_a_repeated_batch_is_written_to_no_table_twice(run: Run, tmp_path: Path) -> None:
     run(A, sinks(tmp_path))
     forget_commit(tmp_path, 0)
     run(B, sinks(tmp_path))
@@ -112,7 +112,7 @@ def test_a_failure_between_two_sinks_repeats_and_loses_nothing(run: Run, tmp_pat
     assert delta(tmp_path / "merged") == ordered([A[1], *B, *C])
 
 
-def test_a_sink_that_comes_beside_another_later_gets_what_comes_later(run: Run, tmp_path: Path) -> None:
+def test_a_sink_added_later_gets_only_later_batches(run: Run, tmp_path: Path) -> None:
     """A table and a folder know their batches by the same account alone and in company, in both directions."""
     table, _, folder = sinks(tmp_path)
     run(A, [folder])
@@ -159,7 +159,7 @@ def test_complete_replaces_the_table_and_the_view_in_memory(run: Run, tmp_path: 
     assert ordered([row.asDict() for row in session.table("kept").collect()]) == ordered(rows)
 
 
-def test_without_the_rule_a_table_named_twice_would_lose_the_second_sink_s_rows(
+def test_without_the_rule_a_table_named_twice_would_lose_the_rows_of_the_second_sink(
     run: Run, tmp_path: Path
 ) -> None:
     """Why `FolderShared` refuses it: a table knows its batches by the query's id."""

@@ -184,7 +184,7 @@ def counted(sql: str, verdict: Verdict) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("watermark", [False, True], ids=["plain", "watermarked"])
-def test_nothing_is_refused_that_spark_runs(
+def test_nothing_is_rejected_that_spark_runs(
     judges: dict[bool, Judge], watermark: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No false refusal, and the same references, for every text and output mode."""
@@ -236,7 +236,7 @@ def test_nothing_is_refused_that_spark_runs(
     assert tally["both accept"] > 250
 
 
-def test_names_are_wrong_where_spark_says_so(judge: Judge) -> None:
+def test_names_are_wrong_only_where_spark_reports_them(judge: Judge) -> None:
     """No false alarm over any text, and each wrong name is one that Spark stumbles over."""
     texts = [*TAKEN, *QUERIES, *REFUSED, *STATEMENTS, *FORBIDDEN]
     taken = {sql for sql in texts if judge.judge(sql).analysed is not None}
@@ -246,7 +246,7 @@ def test_names_are_wrong_where_spark_says_so(judge: Judge) -> None:
     assert refused == ""
 
 
-def test_no_statement_gets_through(judge: Judge) -> None:
+def test_every_statement_is_rejected(judge: Judge) -> None:
     """Every text that Spark knows as a statement is refused, and no query is taken for one."""
     missed = [sql for sql in STATEMENTS if judge.judge(sql).parsed is not None]
     assert missed == []
@@ -259,12 +259,12 @@ def test_no_statement_gets_through(judge: Judge) -> None:
     assert sum(judge.is_statement(sql) for sql in STATEMENTS) > 40
 
 
-def test_what_spark_refuses_to_parse_is_really_refused(judge: Judge) -> None:
+def test_what_spark_cannot_parse_is_rejected(judge: Judge) -> None:
     taken = [sql for sql in REFUSED if judge.judge(sql).modes]
     assert taken == [], taken
 
 
-def test_no_call_into_the_jvm_gets_through(judge: Judge) -> None:
+def test_every_call_into_the_jvm_is_rejected(judge: Judge) -> None:
     taken = [sql for sql in FORBIDDEN if judge.judge(sql).analysed is not None]
     assert taken == FORBIDDEN
     assert [
@@ -272,7 +272,7 @@ def test_no_call_into_the_jvm_gets_through(judge: Judge) -> None:
     ] == []
 
 
-def test_functions_aggregate_as_spark_has_it(spark: SparkSession) -> None:
+def test_functions_aggregate_as_in_spark(spark: SparkSession) -> None:
     """No aggregate function of Spark's is taken for a plain one, and no plain one for an aggregate."""
     infos = spark._jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
     stream = logical_plan.source(streams=True, watermark=None)

@@ -29,7 +29,7 @@ TABLE_FUNCTIONS = {
 """Those of Spark and Delta that read no file by its path; `table_changes` takes the name of a table, as FROM does."""
 
 
-def test_every_other_table_function_is_refused(spark: SparkSession) -> None:
+def test_every_other_table_function_is_rejected(spark: SparkSession) -> None:
     """An upgrade of Spark or Delta may bring one that reads files: it is to be judged here."""
     found = spark._jsparkSession.sessionState().tableFunctionRegistry().listFunction()
     names = {found.apply(index).funcName() for index in range(found.size())}
@@ -54,7 +54,7 @@ def test_table_changes_takes_no_path(spark: SparkSession, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "sql", ["SELECT value FROM {path}", "SELECT value FROM lines WHERE value IN (FROM {path})"]
 )
-def test_a_file_by_its_path_is_no_table(spark: SparkSession, tmp_path: Path, kind: str, sql: str) -> None:
+def test_a_path_is_not_accepted_as_a_table(spark: SparkSession, tmp_path: Path, kind: str, sql: str) -> None:
     token = tmp_path / "token"
     token.mkdir()
     if kind == "delta":

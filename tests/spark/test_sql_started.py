@@ -158,7 +158,7 @@ def test_each_shape_of_plan_starts_and_gives_the_rows_of_a_batch(runner: Runner,
 
 @pytest.mark.full
 @pytest.mark.timeout(5400)
-def test_whatever_passes_the_checks_starts_and_gives_the_rows_of_a_batch(
+def test_every_accepted_text_starts_and_gives_the_rows_of_a_batch(
     runner: Runner, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = PLAIN + JOINS + AGGREGATES + PIPES + LONG

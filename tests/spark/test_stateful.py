@@ -50,7 +50,7 @@ def test_a_value_for_each_key_survives_a_restart(bench: PipeBench, counter: dict
     assert bench.run(view) == [("ann", 2), ("ann", 3), ("bob", 1), ("cy", 1)]
 
 
-def test_state_before_the_first_row(bench: PipeBench) -> None:
+def test_an_initial_state_applies_before_the_first_row(bench: PipeBench) -> None:
     (bench.folder / "before.json").write_text(
         '{"user": "ann", "n": 10}\n{"user": "dee", "n": 7}\n', encoding="utf-8"
     )
@@ -69,7 +69,7 @@ def test_state_before_the_first_row(bench: PipeBench) -> None:
     assert bench.run(view, sources=sources) == [("ann", 14), ("bob", 2), ("dee", 9)]
 
 
-def test_sessions_of_several_rows_end_by_the_events_clock(bench: PipeBench) -> None:
+def test_sessions_of_several_rows_end_by_event_time(bench: PipeBench) -> None:
     step = {"from": "events", "keys": ["user"], "processor": "visits:Sessions", "timeMode": "EventTime"}
     view = {"name": "v", "state": step | {"schema": "user STRING, page STRING, n INT"}}
     bench.put("events", event("ann", 10, "/cart"))
@@ -82,7 +82,7 @@ def test_sessions_of_several_rows_end_by_the_events_clock(bench: PipeBench) -> N
     assert bench.run(view) == [("ann", "/", 2), ("ann", "/cart", 1)]
 
 
-def test_a_status_by_the_machine_s_clock(bench: PipeBench) -> None:
+def test_a_timer_fires_by_processing_time(bench: PipeBench) -> None:
     step = {"from": "events", "keys": ["user"], "processor": "visits:Status", "timeMode": "ProcessingTime"}
     view = {
         "name": "v",
@@ -93,7 +93,7 @@ def test_a_status_by_the_machine_s_clock(bench: PipeBench) -> None:
         within(60, "both go offline", lambda: bench.rows() == wanted)
 
 
-def test_a_value_lives_for_so_long(bench: PipeBench) -> None:
+def test_a_value_expires_after_its_time_to_live(bench: PipeBench) -> None:
     view = {"name": "v", "state": COUNT | {"processor": "visits:Fleeting", "timeMode": "ProcessingTime"}}
     with running(bench, view):
         within(60, "the first rows", lambda: bench.rows() == [("ann", 2), ("bob", 1)])
@@ -101,7 +101,7 @@ def test_a_value_lives_for_so_long(bench: PipeBench) -> None:
         within(60, "a count anew", lambda: bench.rows() == [("ann", 1), ("ann", 2), ("bob", 1)])
 
 
-def test_a_function_s_time_out_by_the_machine_s_clock(bench: PipeBench) -> None:
+def test_a_function_times_out_by_processing_time(bench: PipeBench) -> None:
     step = (
         COUNT | COUNTERS["function"] | {"timeout": "ProcessingTimeTimeout", "arguments": {"timeout": "300"}}
     )
@@ -119,7 +119,7 @@ def running(bench: PipeBench, view: dict[str, Any]) -> Iterator[None]:
         handle.stop()
 
 
-def test_a_function_s_time_out_by_the_events_clock(bench: PipeBench) -> None:
+def test_a_function_times_out_by_event_time(bench: PipeBench) -> None:
     step = COUNT | COUNTERS["function"] | {"timeout": "EventTimeTimeout", "arguments": {"timeout": "event"}}
     view = {"name": "v", "state": step}
     assert bench.run(view) == [("ann", 2), ("bob", 1)]
@@ -128,19 +128,19 @@ def test_a_function_s_time_out_by_the_events_clock(bench: PipeBench) -> None:
 
 
 @pytest.mark.parametrize("mode", ["append", "update"])
-def test_the_query_s_output_mode_is_the_step_s(bench: PipeBench, mode: str) -> None:
+def test_the_step_uses_the_output_mode_of_the_query(bench: PipeBench, mode: str) -> None:
     sink = {"name": "out", "console": {}}
     view = {"name": "v", "state": COUNT | COUNTERS["processor"]}
     bench.start(view, query={"outputMode": mode, "to": [sink]}).awaitTermination(60)
 
 
-def test_an_aggregation_above_state(bench: PipeBench) -> None:
+def test_an_aggregation_runs_above_state(bench: PipeBench) -> None:
     step = COUNT | COUNTERS["processor"] | {"schema": "user STRING, n BIGINT"}
     views = [{"name": "v", "state": step}, {"name": "all", "sql": "SELECT sum(n) AS n FROM v"}]
     assert bench.run(*views, query={"outputMode": "complete"}) == [(3,)]
 
 
-def test_code_that_cannot_be_used(bench: PipeBench) -> None:
+def test_unusable_code_is_rejected(bench: PipeBench) -> None:
     faults = {
         "visits:Counters": "FunctionNotFound",
         "visitors:Counter": "ModuleNotFound",
@@ -152,7 +152,7 @@ def test_code_that_cannot_be_used(bench: PipeBench) -> None:
         assert refused.value.reason == reason
 
 
-def test_code_that_fails_in_a_batch(bench: PipeBench) -> None:
+def test_code_that_fails_in_a_batch_is_reported(bench: PipeBench) -> None:
     with pytest.raises(StreamingQueryException) as failed:
         bench.run({"name": "v", "state": COUNT | {"processor": "visits:Failing"}})
     failure = classify(failed.value)
@@ -189,7 +189,7 @@ def bare(spark: SparkSession, tmp_path: Path) -> Bare:
     return Bare(spark, tmp_path)
 
 
-def test_spark_would_refuse_a_time_out_by_event_time_without_a_watermark(bare: Bare) -> None:
+def test_spark_would_reject_an_event_time_timeout_without_a_watermark(bare: Bare) -> None:
     import visits
 
     frame = bare.stream("events", "user STRING, at TIMESTAMP").applyInPandasWithState(
@@ -199,7 +199,7 @@ def test_spark_would_refuse_a_time_out_by_event_time_without_a_watermark(bare: B
         bare.run(frame)
 
 
-def test_spark_would_refuse_a_processor_whose_state_is_on_the_java_heap(bare: Bare) -> None:
+def test_spark_would_reject_a_processor_with_state_on_the_java_heap(bare: Bare) -> None:
     import visits
 
     bare.session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES["hdfs"])
@@ -211,7 +211,7 @@ def test_spark_would_refuse_a_processor_whose_state_is_on_the_java_heap(bare: Ba
         bare.run(frame)
 
 
-def test_spark_would_never_come_to_a_timer_of_event_time_without_a_watermark(bare: Bare) -> None:
+def test_spark_would_never_fire_an_event_time_timer_without_a_watermark(bare: Bare) -> None:
     import visits
 
     for file, minute in enumerate((0, 30)):
@@ -223,7 +223,7 @@ def test_spark_would_never_come_to_a_timer_of_event_time_without_a_watermark(bar
         assert bare.run(frame.selectExpr("user", "cast(n AS BIGINT) AS n")) == []
 
 
-def test_spark_would_pass_over_what_an_initial_state_streams_later(bare: Bare) -> None:
+def test_spark_would_ignore_later_rows_of_an_initial_state(bare: Bare) -> None:
     import visits
 
     wanted = [[("ann", 1)], [("ann", 1), ("ann", 2)]]

@@ -68,7 +68,9 @@ def names(folder: Path) -> set[str]:
 
 
 @pytest.mark.S06
-def test_new_files_are_read_once_at_most_so_many_bytes_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+def test_new_files_are_read_once_within_the_limit_of_bytes_a_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "schema.json").write_text(StructType.fromDDL("n INT, s STRING").json())
     source = {
         "files": {
@@ -90,7 +92,9 @@ def test_new_files_are_read_once_at_most_so_many_bytes_a_batch(spark: SparkSessi
 
 
 @pytest.mark.S06
-def test_a_missing_schema_file_is_told_when_the_query_is_built(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_schema_file_is_reported_when_the_query_is_built(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     source = {"files": {"path": str(tmp_path), "format": "json", "schemaFile": str(tmp_path / "none.json")}}
     with pytest.raises(NotReady, match=r"none\.json") as raised:
         Builder(spark.newSession(), graph(tmp_path, source)).relation("src")
@@ -99,7 +103,7 @@ def test_a_missing_schema_file_is_told_when_the_query_is_built(spark: SparkSessi
 
 @pytest.mark.S06
 @pytest.mark.parametrize("kind", ["delete", "archive"])
-def test_files_that_were_read_are_cleaned_up(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_files_are_cleaned_up_after_reading(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     clean = {"delete": True} if kind == "delete" else {"archive": str(tmp_path / "old")}
     source = {"files": {"path": str(tmp_path / "in"), "maxFilesPerTrigger": 1, "cleanSource": clean}}
     for name in "ab":
@@ -114,7 +118,7 @@ def test_files_that_were_read_are_cleaned_up(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.S06
-def test_what_one_query_has_cleaned_up_another_never_sees(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_that_one_query_cleans_up_are_missing_for_another(spark: SparkSession, tmp_path: Path) -> None:
     """Why the document is refused."""
     source = {
         "files": {"path": str(tmp_path / "in"), "maxFilesPerTrigger": 1, "cleanSource": {"delete": True}}
@@ -138,7 +142,7 @@ def test_what_one_query_has_cleaned_up_another_never_sees(spark: SparkSession, t
         ({"cleanSource": "archive", "sourceArchiveDir": "{folder}"}, "archive"),
     ],
 )
-def test_spark_would_refuse_what_the_rules_do(
+def test_spark_would_reject_what_the_rules_reject(
     spark: SparkSession, tmp_path: Path, options: dict[str, str], words: str
 ) -> None:
     put(tmp_path, "a", "a")
@@ -156,7 +160,7 @@ def test_spark_would_refuse_what_the_rules_do(
 
 
 @pytest.mark.S08
-def test_rows_by_the_batch_are_the_same_each_time(spark: SparkSession, tmp_path: Path) -> None:
+def test_generated_rows_by_batch_repeat_exactly(spark: SparkSession, tmp_path: Path) -> None:
     made = {"rowsPerBatch": 2, "numPartitions": 1, "startTimestamp": 1000, "advancePerBatch": "1 minute"}
     frame = Builder(spark.newSession(), graph(tmp_path, {"rateMicroBatch": made})).relation("src")
     assert frame.columns == ["timestamp", "value"]
@@ -173,7 +177,7 @@ def test_rows_by_the_batch_are_the_same_each_time(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.S08
-def test_a_rate_rises_to_its_height(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_rate_ramps_up(spark: SparkSession, tmp_path: Path) -> None:
     source = {"rate": {"rowsPerSecond": 1000, "rampUpTime": "1 hour", "numPartitions": 1}}
     session = spark.newSession()
     frame = Builder(session, graph(tmp_path, source)).relation("src")
@@ -232,7 +236,7 @@ RUNNING = [
 
 
 @pytest.mark.S16
-def test_words_of_a_socket_counted_per_batch(spark: SparkSession, tmp_path: Path, lines: Lines) -> None:
+def test_words_of_a_socket_are_counted_per_batch(spark: SparkSession, tmp_path: Path, lines: Lines) -> None:
     session = spark.newSession()
     document = graph(tmp_path, {"socket": {"host": "127.0.0.1", "port": lines.port}}, WORDS)
     frame = Builder(session, document).relation("v0")
@@ -251,7 +255,7 @@ def test_words_of_a_socket_counted_per_batch(spark: SparkSession, tmp_path: Path
 
 @pytest.mark.S16
 @pytest.mark.parametrize("mode", ["update", "complete"])
-def test_words_of_a_socket_counted_over_all_batches(
+def test_words_of_a_socket_are_counted_over_all_batches(
     spark: SparkSession, tmp_path: Path, lines: Lines, mode: str
 ) -> None:
     session = spark.newSession()
@@ -280,7 +284,7 @@ def test_words_of_a_socket_counted_over_all_batches(
 
 
 @pytest.mark.S16
-def test_words_of_a_socket_on_the_console(
+def test_words_of_a_socket_are_shown_on_the_console(
     spark: SparkSession, tmp_path: Path, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     session = spark.newSession()

@@ -105,7 +105,9 @@ def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         ("SELECT value FROM ticks", "memory", "not supported with continuous trigger"),
     ],
 )
-def test_spark_refuses_of_continuous_what_the_rules_do(bench: Bench, sql: str, sink: str, said: str) -> None:
+def test_spark_rejects_for_continuous_what_the_rules_reject(
+    bench: Bench, sql: str, sink: str, said: str
+) -> None:
     graph = bench.graph(sql, CONTINUOUS, _sink(bench, sink))
     assert obstacles(graph, graph.spec.queries[0], "continuous")
     assert any(words in (bench.refusal(graph) or "") for words in said.split("|"))
@@ -119,7 +121,7 @@ def test_spark_refuses_of_continuous_what_the_rules_do(bench: Bench, sql: str, s
         "SELECT twice(value) AS v FROM ticks",
     ],
 )
-def test_spark_takes_of_continuous_what_the_rules_do(bench: Bench, sql: str) -> None:
+def test_spark_accepts_for_continuous_what_the_rules_accept(bench: Bench, sql: str) -> None:
     graph = bench.graph(sql, CONTINUOUS, _sink(bench, "console"))
     assert obstacles(graph, graph.spec.queries[0], "continuous") == []
     assert bench.refusal(graph) is None
@@ -135,7 +137,7 @@ def test_spark_takes_of_continuous_what_the_rules_do(bench: Bench, sql: str) -> 
         ("SELECT value FROM ticks", {"realTime": "4 seconds"}, "console", "update", "TRIGGER_INTERVAL"),
     ],
 )
-def test_spark_refuses_of_real_time_what_the_rules_do(
+def test_spark_rejects_for_real_time_what_the_rules_reject(
     bench: Bench, sql: str, trigger: dict[str, str], sink: str, mode: str, said: str
 ) -> None:
     graph = bench.graph(sql, trigger, _sink(bench, sink), outputMode=mode)
@@ -155,7 +157,7 @@ def test_spark_refuses_of_real_time_what_the_rules_do(
         ("SELECT value, count(*) AS n FROM ticks GROUP BY value", {}, "console", "does not support async"),
     ],
 )
-def test_spark_refuses_of_async_progress_what_the_rules_do(
+def test_spark_rejects_for_async_progress_what_the_rules_reject(
     bench: Bench, sql: str, trigger: dict[str, Any], sink: str, said: str
 ) -> None:
     mode = "update" if "count" in sql else "append"
@@ -164,7 +166,7 @@ def test_spark_refuses_of_async_progress_what_the_rules_do(
     assert said in (bench.refusal(graph) or "")
 
 
-def test_once_and_available_now_end_by_themselves(bench: Bench) -> None:
+def test_once_and_available_now_end_without_a_signal(bench: Bench) -> None:
     (bench.folder / "in" / "1.txt").write_text("a\nb\n", encoding="utf-8")
     for trigger in ({"once": True}, {"availableNow": True}):
         graph = bench.graph("SELECT value FROM lines", trigger, _sink(bench, "parquet"))
@@ -176,7 +178,7 @@ def test_once_and_available_now_end_by_themselves(bench: Bench) -> None:
         assert sorted(row.value for row in bench.spark.read.parquet(folder).collect()) == ["a", "b"]
 
 
-def test_spark_explains_a_query_that_is_not_started(bench: Bench) -> None:
+def test_a_query_is_explained_without_a_start(bench: Bench) -> None:
     graph = bench.graph("SELECT count(*) AS n FROM ticks", {}, {"console": {}}, outputMode="complete")
     told = plan(bench.spark, graph, graph.spec.queries[0])
     assert "== Analyzed Logical Plan ==" in told

@@ -43,7 +43,7 @@ def planned_and_gone(stage: Stage, **source: Any) -> dict[str, Any]:
 
 
 @pytest.mark.S06
-def test_a_file_that_is_gone_ends_the_query_with_its_name(stage: Stage) -> None:
+def test_a_missing_file_ends_the_query_with_its_name(stage: Stage) -> None:
     with stage.running(**planned_and_gone(stage)) as running:
         running.to_the_end()
         status = running["to-table"]
@@ -54,7 +54,7 @@ def test_a_file_that_is_gone_ends_the_query_with_its_name(stage: Stage) -> None:
 
 
 @pytest.mark.S06
-def test_without_fail_on_data_loss_a_file_that_is_gone_is_counted(stage: Stage) -> None:
+def test_without_fail_on_data_loss_a_missing_file_is_counted(stage: Stage) -> None:
     with stage.running(**planned_and_gone(stage, failOnDataLoss=False)) as running:
         running.to_the_end()
         status = running["to-table"]
@@ -82,7 +82,7 @@ def decoding(stage: Stage, way: str, *queries: dict[str, Any]) -> dict[str, Any]
 
 @pytest.mark.S10
 @pytest.mark.S11
-def test_a_damaged_file_is_a_bad_record_with_its_name(stage: Stage) -> None:
+def test_a_damaged_file_is_a_malformed_record_with_its_name(stage: Stage) -> None:
     damaged(stage.folder / "lines")
     letters = stage.query("lines_dead_letters", "letters", trigger={"availableNow": True})
     with stage.running(**decoding(stage, "deadLetter", letters)) as running:
@@ -100,7 +100,7 @@ def test_a_damaged_file_is_a_bad_record_with_its_name(stage: Stage) -> None:
 
 
 @pytest.mark.S11
-def test_a_damaged_file_ends_a_query_that_is_to_fail(stage: Stage) -> None:
+def test_a_damaged_file_ends_a_query_that_fails_on_malformed_records(stage: Stage) -> None:
     damaged(stage.folder / "lines")
     with stage.running(**decoding(stage, "fail")) as running:
         running.to_the_end()
@@ -110,7 +110,7 @@ def test_a_damaged_file_ends_a_query_that_is_to_fail(stage: Stage) -> None:
 
 
 @pytest.mark.S06
-def test_a_name_that_hadoop_cannot_open_is_refused_by_name(stage: Stage) -> None:
+def test_a_file_name_that_hadoop_cannot_open_is_reported(stage: Stage) -> None:
     (stage.folder / "lines").mkdir()
     (stage.folder / "lines" / "co:lon").write_text("1\n")
     with stage.running(sources=[stage.files("lines")], queries=[stage.query("lines", "table")]) as running:

@@ -141,7 +141,9 @@ def spec(folder: Path, kind: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("kind", "reason"), KINDS.values(), ids=KINDS)
-def test_the_others_run(spark: SparkSession, tmp_path: Path, kind: dict[str, Any], reason: str) -> None:
+def test_the_other_queries_run(
+    spark: SparkSession, tmp_path: Path, kind: dict[str, Any], reason: str
+) -> None:
     stage = Stage(spark.newSession(), tmp_path)
     with stage.running(**spec(tmp_path, kind)) as run:
         run.to_the_end()
@@ -156,7 +158,7 @@ def test_the_others_run(spark: SparkSession, tmp_path: Path, kind: dict[str, Any
         assert error.exit_code == Exit.NOT_READY
 
 
-def test_a_function_that_no_query_calls_is_not_looked_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_function_that_no_query_calls_is_not_required(spark: SparkSession, tmp_path: Path) -> None:
     stage = Stage(spark.newSession(), tmp_path)
     found = spec(tmp_path, {"functions": python("nowhere:f")})
     with stage.running(**found) as run:
@@ -164,7 +166,7 @@ def test_a_function_that_no_query_calls_is_not_looked_for(spark: SparkSession, t
         assert set(run.states().values()) == {QueryState.COMPLETED}
 
 
-def test_where_no_query_is_ready_the_run_says_why_of_each(spark: SparkSession, tmp_path: Path) -> None:
+def test_where_no_query_is_ready_the_run_reports_each_reason(spark: SparkSession, tmp_path: Path) -> None:
     stage = Stage(spark.newSession(), tmp_path)
     found = spec(tmp_path, source(files={"path": "/nowhere"}))
     found["queries"] = [found["queries"][1]]
@@ -177,7 +179,7 @@ def test_where_no_query_is_ready_the_run_says_why_of_each(spark: SparkSession, t
     assert "'second': source 'gone': nothing exists at /gone" in error.value.message
 
 
-def test_a_run_of_a_process(tmp_path: Path) -> None:
+def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -> None:
     """With `--strict` nothing runs; without, what can; the exit code is that of what is missing."""
     head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
     found = spec(tmp_path, called("nowhere:f"))

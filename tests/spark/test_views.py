@@ -132,7 +132,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rows_are_right_and_a_restart_goes_on(bench: Bench, case: str) -> None:
+def test_rows_are_right_and_a_restart_continues(bench: Bench, case: str) -> None:
     views, rows, names = CASES[case]
     bench.put("a", "1", "2")
     bench.put("b", "x")
@@ -144,7 +144,7 @@ def test_rows_are_right_and_a_restart_goes_on(bench: Bench, case: str) -> None:
     assert bench.run(*views) == rows
 
 
-def test_a_column_called_file_is_the_users(bench: Bench) -> None:
+def test_a_user_column_may_have_the_name_file(bench: Bench) -> None:
     bench.put("a", '{"file": "one.txt", "size": 1}')
     document = bench.document(result="a")
     document["spec"]["sources"] = [
@@ -164,7 +164,7 @@ def test_a_column_called_file_is_the_users(bench: Bench) -> None:
     ]
 
 
-def test_a_key_that_is_no_column_is_refused_before_a_table_is_made(bench: Bench) -> None:
+def test_an_unknown_key_is_rejected_before_a_table_is_created(bench: Bench) -> None:
     document = bench.document("result: SELECT value AS shop FROM a")
     sink = {"name": "out", "delta": {"path": str(bench.folder / "out"), "merge": {"keys": ["SHOP", "shpo"]}}}
     document["spec"]["queries"][0] |= {"to": [sink], "outputMode": "update"}
@@ -196,14 +196,14 @@ def test_a_source_may_join_a_union_and_leave_it(bench: Bench) -> None:
     assert bench.run("result: SELECT value FROM b UNION ALL SELECT value FROM c") == ["-", "1", "2", "3", "x", "y", "z"]  # fmt: skip
 
 
-def test_a_view_in_between_keeps_the_checkpoint(bench: Bench) -> None:
+def test_a_new_view_in_between_keeps_the_checkpoint(bench: Bench) -> None:
     bench.put("a", "1")
     assert bench.run("result: SELECT value FROM a") == ["1"]
     bench.put("a", "2")
     assert bench.run("v: SELECT upper(value) AS value FROM a", "result: SELECT value FROM v") == ["1", "2"]
 
 
-def test_two_queries_read_one_source_each_on_its_own(bench: Bench) -> None:
+def test_two_queries_read_one_source_independently(bench: Bench) -> None:
     bench.put("a", "1")
     document = bench.document("result: SELECT value FROM a", "other: SELECT value FROM a")
     sink = {"name": "out", "parquet": {"path": str(bench.folder / "out2")}}
@@ -224,7 +224,7 @@ def test_two_queries_read_one_source_each_on_its_own(bench: Bench) -> None:
         assert (Path(checkpoint(graph, query)) / "commits" / "0").exists()
 
 
-def test_views_of_one_query_are_not_seen_by_another(bench: Bench) -> None:
+def test_views_of_one_query_are_hidden_from_another(bench: Bench) -> None:
     graph = bench.graph("result: SELECT value FROM a")
     session = bench.spark.newSession()
     Builder(session, graph).relation("result")
@@ -280,7 +280,7 @@ def kept(spark: SparkSession) -> Callable[[], tuple[int, set[str]]]:
 
 
 @pytest.mark.parametrize("sql", COMMANDS)
-def test_a_command_behind_the_rules_executes_nothing(
+def test_without_the_rules_a_command_executes_nothing(
     bench: Bench,
     judged: Callable[[str], PySparkException],
     kept: Callable[[], tuple[int, set[str]]],
@@ -296,7 +296,7 @@ def test_a_command_behind_the_rules_executes_nothing(
 
 
 @pytest.mark.parametrize("sql", COMMANDS)
-def test_the_rules_refuse_a_command_before_spark_is_asked(bench: Bench, sql: str) -> None:
+def test_the_rules_reject_a_command_before_spark_parses_it(bench: Bench, sql: str) -> None:
     with pytest.raises(SpecInvalid) as refused:
         bench.graph(f"result: {sql}")
     assert {problem.reason for problem in refused.value.problems} & {"NotAQuery", "InvalidSql"}

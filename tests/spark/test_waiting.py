@@ -20,7 +20,7 @@ def stage(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return Stage(spark.newSession(), tmp_path)
 
 
-def test_a_folder_that_comes_later(stage: Stage) -> None:
+def test_a_query_waits_for_a_missing_directory(stage: Stage) -> None:
     stage.put("early", "a")
     queries = [stage.query("late", "second"), stage.query("early", "first")]
     with stage.running(sources=[stage.files("early"), stage.files("late")], queries=queries) as run:
@@ -38,7 +38,7 @@ def test_a_folder_that_comes_later(stage: Stage) -> None:
         assert run.supervisor.waiting == []
 
 
-def test_a_table_that_another_query_of_the_document_makes(stage: Stage) -> None:
+def test_a_query_waits_for_a_table_that_another_query_creates(stage: Stage) -> None:
     """In either order; the folder with a file but without a first version is not yet a table."""
     stage.put("raw", "a")
     (stage.folder / "bronze").mkdir()
@@ -50,7 +50,7 @@ def test_a_table_that_another_query_of_the_document_makes(stage: Stage) -> None:
         run.until(lambda: set(run.states().values()) == {QueryState.RUNNING})
 
 
-def test_a_bounded_query_fails_sooner_than_it_waits(stage: Stage) -> None:
+def test_a_bounded_query_fails_instead_of_waiting(stage: Stage) -> None:
     query = stage.query("late", "out", trigger={"availableNow": True})
     with (
         pytest.raises(NotReady, match=r"source 'late': nothing exists at .*/late") as error,
@@ -60,7 +60,7 @@ def test_a_bounded_query_fails_sooner_than_it_waits(stage: Stage) -> None:
     assert error.value.reason == "PathNotFound"
 
 
-def test_a_bounded_query_waits_for_a_bounded_one_that_makes_its_table(stage: Stage) -> None:
+def test_a_bounded_query_waits_for_a_bounded_query_that_creates_its_table(stage: Stage) -> None:
     bounded = {"trigger": {"availableNow": True}}
     stage.put("raw", "a")
     stage.put("more", "x")
@@ -74,7 +74,7 @@ def test_a_bounded_query_waits_for_a_bounded_one_that_makes_its_table(stage: Sta
     assert stage.rows("silver") == [{"value": "x", "bronze": "a"}]
 
 
-def test_a_bounded_query_fails_once_nobody_is_left_to_make_its_table(stage: Stage) -> None:
+def test_a_bounded_query_fails_when_no_query_is_left_to_create_its_table(stage: Stage) -> None:
     """The maker had nothing to write, so it made no table."""
     bounded = {"trigger": {"availableNow": True}}
     (stage.folder / "raw").mkdir()
@@ -88,7 +88,7 @@ def test_a_bounded_query_fails_once_nobody_is_left_to_make_its_table(stage: Stag
         assert (run["to-silver"].reason or "").startswith(("PATH_", "DELTA_"))
 
 
-def test_what_comes_and_is_refused_fails_alone(stage: Stage) -> None:
+def test_a_query_that_is_rejected_after_its_wait_fails_alone(stage: Stage) -> None:
     stage.put("raw", "a")
     stage.put("more", "x")
     views = [{"name": "known", "sql": "SELECT nothing FROM more r JOIN bronze b"}]
@@ -100,7 +100,7 @@ def test_what_comes_and_is_refused_fails_alone(stage: Stage) -> None:
         run.until(lambda: run["to-bronze"].state is QueryState.RUNNING)
 
 
-def test_a_drain_leaves_what_waits_and_a_wait_is_idle(stage: Stage) -> None:
+def test_a_drain_does_not_start_waiting_queries_and_waiting_is_idle(stage: Stage) -> None:
     with stage.running(sources=[stage.files("late")], queries=[stage.query("late", "out")]) as run:
         assert run.supervisor.idle_seconds() < 5
         run.until(lambda: run.supervisor.idle_seconds() > 1)
@@ -112,7 +112,7 @@ def test_a_drain_leaves_what_waits_and_a_wait_is_idle(stage: Stage) -> None:
         assert run["to-out"].state is QueryState.WAITING
 
 
-def test_a_table_of_the_catalogue_that_comes_later(stage: Stage) -> None:
+def test_a_query_waits_for_a_missing_table_of_the_catalog(stage: Stage) -> None:
     stage.put("lines", "a")
     sources = [stage.files("lines"), {"name": "late", "static": {"table": {"name": "late_words"}}}]
     views = [{"name": "both", "sql": "SELECT value, word FROM lines CROSS JOIN late"}]

@@ -99,7 +99,9 @@ def test_a_row_that_a_filter_drops_moves_the_watermark(
     assert watermark(session, tmp_path, source, *views) == MOVED
 
 
-def test_a_row_that_the_relation_itself_has_not_moves_nothing(session: SparkSession, tmp_path: Path) -> None:
+def test_a_row_outside_the_relation_does_not_move_the_watermark(
+    session: SparkSession, tmp_path: Path
+) -> None:
     """What is ahead of the clock by more than maxFuture does not parse; what a view filters is no row of the view."""
     lines(
         tmp_path / "a",
@@ -111,7 +113,7 @@ def test_a_row_that_the_relation_itself_has_not_moves_nothing(session: SparkSess
     assert watermark(session, tmp_path, source, ONLY_X, COUNTED.format("v0")) == "2025-12-31T23:51:00.000Z"
 
 
-def test_a_view_is_read_twice(session: SparkSession, tmp_path: Path) -> None:
+def test_a_view_read_twice_has_two_watermarks(session: SparkSession, tmp_path: Path) -> None:
     """Each occurrence has a watermark of its own, and the slowest sets the pace."""
     lines(tmp_path / "a", ("x", "2026-01-01T00:00:00Z"), ("y", FAR), ("x", "2026-01-01T00:01:00Z"))
     united = "SELECT ts FROM v0 WHERE k = 'x' UNION ALL SELECT ts FROM v0 WHERE k = 'z'"
