@@ -146,7 +146,7 @@ TOPIC = {"name": "src", "kafka": {"connection": "events", "subscribe": ["bad-inp
 # Without a JVM
 
 
-def test_a_broker_that_is_not_there(laptop: Laptop) -> None:
+def test_an_unreachable_broker_is_reported(laptop: Laptop) -> None:
     server = f"127.0.0.1:{free_port()}"
     ended = laptop.run(connections=[kafka_at(server)], sources=[TOPIC])
     assert ended.code == Exit.NOT_READY
@@ -182,14 +182,14 @@ Unanswered = Callable[[str], tuple[int, Ended]]
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT"])
-def test_a_broker_that_never_answers(unanswered: Unanswered, protocol: str) -> None:
+def test_a_silent_broker_is_reported(unanswered: Unanswered, protocol: str) -> None:
     port, ended = unanswered(protocol)
     assert ended.code == Exit.NOT_READY
     assert ended.line == f"error: no broker of connection 'events' answers: 127.0.0.1:{port}: no answer within 5 s [BrokerUnreachable]"  # fmt: skip
     assert ended.seconds < SOON
 
 
-def test_brokers_of_unknown_names(laptop: Laptop) -> None:
+def test_unknown_broker_names_are_reported(laptop: Laptop) -> None:
     servers = "no-such-host.invalid:9092, PLAINTEXT://neither.invalid:1"
     ended = laptop.run(connections=[kafka_at(servers)], sources=[TOPIC])
     assert ended.code == Exit.NOT_READY
@@ -199,7 +199,7 @@ def test_brokers_of_unknown_names(laptop: Laptop) -> None:
     assert ended.seconds < SOON
 
 
-def test_one_broker_that_answers_is_enough(laptop: Laptop, kafka: Broker) -> None:
+def test_one_reachable_broker_is_enough(laptop: Laptop, kafka: Broker) -> None:
     """It is the topic's absence that is told then; by a run without a JVM it is seen that the broker was no problem."""
     servers = f"127.0.0.1:{free_port()},{kafka.bootstrap_servers}"
     ended = laptop.run(
@@ -211,14 +211,14 @@ def test_one_broker_that_answers_is_enough(laptop: Laptop, kafka: Broker) -> Non
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_store_that_never_answers(unanswered: Unanswered, scheme: str) -> None:
+def test_a_silent_store_is_reported(unanswered: Unanswered, scheme: str) -> None:
     port, ended = unanswered(scheme)
     assert ended.code == Exit.NOT_READY
     assert ended.line == f"error: the S3 store of connection 'store' (lake) at {scheme}://127.0.0.1:{port} does not answer: no answer within 5 s [StoreUnreachable]"  # fmt: skip
     assert ended.seconds < SOON
 
 
-def test_a_store_that_is_not_there(laptop: Laptop) -> None:
+def test_an_unreachable_store_is_reported(laptop: Laptop) -> None:
     endpoint = f"http://127.0.0.1:{free_port()}"
     ended = laptop.run(
         connections=[s3_at(endpoint, "lake")], sources=[RATE], checkpoints={"location": "s3a://lake/c"}
@@ -228,7 +228,7 @@ def test_a_store_that_is_not_there(laptop: Laptop) -> None:
     assert ended.seconds < SOON
 
 
-def test_inputs_that_are_not_there(laptop: Laptop) -> None:
+def test_missing_inputs_are_reported(laptop: Laptop) -> None:
     ended = laptop.run(sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
     assert ended.code == Exit.NOT_READY
     assert ended.line == "error: source 'src': nothing exists at /data/nowhere [PathNotFound]"
@@ -241,7 +241,7 @@ def test_inputs_that_are_not_there(laptop: Laptop) -> None:
 
 
 @pytest.mark.parametrize("where", ["checkpoints", "sink"])
-def test_folders_that_cannot_be_written(laptop: Laptop, where: str) -> None:
+def test_directories_without_write_access_are_reported(laptop: Laptop, where: str) -> None:
     below = f"{laptop.folder}/file/below"
     spec: dict[str, Any] = {"sources": [RATE]}
     if where == "sink":
@@ -256,7 +256,7 @@ def test_folders_that_cannot_be_written(laptop: Laptop, where: str) -> None:
     )
 
 
-def test_a_secret_that_is_not_there(laptop: Laptop, s3: S3Server) -> None:
+def test_a_missing_secret_is_reported(laptop: Laptop, s3: S3Server) -> None:
     (laptop.folder / "secrets" / "s3-user").mkdir(parents=True)
     (laptop.folder / "secrets" / "s3-user" / "accessKey").write_text(s3.access_key, encoding="utf-8")
     ended = laptop.run(
@@ -271,7 +271,7 @@ def test_a_secret_that_is_not_there(laptop: Laptop, s3: S3Server) -> None:
     assert s3.access_key not in ended.stderr
 
 
-def test_jars_that_are_not_there(laptop: Laptop) -> None:
+def test_missing_jars_are_reported(laptop: Laptop) -> None:
     shadow = laptop.folder / "shadow" / "mainstem_jars"
     shadow.mkdir(parents=True)
     (shadow / "__init__.py").write_text(
@@ -285,7 +285,7 @@ def test_jars_that_are_not_there(laptop: Laptop) -> None:
     )
 
 
-def test_the_stack_trace_is_for_those_who_ask(laptop: Laptop) -> None:
+def test_verbose_shows_the_stack_trace(laptop: Laptop) -> None:
     ended = laptop.run("--verbose", sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
     assert ended.code == Exit.NOT_READY
     assert "error: source 'src': nothing exists at /data/nowhere [PathNotFound]\n" in ended.stderr
@@ -351,7 +351,7 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
 Runs = Callable[[str], Ended]
 
 
-def test_a_bucket_that_is_not_there(runs: Runs) -> None:
+def test_a_missing_bucket_is_reported(runs: Runs) -> None:
     ended = runs("bucket")
     print(f"a wrong bucket was told after {ended.seconds:.1f} s")
     assert ended.code == Exit.NOT_READY
@@ -362,7 +362,7 @@ def test_a_bucket_that_is_not_there(runs: Runs) -> None:
 
 
 @pytest.mark.S12
-def test_a_broken_record_of_a_topic(runs: Runs) -> None:
+def test_a_malformed_record_of_a_topic_is_reported(runs: Runs) -> None:
     ended = runs("records")
     assert ended.code == Exit.QUERY_FAILED
     assert ended.line == (
@@ -372,20 +372,20 @@ def test_a_broken_record_of_a_topic(runs: Runs) -> None:
 
 
 @pytest.mark.S12
-def test_a_broken_line_of_a_file(runs: Runs, laptop: Laptop) -> None:
+def test_a_malformed_line_of_a_file_is_reported(runs: Runs, laptop: Laptop) -> None:
     ended = runs("lines")
     assert ended.code == Exit.QUERY_FAILED
     assert f"a record does not parse: file file:{laptop.folder}/in/a.json: " in ended.line
     assert ended.line.endswith("[MalformedRecord]")
 
 
-def test_a_topic_that_is_not_there_to_be_read(runs: Runs, kafka: Broker) -> None:
+def test_a_missing_source_topic_is_reported(runs: Runs, kafka: Broker) -> None:
     ended = runs("topic read")
     assert ended.code == Exit.NOT_READY
     assert ended.line == f"error: connection 'events' ({kafka.bootstrap_servers}): Kafka has no topic 'bad-input-missing' [TopicNotFound]"  # fmt: skip
 
 
-def test_a_topic_that_is_not_there_to_be_written(runs: Runs, kafka: Broker) -> None:
+def test_a_missing_sink_topic_is_reported(runs: Runs, kafka: Broker) -> None:
     ended = runs("topic written")
     assert ended.code == Exit.NOT_READY
     assert ended.line == (
@@ -394,7 +394,7 @@ def test_a_topic_that_is_not_there_to_be_written(runs: Runs, kafka: Broker) -> N
     )
 
 
-def test_a_wrong_secret(runs: Runs) -> None:
+def test_a_wrong_secret_is_reported(runs: Runs) -> None:
     ended = runs("secret")
     assert ended.code == Exit.NOT_READY
     assert ended.line.startswith(
@@ -406,14 +406,14 @@ def test_a_wrong_secret(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize("what", ["checkpoints", "sink"])
-def test_a_store_that_may_only_be_read(runs: Runs, what: str) -> None:
+def test_a_read_only_store_is_reported(runs: Runs, what: str) -> None:
     ended = runs(f"read-only {what}")
     assert ended.code == Exit.NOT_READY
     assert "the object store refuses access" in ended.line
     assert ended.line.endswith("[StoreAccessDenied]")
 
 
-def test_types_that_do_not_fit(runs: Runs) -> None:
+def test_mismatched_types_are_reported(runs: Runs) -> None:
     ended = runs("type")
     assert ended.code == Exit.SPEC_INVALID
     assert ": spec.views[0].sql: Spark refuses it: Cannot resolve" in ended.line
@@ -421,14 +421,14 @@ def test_types_that_do_not_fit(runs: Runs) -> None:
     assert ended.line.endswith("[DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES]")
 
 
-def test_a_heap_too_small_for_spark(runs: Runs) -> None:
+def test_a_heap_too_small_for_spark_is_reported(runs: Runs) -> None:
     ended = runs("heap")
     assert ended.code == Exit.NOT_READY
     assert "heap" in ended.line.lower()
     assert ended.line.endswith("[JvmNotStarted]")
 
 
-def test_a_property_that_kafkas_client_refuses(runs: Runs) -> None:
+def test_a_property_that_the_kafka_client_rejects_is_reported(runs: Runs) -> None:
     ended = runs("client")
     assert ended.code == Exit.NOT_READY
     assert "request.timeout.ms" in ended.line

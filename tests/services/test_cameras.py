@@ -45,7 +45,7 @@ def settled(statuses: list[QueryStatus], rows: int) -> bool:
 @pytest.mark.S14
 @pytest.mark.S15
 @pytest.mark.timeout(600)
-def test_cameras_and_their_report(
+def test_the_cameras_sample_and_its_report_are_exact(
     pipelines: Any, kafka: Broker, s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for bucket in ("lake", "checkpoints"):

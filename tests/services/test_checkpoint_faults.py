@@ -157,7 +157,7 @@ def test_failed_checkpoint_writes_and_a_kill_lose_and_repeat_nothing(bed: Bed, k
 @pytest.mark.S29
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["refuse", "cut"], ids=["refuse-once", "cut-once"])
-def test_checkpoint_writes_that_fail_for_a_moment_lose_and_repeat_nothing(bed: Bed, kind: FaultKind) -> None:
+def test_short_failures_of_checkpoint_writes_lose_and_repeat_nothing(bed: Bed, kind: FaultKind) -> None:
     faults = all_kinds(bed.proxy, kind, 1)
     bed.feed(0, FILES)
     with bed.driver("--stop-when-idle=5s") as driver:
@@ -168,7 +168,7 @@ def test_checkpoint_writes_that_fail_for_a_moment_lose_and_repeat_nothing(bed: B
 
 @pytest.mark.S29
 @pytest.mark.timeout(600)
-def test_a_second_driver_is_refused_and_a_newer_one_of_another_machine_takes_over(bed: Bed) -> None:
+def test_a_second_driver_is_rejected_and_a_newer_driver_of_another_machine_takes_over(bed: Bed) -> None:
     """The second driver on this machine ends; a record of a later driver elsewhere ends the first one."""
     bed.feed(0, 2)
     other = bed.folder / "other.yaml"
@@ -210,7 +210,7 @@ def test_a_second_driver_is_refused_and_a_newer_one_of_another_machine_takes_ove
 
 @pytest.mark.S29
 @pytest.mark.timeout(600)
-def test_an_entry_of_a_folders_log_that_arrives_late_names_files_that_are_there(bed: Bed) -> None:
+def test_a_late_entry_of_a_directory_log_names_existing_files(bed: Bed) -> None:
     """The PUT of a driver that was killed arrives while the next one runs the same batch; both have written its files."""
     late = bed.proxy.fail("/folder/_spark_metadata/1", "hold", 2)
     bed.feed(0, 2)
@@ -229,7 +229,7 @@ def test_an_entry_of_a_folders_log_that_arrives_late_names_files_that_are_there(
 
 
 @pytest.mark.timeout(400)
-def test_a_store_without_conditional_writes_is_refused(bed: Bed) -> None:
+def test_a_store_without_conditional_writes_is_rejected(bed: Bed) -> None:
     bed.proxy.fail(".*[^/]", "overwrite")
     bed.feed(0, 2)
     with bed.driver() as driver:
@@ -241,7 +241,7 @@ def test_a_store_without_conditional_writes_is_refused(bed: Bed) -> None:
 
 @pytest.mark.full
 @pytest.mark.timeout(400)
-def test_a_store_without_conditional_writes_serves_who_accepts_the_risk(bed: Bed) -> None:
+def test_a_store_without_conditional_writes_works_if_the_risk_is_accepted(bed: Bed) -> None:
     bed.proxy.fail(".*[^/]", "overwrite")
     bed.feed(0, 2)
     text = bed.document.read_text(encoding="utf-8")

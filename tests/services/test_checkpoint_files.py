@@ -79,12 +79,12 @@ def bucket(s3: S3Server, files: Files) -> Path:
     return s3.root / files.folder.removeprefix("s3a://")
 
 
-def test_a_run_uses_the_projects_file_manager(files: Files) -> None:
+def test_a_run_uses_the_checkpoint_file_manager_of_mainstem(files: Files) -> None:
     assert files.manager.getClass().getName() == CHECKPOINT_FILES
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_write_that_the_store_refuses_fails(
+def test_a_write_that_the_store_rejects_fails(
     files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool
 ) -> None:
     name = str(overwrite)
@@ -100,7 +100,7 @@ def test_a_write_that_the_store_refuses_fails(
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_write_that_is_refused_once_succeeds(
+def test_a_write_that_is_rejected_once_succeeds(
     files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool
 ) -> None:
     name = str(overwrite)
@@ -112,7 +112,7 @@ def test_a_write_that_is_refused_once_succeeds(
 
 @pytest.mark.parametrize("times", [1, None], ids=["once", "every-time"])
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_write_whose_answer_is_lost_is_looked_up(
+def test_a_write_without_an_answer_is_verified(
     files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool, times: int | None
 ) -> None:
     """Once: the client's own retry is refused, because its first attempt has created the file."""
@@ -137,7 +137,7 @@ def test_the_second_writer_of_a_file_fails(files: Files, bucket: Path) -> None:
     assert (bucket / "7").read_text() == "the same plan"
 
 
-def test_the_second_writer_fails_though_its_answer_is_lost(files: Files, proxy: S3Proxy) -> None:
+def test_the_second_writer_fails_although_its_answer_is_lost(files: Files, proxy: S3Proxy) -> None:
     first, second = files.begin("7", "the same plan"), files.begin("7", "the same plan")
     first.close()
     proxy.fail("/7", "cut", 1)
@@ -146,7 +146,7 @@ def test_the_second_writer_fails_though_its_answer_is_lost(files: Files, proxy: 
     assert refused.value.java_exception.getClass().getName() == EXISTS
 
 
-def test_of_many_writers_one_succeeds(files: Files) -> None:
+def test_of_many_simultaneous_writers_one_succeeds(files: Files) -> None:
     for race in range(4):
         streams = [files.begin(str(race), "the same plan") for _ in range(WRITERS)]
         written: list[int] = []
@@ -178,7 +178,7 @@ def test_a_cancelled_write_leaves_nothing(files: Files, bucket: Path) -> None:
     assert not (bucket / "7").exists()
 
 
-def test_a_local_folder_keeps_the_rename(session: SparkSession, tmp_path: Path) -> None:
+def test_a_local_directory_uses_rename(session: SparkSession, tmp_path: Path) -> None:
     files = Files(session, str(tmp_path / "offsets"))
     files.write("7", "plan")
     assert (tmp_path / "offsets" / "7").read_text() == "plan"

@@ -28,9 +28,7 @@ def run(mariadb: MariaDb, folder: Path) -> DriverProcess:
     return driver
 
 
-def test_the_sample_reads_and_writes_mariadb_with_the_driver_that_it_names(
-    mariadb: MariaDb, tmp_path: Path
-) -> None:
+def test_the_sample_reads_and_writes_mariadb_with_its_driver(mariadb: MariaDb, tmp_path: Path) -> None:
     """The driver comes from Maven; a table by JDBC and one of a catalog are joined; rows are appended."""
     mariadb.secret(tmp_path / "secrets", "mariadb")
     mariadb.run("CREATE TABLE products (id INT PRIMARY KEY, name VARCHAR(20)) CHARACTER SET utf8mb4")

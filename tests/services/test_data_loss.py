@@ -42,7 +42,7 @@ def records(partition: int, count: int) -> list[Record]:
 
 
 @pytest.mark.S03
-def test_offsets_that_expired_are_counted_or_end_the_query(
+def test_expired_offsets_are_counted_or_end_the_query(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
     kafka.create_topic("losses", partitions=2)
@@ -78,7 +78,7 @@ def test_offsets_that_expired_are_counted_or_end_the_query(
     assert "set failOnDataLoss: false" in (strict.message or "")
 
 
-def test_a_topic_that_comes_later(
+def test_a_query_waits_for_a_missing_topic(
     spark: SparkSession, kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
@@ -122,7 +122,7 @@ def state_query(topic: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("pending", [False, True])
-def test_a_topic_made_anew_is_read_from_its_beginning(
+def test_a_recreated_topic_is_read_from_its_beginning(
     spark: SparkSession, kafka: Broker, steady: str, tmp_path: Path, *, pending: bool
 ) -> None:
     """Also where a batch of the old topic was planned and is not committed: it keeps what it has of the other topic."""
@@ -165,7 +165,7 @@ def test_a_topic_made_anew_is_read_from_its_beginning(
     assert len(values) == 5 + pending + 31
 
 
-def test_what_was_read_of_a_topic_made_anew_is_not_read_again(
+def test_records_of_a_recreated_topic_are_not_read_twice(
     spark: SparkSession, kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its driver ends after a batch of the new topic, and before it has asked for ids again."""
@@ -192,7 +192,7 @@ def test_what_was_read_of_a_topic_made_anew_is_not_read_again(
     assert values == [*(f"new {n}" for n in range(3, 10)), *(f"old {n}" for n in range(3))]
 
 
-def test_a_topic_that_goes_and_comes_back_while_its_query_runs(
+def test_a_topic_recreated_while_its_query_runs_is_read(
     spark: SparkSession, kafka: Broker, steady: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
@@ -216,7 +216,7 @@ def test_a_topic_that_goes_and_comes_back_while_its_query_runs(
         assert running.supervisor.drain()
 
 
-def test_a_topic_made_anew_ends_a_query_that_may_lose_nothing(
+def test_a_recreated_topic_ends_a_query_that_may_lose_nothing(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
     """Though the new topic has grown beyond the old one, so that Spark would go on in its middle."""
@@ -237,7 +237,7 @@ def test_a_topic_made_anew_ends_a_query_that_may_lose_nothing(
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_a_topic_made_anew_between_two_triggers(
+def test_a_topic_recreated_between_two_triggers_is_detected(
     spark: SparkSession,
     kafka: Broker,
     tmp_path: Path,

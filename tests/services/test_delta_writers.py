@@ -49,7 +49,7 @@ def document(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 @pytest.mark.timeout(600)
-def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
+def test_a_second_pipeline_is_rejected_and_the_first_continues_after_a_kill(
     s3: S3Server, document: Path, tmp_path: Path
 ) -> None:
     """Both queries append to one table; a kill in the middle; then every row is there once."""
@@ -71,7 +71,7 @@ def test_a_second_pipeline_is_refused_and_the_first_goes_on_after_a_kill(
 
 
 @pytest.mark.timeout(300)
-def test_of_many_that_claim_at_once_exactly_one_has_it(spark: SparkSession, s3: S3Server) -> None:
+def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s3: S3Server) -> None:
     s3.make_bucket("claims")
     store = {
         "endpoint": s3.endpoint,

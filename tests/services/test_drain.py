@@ -75,7 +75,7 @@ def signals(count: int) -> Iterator[tuple[signal.Signals, float]]:
     [("default", 1), ("processingTime", 2), ("availableNow", 1)]
     + [pytest.param(name, 14, marks=pytest.mark.full) for name in TRIGGERS],
 )
-def test_a_signal_within_a_batch_drains(trigger: str, count: int, tmp_path: Path) -> None:
+def test_a_signal_within_a_batch_drains_the_run(trigger: str, count: int, tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, trigger, files=count + 1)
     for number, (sent, moment) in enumerate(signals(count)):
         with pipeline.run() as driver:
@@ -120,7 +120,7 @@ def test_a_deadline_shorter_than_the_batch_interrupts_it(trigger: str, tmp_path:
 
 @pytest.mark.S34
 @pytest.mark.timeout(600)
-def test_a_second_signal_cuts_at_once(tmp_path: Path) -> None:
+def test_a_second_signal_interrupts_at_once(tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, "processingTime", files=1)
     with pipeline.run() as driver:
         driver.until(lambda: pipeline.planned() == 0, START, pause=0.01)

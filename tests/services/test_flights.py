@@ -75,7 +75,7 @@ def sample(folder: Path, topic: str, batch: int = BATCH) -> Path:
 @pytest.mark.S20
 @pytest.mark.S29
 @pytest.mark.timeout(1200)
-def test_the_sample_s_totals_are_exact(
+def test_the_totals_of_the_sample_are_exact(
     kafka: Broker, s3: S3Server, demo: dict[str, ModuleType], tmp_path: Path
 ) -> None:
     store = Store(s3, kafka, tmp_path, demo, "flights")
@@ -110,7 +110,7 @@ def test_the_sample_s_totals_are_exact(
 
 @pytest.mark.S18
 @pytest.mark.timeout(900)
-def test_a_day_beyond_the_watermark_is_told_as_dropped(
+def test_a_day_behind_the_watermark_is_reported_as_dropped(
     kafka: Broker, s3: S3Server, demo: dict[str, ModuleType], tmp_path: Path
 ) -> None:
     store = Store(s3, kafka, tmp_path, demo, "shuffled")

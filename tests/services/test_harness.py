@@ -26,7 +26,7 @@ from pg8000.exceptions import DatabaseError, InterfaceError
 from pyarrow.fs import S3FileSystem
 
 
-def test_broker_keeps_its_records_through_kill_9(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_keeps_its_records_through_kill_9(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "secrets.token_bytes", lambda _: b"\xfb" * 16
     )  # the id of its cluster begins with a hyphen
@@ -41,7 +41,7 @@ def test_broker_keeps_its_records_through_kill_9(monkeypatch: pytest.MonkeyPatch
     assert {record.partition for record in read} == {0, 1, 2}
 
 
-def test_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
+def test_a_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
     kafka.create_topic("harness-short", configs={"retention.ms": "1", "segment.ms": "100"})
     kafka.produce("harness-short", [Record(None, b"gone", timestamp_ms=1)])
     deadline = time.monotonic() + 90
@@ -49,7 +49,7 @@ def test_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
         assert time.monotonic() < deadline, "the expired record is still there"
 
 
-def test_postgres_keeps_its_rows_through_kill_9_and_refuses_a_wrong_password() -> None:
+def test_postgres_keeps_its_rows_through_kill_9_and_rejects_a_wrong_password() -> None:
     with Postgres() as server:
         server.run("CREATE TABLE numbers (n int)")
         server.run("INSERT INTO numbers SELECT generate_series(1, :last)", last=1000)
@@ -87,7 +87,7 @@ def s3_client(server: S3Server) -> Any:
     )
 
 
-def test_s3_gives_a_multipart_upload_back_even_after_kill_9() -> None:
+def test_s3_returns_a_multipart_upload_after_kill_9() -> None:
     data = os.urandom(20 << 20)
     with S3Server() as server:
         server.make_bucket("harness")
@@ -100,7 +100,7 @@ def test_s3_gives_a_multipart_upload_back_even_after_kill_9() -> None:
             assert stored.read() == data
 
 
-def test_s3_conditional_put_has_exactly_one_winner(s3: S3Server) -> None:
+def test_a_conditional_put_to_s3_has_exactly_one_winner(s3: S3Server) -> None:
     s3.make_bucket("harness-race")
     client = s3_client(s3)
 
@@ -116,7 +116,7 @@ def test_s3_conditional_put_has_exactly_one_winner(s3: S3Server) -> None:
     assert outcomes == {"won": 1, "PreconditionFailed": 7}
 
 
-def test_s3_that_is_readonly_serves_and_refuses(s3: S3Server) -> None:
+def test_a_read_only_s3_serves_reads_and_rejects_writes(s3: S3Server) -> None:
     s3.make_bucket("harness-readonly")
     (s3.root / "harness-readonly" / "note").write_text("hello")
     with S3Server(s3.root, readonly=True) as server:
@@ -131,7 +131,7 @@ def test_s3_that_is_readonly_serves_and_refuses(s3: S3Server) -> None:
     assert (s3.root / "harness-readonly" / "note").exists()
 
 
-def test_api_server_refuses_what_already_exists(control_plane: ControlPlane) -> None:
+def test_the_api_server_rejects_what_already_exists(control_plane: ControlPlane) -> None:
     config_maps = control_plane.dynamic_client().resources.get(api_version="v1", kind="ConfigMap")
     body = {"metadata": {"name": "harness"}, "data": {"a": "b"}}
     assert config_maps.create(body=body, namespace="default").data.a == "b"
@@ -139,20 +139,20 @@ def test_api_server_refuses_what_already_exists(control_plane: ControlPlane) -> 
         config_maps.create(body=body, namespace="default")
 
 
-def test_a_server_that_dies_early_says_why(tmp_path: Path) -> None:
+def test_a_server_that_exits_early_is_reported_with_its_log(tmp_path: Path) -> None:
     process = Process(["sh", "-c", "echo the port is taken; exit 3"], tmp_path / "log")
     with pytest.raises(HarnessError, match=r"(?s)exit code 3.*the port is taken"):
         process.start(lambda: False)
 
 
-def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
+def test_a_server_that_never_answers_is_stopped(tmp_path: Path) -> None:
     process = Process(["sleep", "60"], tmp_path / "log")
     with pytest.raises(HarnessError, match=r"not ready within 0\.2 s"):
         process.start(lambda: False, within=0.2)
     assert not process.alive
 
 
-def test_a_server_dies_with_the_tests_that_started_it(tmp_path: Path) -> None:
+def test_a_server_is_killed_with_the_tests_that_started_it(tmp_path: Path) -> None:
     script = (
         "import pathlib, sys, time; from harness.process import Process; "
         f"p = Process(['sleep', '60'], pathlib.Path({str(tmp_path / 'log')!r})); p.start(lambda: True); "
@@ -178,7 +178,7 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_a_failed_build_shows_its_log_and_leaves_nothing(
+def test_a_failed_build_shows_its_log_and_leaves_no_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -77,7 +77,7 @@ def forget_commit(tmp_path: Path, batch: int) -> None:
         (tmp_path / "checkpoints" / "q" / "1" / "commits" / name).unlink()
 
 
-def test_every_type_and_null_arrives_and_a_batch_that_runs_again_is_passed_over(
+def test_every_type_and_null_is_written_and_a_repeated_batch_is_skipped(
     run: Run, postgres: Postgres, table: str, tmp_path: Path
 ) -> None:
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
@@ -107,7 +107,7 @@ def test_every_type_and_null_arrives_and_a_batch_that_runs_again_is_passed_over(
     assert postgres.run("SELECT tablename FROM pg_tables WHERE tablename LIKE 'mainstem_staging%'") == []
 
 
-def test_a_driver_that_dies_between_staging_and_commit_writes_the_batch_once(
+def test_a_driver_killed_between_staging_and_commit_writes_the_batch_once(
     run: Run, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
@@ -163,7 +163,7 @@ def crash(postgres: Postgres, staging: str) -> None:
 @pytest.mark.S36
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("upsert", [None, ["id"]])
-def test_a_database_that_crashes_between_staging_and_move_gets_the_batch_once_more(
+def test_a_database_crash_between_staging_and_move_repeats_the_batch_without_duplicates(
     run: Run,
     spark: SparkSession,
     postgres: Postgres,
@@ -199,7 +199,7 @@ def test_a_database_that_crashes_between_staging_and_move_gets_the_batch_once_mo
     assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,), (3,)]
 
 
-def test_an_upsert_follows_the_newest_count_and_brings_a_deleted_key_back(
+def test_an_upsert_keeps_the_newest_count_and_restores_a_deleted_key(
     run: Run, postgres: Postgres, table: str, tmp_path: Path
 ) -> None:
     postgres.run(f"CREATE TABLE {table} (name text PRIMARY KEY, n bigint)")
@@ -228,7 +228,7 @@ def test_complete_replaces_all_rows(run: Run, postgres: Postgres, table: str) ->
         (COLUMNS, ["id"], "no unique or exclusion constraint"),
     ],
 )
-def test_what_the_table_cannot_take_is_said_before_the_first_batch(
+def test_a_table_that_cannot_take_the_rows_is_reported_before_the_first_batch(
     run: Run, postgres: Postgres, table: str, columns: str | None, upsert: list[str] | None, said: str
 ) -> None:
     if columns:
@@ -237,7 +237,7 @@ def test_what_the_table_cannot_take_is_said_before_the_first_batch(
         run([{"id": 1}], table, upsert)
 
 
-def test_a_database_that_hangs_fails_the_query_in_time(run: Run, postgres: Postgres, table: str) -> None:
+def test_a_hanging_database_fails_the_query_in_time(run: Run, postgres: Postgres, table: str) -> None:
     """By its driver's own default it would be waited for without end, and all queries with it."""
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
     postgres.process.send(signal.SIGSTOP)

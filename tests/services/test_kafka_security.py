@@ -126,7 +126,7 @@ def plans(bench: Bench) -> str:
     return "".join(str(run.physicalPlanDescription()) + str(run.details()) for run in runs)
 
 
-def test_a_credentials_file_is_for_its_owner(bench: Bench) -> None:
+def test_a_credentials_file_is_readable_only_by_its_owner(bench: Bench) -> None:
     folder = Path(bench.pipelines.spark.conf.get(CREDENTIALS))
     secrets.write(bench.pipelines.pipeline(bench.spec("any", SCRAM)), folder)
     assert (folder / "kafka-events.properties").stat().st_mode & 0o777 == 0o600
@@ -141,31 +141,31 @@ def refused(bench: Bench, security: dict[str, Any], servers: str | None = None) 
     return raised.value
 
 
-def test_a_wrong_password(bench: Bench) -> None:
+def test_a_wrong_password_is_rejected(bench: Bench) -> None:
     bench.put("user", password="guess")
     error = refused(bench, SCRAM)
     assert error.reason == "KafkaNotAuthorized"
     assert "Kafka refuses the credentials" in error.message
 
 
-def test_an_authority_that_is_not_theirs(bench: Bench, tmp_path: Path) -> None:
+def test_a_certificate_of_another_authority_is_rejected(bench: Bench, tmp_path: Path) -> None:
     other = Authority(tmp_path)
     bench.put("ca", **{"ca.crt": other.pair.certificate.read_text()})
     error = refused(bench, SCRAM)
     assert error.reason == "KafkaTlsFailed"
 
 
-def test_no_certificate_where_one_is_asked_for(bench: Bench, secured_kafka: SecuredBroker) -> None:
+def test_a_missing_client_certificate_is_rejected(bench: Bench, secured_kafka: SecuredBroker) -> None:
     error = refused(bench, {"tls": {"secretRef": {"name": "ca"}}}, secured_kafka.tls_servers)
     assert error.reason == "KafkaTlsFailed"
 
 
-def test_a_secret_that_is_not_there(bench: Bench) -> None:
+def test_a_missing_secret_is_rejected(bench: Bench) -> None:
     (bench.folder / "user" / "password").unlink()
     assert refused(bench, SCRAM).reason == "SecretNotFound"
 
 
-def test_a_query_that_is_refused_as_it_starts_is_told_likewise(
+def test_a_query_that_is_rejected_at_its_start_has_the_same_reason(
     bench: Bench, secured_kafka: SecuredBroker
 ) -> None:
     """Without preflight, as where the password is changed on the broker behind it: the reason is the same."""

@@ -58,7 +58,7 @@ def read(kafka: Broker, topic: str) -> list[Record]:
     return sorted(kafka.consume_all(topic), key=lambda record: (record.value or b"", record.key or b""))
 
 
-def test_by_default_a_value_is_the_row_as_json_and_the_key_null(pipe: Pipe, kafka: Broker) -> None:
+def test_by_default_the_value_is_the_row_as_json_and_the_key_null(pipe: Pipe, kafka: Broker) -> None:
     kafka.create_topic("s27-default")
     pipe.run([{"id": 1, "name": "Zoë"}, {}], {"topic": "s27-default"}, "SELECT id, name FROM lines")
     found = read(kafka, "s27-default")
@@ -68,7 +68,7 @@ def test_by_default_a_value_is_the_row_as_json_and_the_key_null(pipe: Pipe, kafk
     ]
 
 
-def test_bare_keys_and_values_go_to_the_topic_of_their_row_with_headers(pipe: Pipe, kafka: Broker) -> None:
+def test_raw_keys_and_values_go_to_the_topic_of_their_row_with_headers(pipe: Pipe, kafka: Broker) -> None:
     """A null value is a tombstone; a number goes as its text, binary as it is."""
     for topic in ("s27-even", "s27-odd"):
         kafka.create_topic(topic)
@@ -92,7 +92,7 @@ def test_bare_keys_and_values_go_to_the_topic_of_their_row_with_headers(pipe: Pi
     "column",
     ["tags", "transform(map_entries(tags), t -> named_struct('key', t.key, 'value', binary(t.value)))"],
 )
-def test_headers_of_a_column_are_a_map_or_sparks_list(pipe: Pipe, kafka: Broker, column: str) -> None:
+def test_headers_come_from_a_map_or_a_list_of_spark(pipe: Pipe, kafka: Broker, column: str) -> None:
     topic = f"s27-headers-{len(column)}"
     kafka.create_topic(topic)
     sink = {"topic": topic, "value": ["id"], "key": ["id", "name"], "headersColumn": "h"}
@@ -103,7 +103,7 @@ def test_headers_of_a_column_are_a_map_or_sparks_list(pipe: Pipe, kafka: Broker,
 
 
 @pytest.mark.parametrize("company", [False, True])
-def test_a_batch_that_runs_again_is_in_the_topic_again_and_none_is_lost(
+def test_a_repeated_batch_is_in_the_topic_twice_and_none_is_lost(
     pipe: Pipe, kafka: Broker, *, company: bool
 ) -> None:
     topic = f"s27-again-{company}"
@@ -120,7 +120,7 @@ def test_a_batch_that_runs_again_is_in_the_topic_again_and_none_is_lost(
     [("s27-large", {}, "raise max.request.size"), ("s27-refused", {"kafka.max.request.size": "20000000"}, "raise the topic's max.message.bytes")],
     ids=["the client", "the broker"],
 )  # fmt: skip
-def test_a_record_that_is_too_large_is_told_by_the_setting_that_refuses_it(
+def test_a_record_that_is_too_large_is_reported_with_the_setting_that_rejects_it(
     pipe: Pipe, kafka: Broker, topic: str, options: dict[str, str], setting: str
 ) -> None:
     kafka.create_topic(topic)

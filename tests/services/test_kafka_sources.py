@@ -92,7 +92,7 @@ def bench(pipelines: Any, kafka: Broker) -> Bench:
 
 
 @pytest.mark.S01
-def test_topics_a_pattern_and_partitions(bench: Bench, kafka: Broker) -> None:
+def test_topics_a_pattern_and_partitions_are_read(bench: Bench, kafka: Broker) -> None:
     sent = []
     for topic, partitions in (("s01-a", 2), ("s01-b", 1), ("s01.c", 1)):
         create(kafka, topic, partitions)
@@ -147,7 +147,7 @@ def test_topics_a_pattern_and_partitions(bench: Bench, kafka: Broker) -> None:
 
 
 @pytest.mark.S02
-def test_where_it_starts_and_that_a_restart_goes_on(bench: Bench, kafka: Broker) -> None:
+def test_a_query_starts_at_its_offsets_and_continues_after_a_restart(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s02", 2)
     kafka.produce("s02", [Record(None, f"{n}".encode(), (), n % 2, JANUARY + n * DAY) for n in range(6)])
     starts: dict[str, tuple[dict[str, str], str]] = {
@@ -175,7 +175,7 @@ def test_where_it_starts_and_that_a_restart_goes_on(bench: Bench, kafka: Broker)
 
 
 @pytest.mark.S02
-def test_a_time_that_no_record_has(bench: Bench, kafka: Broker) -> None:
+def test_a_start_time_after_the_last_record_fails_or_starts_at_the_end(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s02-later")
     kafka.produce("s02-later", [Record(None, b"old", (), 0, JANUARY)])
     later = {"subscribe": ["s02-later"], "startingTimestamp": str(JANUARY + DAY)}
@@ -201,7 +201,7 @@ def test_a_batch_never_exceeds_its_limit(bench: Bench, kafka: Broker) -> None:
 
 
 @pytest.mark.S04
-def test_a_batch_waits_for_its_least(bench: Bench, kafka: Broker) -> None:
+def test_a_batch_waits_for_its_minimum(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s04-least")
     kafka.produce("s04-least", [Record(None, b"first")])
     source = {
@@ -262,7 +262,7 @@ def test_a_bounded_read_ends_with_exact_rows(bench: Bench, kafka: Broker) -> Non
 
 @pytest.mark.S05
 @pytest.mark.S12
-def test_bad_records_of_a_bounded_read(bench: Bench, kafka: Broker) -> None:
+def test_malformed_records_of_a_bounded_read_are_dead_letters(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s05-bad")
     kafka.produce("s05-bad", [Record(None, value) for value in (b'{"n": 1}', b"{", b'{"n": 2}', None)])
     spec = bench.spec({"good": {"subscribe": ["s05-bad"], "endingOffsets": "latest"}}, trigger=None)
@@ -285,7 +285,7 @@ def test_bad_records_of_a_bounded_read(bench: Bench, kafka: Broker) -> None:
 
 @pytest.mark.S05
 @pytest.mark.S20
-def test_a_topic_as_a_table_beside_a_stream(bench: Bench, kafka: Broker) -> None:
+def test_a_topic_is_read_as_a_table_beside_a_stream(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s05-names")
     kafka.produce("s05-names", [Record(b"1", b"one"), Record(b"2", b"two")])
     create(kafka, "s05-events")
@@ -321,7 +321,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.S05
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED.keys())
-def test_what_a_rule_refuses_fails_in_spark(bench: Bench, kafka: Broker, source: dict[str, Any]) -> None:
+def test_what_a_rule_rejects_fails_in_spark(bench: Bench, kafka: Broker, source: dict[str, Any]) -> None:
     if "s05-refused" not in kafka.admin().list_topics(timeout=10).topics:
         create(kafka, "s05-refused")
     with pytest.raises((PySparkException, Py4JError)) as raised:

@@ -99,7 +99,7 @@ def drained(running: Turning) -> QueryStatus:
     return running["forward"]
 
 
-def test_real_time_writes_each_row_once_and_soon(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
+def test_real_time_writes_each_row_once_and_fast(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
     line = Line(spark, kafka, tmp_path, "realtime")
     with line.running(**REAL_TIME) as running:
         running.until(lambda: running["forward"].state is QueryState.RUNNING)
@@ -120,7 +120,7 @@ def test_real_time_writes_each_row_once_and_soon(spark: SparkSession, kafka: Bro
 
 
 @pytest.mark.S12
-def test_real_time_counts_what_is_bad_and_what_is_not_as_expected(
+def test_real_time_counts_malformed_records_and_violated_expectations(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
     line = Line(spark, kafka, tmp_path, "judged")
@@ -147,7 +147,7 @@ def test_real_time_counts_what_is_bad_and_what_is_not_as_expected(
         "SELECT CAST(value AS STRING) AS n FROM raw EXCEPT SELECT letter FROM letters",
     ],
 )
-def test_spark_refuses_of_real_time_what_the_rules_do(
+def test_spark_rejects_for_real_time_what_the_rules_reject(
     spark: SparkSession, kafka: Broker, tmp_path: Path, sql: str
 ) -> None:
     kafka.create_topic(topic := f"refused-{abs(hash(sql))}")
@@ -186,7 +186,7 @@ def test_continuous_loses_no_row(spark: SparkSession, kafka: Broker, tmp_path: P
         drained(running)
 
 
-def test_async_progress_may_repeat_and_is_left_in_two_steps(
+def test_async_progress_may_repeat_rows_and_is_disabled_in_two_steps(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
     line = Line(spark, kafka, tmp_path, "beside")
@@ -213,7 +213,9 @@ def test_async_progress_may_repeat_and_is_left_in_two_steps(
     assert line.arrived(), "no row is lost"
 
 
-def test_too_few_cores_are_told_before_the_start(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
+def test_too_few_cores_are_reported_before_the_start(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
     line = Line(spark, kafka, tmp_path, "narrow", partitions=3)
     with (
         pytest.raises(NotReady, match="the queries need 3 cores, and there are 2") as refused,

@@ -29,7 +29,7 @@ def departures(numbers: range) -> list[Record]:
 @pytest.mark.S33
 @pytest.mark.S07
 @pytest.mark.timeout(900)
-def test_bronze_silver_gold_through_a_kill(kafka: Broker, s3: S3Server, tmp_path: Path) -> None:
+def test_the_medallion_sample_is_exact_through_a_kill(kafka: Broker, s3: S3Server, tmp_path: Path) -> None:
     s3.make_bucket("mainstem")
     kafka.create_topic(TOPIC, 2)
     document = tmp_path / "medallion.yaml"

@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.S12, pytest.mark.timeout(600)]
 BAD = (None, b"", b" ", b"\xff\xfe", b"[1]", b'{"id": "x"}', b'{"id": 1', b'{"id": 1} tail', b"null")
 
 
-def test_good_and_dead_are_what_was_read(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
+def test_decoded_and_dead_records_are_all_that_was_read(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
     chance = random.Random(12)
     kafka.create_topic("vanishing", partitions=2)
     stage = Stage(spark.newSession(), tmp_path)

@@ -51,7 +51,7 @@ def spec(stage: Stage, broker: Broker, topic: str, **more: Any) -> dict[str, Any
     }
 
 
-def test_a_broker_that_hangs_is_in_the_status_and_the_lag_unknown_until_it_answers(
+def test_a_hanging_broker_is_in_the_status_and_the_lag_unknown_until_it_answers(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
     broker.create_topic("hangs")
@@ -77,7 +77,7 @@ def test_a_broker_that_hangs_is_in_the_status_and_the_lag_unknown_until_it_answe
         running.until(lambda: running["to-hangs"].reason is None and running["to-hangs"].lag == 0)
 
 
-def test_an_outage_ends_no_query_at_its_start_or_later_and_those_beside_it_go_on(
+def test_an_outage_ends_no_query_and_other_queries_continue(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
     broker.create_topic("away")
@@ -114,7 +114,7 @@ def test_an_outage_ends_no_query_at_its_start_or_later_and_those_beside_it_go_on
     assert len(stage.rows("away")) == 5
 
 
-def test_a_topic_that_goes_is_waited_for_and_costs_no_restart(
+def test_a_query_waits_for_a_deleted_topic_without_a_restart(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
     broker.create_topic("goes")
@@ -141,7 +141,7 @@ def delete(broker: Broker, topic: str) -> None:
         time.sleep(0.05)
 
 
-def test_lag_is_asked_anew_while_a_batch_runs(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+def test_the_lag_is_updated_while_a_batch_runs(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     broker.create_topic("grows")
     broker.produce("grows", records(1))
     stage = Stage(spark.newSession(), tmp_path)
@@ -165,7 +165,7 @@ def test_lag_is_asked_anew_while_a_batch_runs(spark: SparkSession, broker: Broke
         running.until(lambda: running["to-grows"].input_rows == 12 and running["to-grows"].lag == 0)
 
 
-def test_slow_brokers_are_waited_for_as_long_as_their_connection_says(
+def test_slow_brokers_get_the_time_that_their_connection_configures(
     spark: SparkSession, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No broker answers within a millisecond, and this one counts as slow."""

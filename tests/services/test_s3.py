@@ -42,7 +42,7 @@ spec:
 
 @pytest.mark.S28
 @pytest.mark.timeout(600)
-def test_a_file_of_several_parts_is_whole(s3: S3Server, tmp_path: Path) -> None:
+def test_a_file_of_several_parts_is_complete(s3: S3Server, tmp_path: Path) -> None:
     s3.make_bucket("large")
     payloads = [os.urandom(LINE) for _ in range(LINES)]
     (tmp_path / "in").mkdir()

@@ -42,7 +42,7 @@ def spec(folder: Path, kafka: Broker, postgres: Postgres) -> dict[str, Any]:
 
 
 @pytest.mark.S31
-def test_after_failures_between_two_sinks_those_with_transactions_agree(
+def test_after_failures_between_two_sinks_transactional_sinks_agree(
     pipelines: Any,
     kafka: Broker,
     postgres: Postgres,

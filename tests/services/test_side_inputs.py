@@ -56,7 +56,7 @@ def secrets(postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return tmp_path / "secrets" / "pg"
 
 
-def test_what_a_running_query_sees_of_tables_that_change(
+def test_a_running_query_reads_changed_tables_by_their_kind(
     spark: SparkSession, postgres: Postgres, tmp_path: Path
 ) -> None:
     """Delta and databases are asked anew in each batch; a fixed version never changes, nor does a listing of files."""
@@ -99,7 +99,7 @@ def test_what_a_running_query_sees_of_tables_that_change(
     ]
 
 
-def test_a_secret_that_is_missing_or_wrong_is_told(
+def test_a_missing_or_wrong_secret_is_reported(
     spark: SparkSession, postgres: Postgres, tmp_path: Path, secrets: Path
 ) -> None:
     document = graph(tmp_path, postgres, {"whole": {"jdbc": {"connection": "shop", "table": "pg_tables"}}})

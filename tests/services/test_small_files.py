@@ -45,7 +45,9 @@ def store(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[Any]:
     proxy.heal()
 
 
-def test_a_bucket_that_demands_encryption_takes_them(spark: SparkSession, proxy: S3Proxy, store: Any) -> None:
+def test_encrypted_writes_reach_a_bucket_that_requires_encryption(
+    spark: SparkSession, proxy: S3Proxy, store: Any
+) -> None:
     demand = proxy.fail(".*[^/]", "plain")
     open_ = S3Object(spark, f"{store('bare')}/record")
     with pytest.raises(Py4JJavaError, match="Encrypt it"):
@@ -63,7 +65,7 @@ def test_a_bucket_that_demands_encryption_takes_them(spark: SparkSession, proxy:
     assert len(demand.hits) >= 4
 
 
-def test_of_two_that_take_over_at_once_one_succeeds(spark: SparkSession, store: Any) -> None:
+def test_of_two_simultaneous_takeovers_one_succeeds(spark: SparkSession, store: Any) -> None:
     path = f"{store('taken')}/deep/record"
     assert S3Object(spark, path).create("old")
     one, other = S3Object(spark, path), S3Object(spark, path)
@@ -75,7 +77,7 @@ def test_of_two_that_take_over_at_once_one_succeeds(spark: SparkSession, store: 
     assert one.read() == "later"
 
 
-def test_of_two_that_find_none_one_succeeds(spark: SparkSession, store: Any) -> None:
+def test_of_two_simultaneous_first_writers_one_succeeds(spark: SparkSession, store: Any) -> None:
     path = f"{store('absent')}/record"
     one, other = S3Object(spark, path), S3Object(spark, path)
     assert one.read() is None
@@ -84,9 +86,7 @@ def test_of_two_that_find_none_one_succeeds(spark: SparkSession, store: Any) -> 
     assert not other.replace("other")
 
 
-def test_a_store_that_knows_no_if_match_is_written_to(
-    spark: SparkSession, proxy: S3Proxy, store: Any
-) -> None:
+def test_a_store_without_if_match_is_written_to(spark: SparkSession, proxy: S3Proxy, store: Any) -> None:
     asked = proxy.fail("/record", "no-if-match")
     record = S3Object(spark, f"{store('older')}/record")
     assert record.create("first")
@@ -96,7 +96,7 @@ def test_a_store_that_knows_no_if_match_is_written_to(
     assert asked.hits
 
 
-def test_without_conditional_writes_s3a_looks_first(spark: SparkSession, store: Any) -> None:
+def test_without_conditional_writes_s3a_checks_for_the_file_first(spark: SparkSession, store: Any) -> None:
     record = S3Object(spark, f"{store('unsure', **{'create.conditional.enabled': 'false'})}/record")
     assert record.create("first")
     assert not record.create("second")
@@ -105,7 +105,7 @@ def test_without_conditional_writes_s3a_looks_first(spark: SparkSession, store: 
     assert record.read() == "third"
 
 
-def test_a_driver_that_is_overtaken_as_it_takes_over_is_refused(
+def test_a_driver_overtaken_during_its_takeover_is_rejected(
     spark: SparkSession, store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A third one has taken the checkpoint after the record of the first was read."""

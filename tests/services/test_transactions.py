@@ -43,7 +43,7 @@ class Transactions:
         self._producer.abort_transaction(30)
 
 
-def test_records_of_aborted_and_open_transactions(
+def test_aborted_records_are_skipped_and_open_transactions_are_read_after_their_commit(
     spark: SparkSession, kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topics, "ASK_SECONDS", 0.2)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 
 @pytest.mark.S09
-def test_a_table_of_a_database_that_comes_later(
+def test_a_query_waits_for_a_missing_table_of_a_database(
     spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)

@@ -83,7 +83,7 @@ def clean(folder: Path, **given: str) -> dict[str, str]:
     return kept | {"TMPDIR": str(folder / "tmp"), "AWS_EC2_METADATA_DISABLED": "true", **given}
 
 
-def test_the_source_is_not_in_sight(installed: Path, tmp_path: Path) -> None:
+def test_the_source_tree_is_not_on_the_path(installed: Path, tmp_path: Path) -> None:
     script = "import mainstem, mainstem_jars, sys; print(mainstem.__file__, mainstem_jars.__file__, *sys.path, sep='\\n')"
     done = subprocess.run(
         [installed / "python", "-c", script],
@@ -101,7 +101,7 @@ def test_the_source_is_not_in_sight(installed: Path, tmp_path: Path) -> None:
 @pytest.mark.S01
 @pytest.mark.S28
 @pytest.mark.parametrize("variant", ["environment", "folder"])
-def test_kafka_to_delta_on_s3(
+def test_wheels_alone_copy_kafka_to_delta_on_s3(
     installed: Path, topic: Broker, s3: S3Server, tmp_path: Path, variant: str
 ) -> None:
     s3.make_bucket("wheels")
