@@ -27,7 +27,7 @@ def test_a_pod_needs_a_service_account_and_a_namespace_gets_one(core: CoreV1Api)
     assert any(volume.projected for volume in made.spec.volumes)  # the account's token
 
 
-def test_what_an_object_owns_goes_with_it(core: CoreV1Api) -> None:
+def test_an_owned_object_is_deleted_with_its_owner(core: CoreV1Api) -> None:
     owner = core.create_namespaced_config_map("default", {"metadata": {"name": "owner"}})
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid}
     owned = {"metadata": {"name": "owned", "ownerReferences": [reference]}}
@@ -36,7 +36,7 @@ def test_what_an_object_owns_goes_with_it(core: CoreV1Api) -> None:
     within(90, "no secret", lambda: not core.list_namespaced_secret("default").items)
 
 
-def test_a_namespace_goes_with_what_is_in_it(core: CoreV1Api) -> None:
+def test_a_namespace_is_deleted_with_its_objects(core: CoreV1Api) -> None:
     core.create_namespace({"metadata": {"name": "gone"}})
     core.create_namespaced_config_map("gone", {"metadata": {"name": "inside"}})
     core.delete_namespace("gone")

@@ -22,14 +22,14 @@ SAMPLES = sorted(
 )
 
 
-def test_there_are_enough_documents_to_mean_something() -> None:
+def test_there_are_enough_documents() -> None:
     assert len(VALID) >= 20
     assert len({edit.server for edit in INVALID}) >= 20
     assert len({edit.reason for edit in OURS_ONLY}) >= 20
 
 
 @pytest.mark.parametrize("name", VALID)
-def test_valid_documents_are_taken_with_the_defaults_of_our_models(pipelines, name: str) -> None:
+def test_valid_documents_are_accepted_with_the_defaults_of_the_models(pipelines, name: str) -> None:
     [read] = read_text(VALID[name])
     created = pipelines.create(document(name))
     assert _texts(created["spec"]) == defaults(read.written.spec)
@@ -42,14 +42,14 @@ def test_samples_pass_a_dry_run(pipelines, sample: Path) -> None:
 
 
 @pytest.mark.parametrize("edit", INVALID, ids=lambda edit: edit.id)
-def test_invalid_documents_are_refused(pipelines, edit: Edit) -> None:
+def test_invalid_documents_are_rejected(pipelines, edit: Edit) -> None:
     with pytest.raises(ApiException) as refused:
         pipelines.create(edit.document())
     assert edit.server in json.loads(refused.value.body)["message"]
 
 
 @pytest.mark.parametrize("edit", OURS_ONLY, ids=lambda edit: edit.id)
-def test_what_the_server_cannot_know_it_takes(pipelines, edit: Edit) -> None:
+def test_errors_that_only_the_operator_knows_are_accepted_by_the_server(pipelines, edit: Edit) -> None:
     created = pipelines.create(edit.document())
     with pytest.raises(SpecInvalid) as refused:
         read_object(created)
@@ -57,7 +57,7 @@ def test_what_the_server_cannot_know_it_takes(pipelines, edit: Edit) -> None:
 
 
 @pytest.mark.parametrize("edit", MENDED, ids=lambda edit: edit.id)
-def test_what_the_server_mends_is_valid_from_then_on(pipelines, edit: Edit) -> None:
+def test_documents_that_the_server_corrects_are_valid_afterwards(pipelines, edit: Edit) -> None:
     assert read_object(pipelines.create(edit.document())).pipeline.name
 
 
@@ -114,7 +114,7 @@ def test_the_models_of_the_status_are_those_of_the_server(pipelines) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_status_of_another_shape_is_refused(pipelines, status: dict[str, Any], why: str) -> None:
+def test_a_status_of_another_shape_is_rejected(pipelines, status: dict[str, Any], why: str) -> None:
     pipelines.create(document("smallest"), dry_run=False)
     with pytest.raises(ApiException) as refused:
         pipelines.apply(_part(status=status), "operator", status=True)
@@ -200,7 +200,7 @@ def _texts(spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def test_status_is_written_only_by_way_of_its_subresource(pipelines) -> None:
+def test_status_is_written_only_through_its_subresource(pipelines) -> None:
     created = pipelines.create(document("with-metadata-and-status"), dry_run=False)
     assert created["status"] == {"observedGeneration": -1}, "only what the definition has for everybody"
 
@@ -219,7 +219,7 @@ def test_two_field_managers_own_different_entries_of_a_list(pipelines) -> None:
     assert [entry["name"] for entry in left["spec"]["queries"]] == ["first", "third"]
 
 
-def test_the_largest_document_is_within_the_budget_of_the_rules(pipelines) -> None:
+def test_the_largest_document_is_within_the_cost_budget_of_the_rules(pipelines) -> None:
     names = [f"{'n' * 60}{index:03}" for index in range(64)]
     dead = {
         "kafka": {"connection": names[-1], "subscribe": ["t"]},
@@ -254,7 +254,7 @@ a$b '12' "no" 0x 0xg 1e 1e+ + - -- +.5 0_8 1__0 0b2
 
 
 @pytest.mark.parametrize("scalar", SCALARS.split())
-def test_bare_words_and_numbers_are_what_the_server_makes_of_them(pipelines, scalar: str) -> None:
+def test_unquoted_words_and_numbers_are_read_as_the_server_reads_them(pipelines, scalar: str) -> None:
     """The value of a parameter takes strings only: the server says what else it found."""
     text = f"""
 apiVersion: mainstem.dev/v1alpha1

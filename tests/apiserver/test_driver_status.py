@@ -62,13 +62,13 @@ def cluster(pipelines) -> StatusApi:
     return StatusApi(pipelines.namespace, NAME, pipelines.client)
 
 
-def test_no_field_is_lost_on_the_way(stored, cluster: StatusApi) -> None:
+def test_no_field_of_the_status_is_lost(stored, cluster: StatusApi) -> None:
     body = part([BUSY], ExecutorCounts(1, 2, "0/1 nodes are available"), attempt=3, time=NOW)
     cluster.write(body)
     assert stored()["status"] == NEW | body
 
 
-def test_the_operator_s_part_and_the_driver_s_stand_beside_each_other(
+def test_the_operator_and_the_driver_own_different_parts_of_the_status(
     pipelines, stored, cluster: StatusApi
 ) -> None:
     condition = {
@@ -98,7 +98,7 @@ def test_the_operator_s_part_and_the_driver_s_stand_beside_each_other(
     assert stored()["status"] == NEW | mine | dead
 
 
-def test_the_longest_status_is_taken_whole(stored, cluster: StatusApi) -> None:
+def test_the_longest_status_is_accepted(stored, cluster: StatusApi) -> None:
     statuses = [
         replace(BUSY, name=f"{'q' * 60}{n:03}", pool=f"{'q' * 60}{n:03}", message="m" * 1024)
         for n in range(64)
@@ -110,7 +110,7 @@ def test_the_longest_status_is_taken_whole(stored, cluster: StatusApi) -> None:
     assert len(json.dumps(found, separators=(",", ":"))) <= 32 * 1024
 
 
-def test_a_pipeline_that_is_gone_is_not_made_again(pipelines) -> None:
+def test_a_deleted_pipeline_is_not_created_again(pipelines) -> None:
     with pytest.raises(NotReady) as gone:
         StatusApi(pipelines.namespace, "gone", pipelines.client).write(
             part([BUSY], None, attempt=1, time=NOW)
@@ -118,7 +118,7 @@ def test_a_pipeline_that_is_gone_is_not_made_again(pipelines) -> None:
     assert gone.value.reason == "PipelineNotFound"
 
 
-def test_the_scheduler_s_words_are_found(pipelines, cluster: StatusApi) -> None:
+def test_the_message_of_the_scheduler_is_read(pipelines, cluster: StatusApi) -> None:
     core = CoreV1Api(pipelines.client)
     labels = {"spark-role": "executor", names.PIPELINE_LABEL: NAME}
     for name, kind in (("other", labels | {names.PIPELINE_LABEL: "other"}), ("ours", labels)):
@@ -136,7 +136,7 @@ def test_the_scheduler_s_words_are_found(pipelines, cluster: StatusApi) -> None:
     assert cluster.unscheduled() == said
 
 
-def test_the_kubelet_s_words_are_found(pipelines, cluster: StatusApi) -> None:
+def test_the_message_of_the_kubelet_is_read(pipelines, cluster: StatusApi) -> None:
     core = CoreV1Api(pipelines.client)
     labels = {"spark-role": "executor", names.PIPELINE_LABEL: NAME}
     pod = {
@@ -203,7 +203,7 @@ class Writes:
         return self.cluster.unscheduled()
 
 
-def test_changes_are_gathered_and_the_last_state_is_always_written(
+def test_changes_are_batched_and_the_last_state_is_always_written(
     stored, cluster: StatusApi, log: Log, quick: None
 ) -> None:
     writes, driver = Writes(cluster), DriverState([BUSY])
@@ -229,7 +229,9 @@ def test_changes_are_gathered_and_the_last_state_is_always_written(
     assert log.lines() == []
 
 
-def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: StatusApi, quick: None) -> None:
+def test_without_a_change_only_the_time_is_written_once_a_minute(
+    stored, cluster: StatusApi, quick: None
+) -> None:
     writes, driver = Writes(cluster), DriverState([BUSY])
     writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
@@ -253,7 +255,7 @@ def test_without_news_only_the_time_is_written_and_seldom(stored, cluster: Statu
     writer.close()
 
 
-def test_wrong_rights_are_told_once_and_end_nothing(
+def test_missing_rights_are_logged_once_and_end_nothing(
     control_plane: ControlPlane, pipelines, stored, log: Log, quick: None
 ) -> None:
     client = control_plane.api_client(control_plane.write_kubeconfig("nobody"))
@@ -301,7 +303,7 @@ def as_driver(
     return lambda pipeline: StatusApi(namespace, pipeline)
 
 
-def test_a_driver_s_own_rights_are_enough_and_reach_no_other_pipeline(
+def test_the_rights_of_a_driver_are_enough_and_reach_no_other_pipeline(
     control_plane: ControlPlane, pipelines, stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = as_driver(control_plane, pipelines.namespace, tmp_path, monkeypatch)
@@ -314,14 +316,14 @@ def test_a_driver_s_own_rights_are_enough_and_reach_no_other_pipeline(
     assert forbidden.value.reason == "ApiServerForbids"
 
 
-def test_outside_of_a_pod_there_is_nobody_to_write_as(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_pod_there_is_no_account_to_write_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(incluster_config.SERVICE_HOST_ENV_NAME, raising=False)
     with pytest.raises(NotReady) as nobody:
         StatusApi("team", NAME)
     assert nobody.value.reason == "ApiServerUnreachable"
 
 
-def test_an_api_server_that_goes_and_comes_back(
+def test_after_an_outage_of_the_api_server_the_last_state_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Log, quick: None
 ) -> None:
     """Nothing is lost but what was overtaken, the outage is told once, and the last state stands."""
@@ -365,7 +367,7 @@ def test_an_api_server_that_goes_and_comes_back(
         api.rest_client.pool_manager.clear()
 
 
-def test_the_last_write_gives_up_in_time(monkeypatch: pytest.MonkeyPatch, log: Log, quick: None) -> None:
+def test_the_last_write_ends_in_time(monkeypatch: pytest.MonkeyPatch, log: Log, quick: None) -> None:
     """A server that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         configuration = Configuration(host=f"http://127.0.0.1:{silent.getsockname()[1]}", retries=False)

@@ -81,7 +81,9 @@ def test_a_failing_start_is_in_the_status_within_five_seconds(failing: Failing, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_backs_off_with_the_servers_words_and_one_event(failing: Failing, name: str) -> None:
+def test_a_failed_start_backs_off_with_the_message_of_the_server_and_one_event(
+    failing: Failing, name: str
+) -> None:
     pipeline, ours = failing.later[name], failing.pipelines[name]
     condition = driver_running(pipeline)
     assert pipeline["status"]["phase"] == "BackingOff"
@@ -95,14 +97,14 @@ def test_it_backs_off_with_the_servers_words_and_one_event(failing: Failing, nam
     assert ours.pods() == []
 
 
-def test_few_writes_are_tried(failing: Failing) -> None:
+def test_a_failing_start_makes_few_writes(failing: Failing) -> None:
     """At 0, 2 and 6 seconds: the first writes every object, each later one nothing but the pod."""
     pods = sum(number for what, number in failing.writes.items() if "pods/" in what)
     assert pods <= 4 * len(NAMES), failing.writes
     assert sum(failing.writes.values()) <= 14 * len(NAMES), failing.writes
 
 
-def test_it_starts_by_itself_once_the_webhook_is_gone(bed: Bed, webhooks: Webhooks, ours: Ours) -> None:
+def test_a_start_succeeds_after_the_webhook_is_removed(bed: Bed, webhooks: Webhooks, ours: Ours) -> None:
     with webhooks.asked(webhooks.closed, ours.namespace):
         ours.create()
         ours.phase("BackingOff")
@@ -117,7 +119,7 @@ def test_it_starts_by_itself_once_the_webhook_is_gone(bed: Bed, webhooks: Webhoo
     assert ours.events() in (["BackingOff", "DriverStarting"], ["BackingOff", "BackingOff", "DriverStarting"])
 
 
-def test_deleted_during_its_first_start_the_resource_waits_for_the_driver(
+def test_a_resource_deleted_during_its_first_start_waits_for_the_driver(
     webhooks: Webhooks, ours: Ours
 ) -> None:
     """The finalizer is there before the driver, whose pod comes once the API server waits no longer for the webhook."""
@@ -131,7 +133,7 @@ def test_deleted_during_its_first_start_the_resource_waits_for_the_driver(
         assert ours.pods() == []
 
 
-def test_another_document_is_tried_at_once(webhooks: Webhooks, ours: Ours) -> None:
+def test_a_changed_document_is_tried_at_once(webhooks: Webhooks, ours: Ours) -> None:
     with webhooks.asked(webhooks.refusing(500, "InternalError"), ours.namespace):
         ours.create()
         ours.phase("BackingOff")
@@ -140,7 +142,7 @@ def test_another_document_is_tried_at_once(webhooks: Webhooks, ours: Ours) -> No
     ours.pod(1)
 
 
-def test_a_later_start_that_fails_says_so_and_counts_as_one(webhooks: Webhooks, ours: Ours) -> None:
+def test_a_failed_later_start_is_reported_and_counts_as_one(webhooks: Webhooks, ours: Ours) -> None:
     ours.create(restart={"backoff": "1 second"})
     ours.runs()
     ours.reports()
@@ -154,7 +156,7 @@ def test_a_later_start_that_fails_says_so_and_counts_as_one(webhooks: Webhooks, 
     assert ours.phase("Starting")["attempt"] == 2
 
 
-def test_a_driver_that_cannot_be_told_to_go_says_so(webhooks: Webhooks, ours: Ours) -> None:
+def test_a_failed_deletion_of_the_driver_is_reported(webhooks: Webhooks, ours: Ours) -> None:
     ours.create()
     ours.runs()
     ours.reports()
@@ -169,7 +171,7 @@ def test_a_driver_that_cannot_be_told_to_go_says_so(webhooks: Webhooks, ours: Ou
     until(lambda: "does not delete" not in ours.condition("DriverRunning")["message"])
 
 
-def test_a_change_whose_pod_nobody_can_judge_says_so_and_leaves_the_driver(
+def test_a_change_whose_dry_run_fails_is_reported_and_keeps_the_driver(
     webhooks: Webhooks, ours: Ours
 ) -> None:
     ours.create()
@@ -184,7 +186,7 @@ def test_a_change_whose_pod_nobody_can_judge_says_so_and_leaves_the_driver(
     ours.told_to_go()
 
 
-def test_a_quota_on_pods_says_so(bed: Bed, ours: Ours) -> None:
+def test_a_quota_on_pods_is_reported(bed: Bed, ours: Ours) -> None:
     quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
     bed.core.create_namespaced_resource_quota(ours.namespace, quota)
     until(lambda: bed.core.read_namespaced_resource_quota("none", ours.namespace).status.hard)

@@ -35,12 +35,12 @@ def flux_checks() -> dict[str, str]:
 @pytest.mark.parametrize(
     "case", loaded(ARGO / "health_test.yaml")["tests"], ids=lambda case: case["inputPath"]
 )
-def test_argo_cd_s_health_of_the_test_data(case: dict[str, Any]) -> None:
+def test_the_health_check_of_argo_cd_passes_its_test_data(case: dict[str, Any]) -> None:
     [found] = gitops.lua([loaded(ARGO / case["inputPath"])], (ARGO / "health.lua").read_text())
     assert found == case["healthStatus"]
 
 
-def test_argo_cd_s_actions_of_the_test_data() -> None:
+def test_the_actions_of_argo_cd_pass_their_test_data() -> None:
     cases, at = loaded(ARGO / "actions" / "action_test.yaml"), ARGO / "actions"
     for case in cases["discoveryTests"]:
         [found] = gitops.lua([loaded(at / case["inputPath"])], (at / "discovery.lua").read_text())
@@ -60,7 +60,7 @@ def test_argo_cd_s_actions_of_the_test_data() -> None:
         assert found == wanted, case["action"]
 
 
-def test_the_snippet_of_argocd_cm_has_the_files() -> None:
+def test_the_snippet_of_argocd_cm_contains_the_files() -> None:
     data = loaded(CONFIG_MAP)["data"]
     assert data.pop(f"resource.customizations.health.{KEY}") == (ARGO / "health.lua").read_text()
     actions = yaml.safe_load(data.pop(f"resource.customizations.actions.{KEY}"))
@@ -205,7 +205,7 @@ def life(bed: Any) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("moment", "kstatus", "flux", "argo", "ready"), LIFE, ids=[row[0] for row in LIFE])
-def test_every_reader_takes_a_moment_of_the_life_as_its_user_means_it(
+def test_every_tool_reads_each_moment_as_its_user_expects(
     life: dict[str, dict[str, Any]], moment: str, kstatus: str, flux: str, argo: str, ready: str
 ) -> None:
     pipeline = life[moment]
@@ -221,11 +221,11 @@ def test_every_reader_takes_a_moment_of_the_life_as_its_user_means_it(
     )
 
 
-def test_every_moment_is_judged(life: dict[str, dict[str, Any]]) -> None:
+def test_every_moment_has_an_expectation(life: dict[str, dict[str, Any]]) -> None:
     assert list(life) == [row[0] for row in LIFE]
 
 
-def test_kubectl_waits_for_what_its_user_means(ours: Ours) -> None:
+def test_kubectl_wait_ends_as_its_user_expects(ours: Ours) -> None:
     """A suspended pipeline is ready at once; one that was just resumed is not, though its condition still says so."""
     kubectl = kubernetes().build().path / "kubectl"
 

@@ -75,7 +75,7 @@ def waits_for_another(operator: Operator) -> None:
     assert readiness(operator)[0] == 503
 
 
-def test_killed_the_holder_is_followed_by_the_one_that_stands_by(bed: Bed, started: Start) -> None:
+def test_the_standby_follows_a_killed_holder(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     first, second = started("first", namespace), started("second", namespace)
     assert holder(bed, namespace) == "first"
@@ -109,9 +109,7 @@ def test_a_holder_that_ends_hands_over_at_once(bed: Bed, started: Start) -> None
     assert holder(bed, namespace) == "second"
 
 
-def test_suspended_for_longer_than_its_lease_it_writes_nothing_when_it_wakes(
-    bed: Bed, started: Start
-) -> None:
+def test_a_holder_suspended_beyond_its_lease_writes_nothing_afterwards(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     first, second = started("first", namespace), started("second", namespace)
     ours = Ours(bed, namespace)
@@ -190,7 +188,9 @@ def test_scopes_that_overlap_exclude_each_other_and_others_do_not(bed: Bed, star
     assert (holder(bed), holder(bed, a)) == ("everywhere", "")
 
 
-def test_without_rights_on_leases_it_says_so_and_writes_nothing(bed: Bed, started: Start) -> None:
+def test_without_rights_on_leases_the_operator_reports_it_and_writes_nothing(
+    bed: Bed, started: Start
+) -> None:
     namespace = bed.namespace()
     kubeconfig: Path = bed.user("operator-without-leases", IN_CLUSTER + IN_NAMESPACES)
     operator = started("first", namespace, ready=False, kubeconfig=kubeconfig)
@@ -203,7 +203,7 @@ def test_without_rights_on_leases_it_says_so_and_writes_nothing(bed: Bed, starte
     assert "finalizers" not in ours.get()["metadata"]
 
 
-def test_one_operator_and_its_lease(bed: Bed, started: Start) -> None:
+def test_one_operator_holds_its_lease(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     operator, api = started("only", namespace, argv=(COMMAND,)), CoordinationV1Api(bed.client)
     found = api.read_namespaced_lease(lease_name([namespace]), "kube-system")

@@ -11,7 +11,7 @@ from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, rules
 from mainstem_operator.validation.documents import judge
 
 
-def test_create_makes_what_the_driver_needs_and_says_so(ours: Ours) -> None:
+def test_create_makes_the_objects_of_the_driver_and_reports_them(ours: Ours) -> None:
     ours.create()
     pod = ours.pod(1)
     revision = pod.metadata.annotations["mainstem.dev/revision"]
@@ -36,7 +36,7 @@ def test_create_makes_what_the_driver_needs_and_says_so(ours: Ours) -> None:
     assert not {key for key in ours.get()["metadata"].get("annotations", {}) if "kopf" in key}
 
 
-def test_from_apply_to_ready_to_gone(ours: Ours) -> None:
+def test_a_pipeline_goes_from_apply_to_ready_to_deleted(ours: Ours) -> None:
     ours.create()
     ours.pod()
     ours.waits("ImagePullBackOff", "no such image")
@@ -79,7 +79,7 @@ def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
     assert (status["attempt"], status["restarts"]) == (2, 0)
 
 
-def test_suspend_and_resume(ours: Ours) -> None:
+def test_suspend_stops_the_driver_and_resume_starts_another(ours: Ours) -> None:
     ours.create()
     ours.runs()
     ours.reports()
@@ -94,7 +94,7 @@ def test_suspend_and_resume(ours: Ours) -> None:
     ours.has_told("DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting")
 
 
-def test_a_driver_that_fails_is_started_again_and_the_failure_told(ours: Ours) -> None:
+def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> None:
     # Long enough to be seen: the wait begins with the second, not the moment, at which the container ended.
     ours.create(restart={"backoff": "8 seconds"})
     ours.runs()
@@ -108,7 +108,7 @@ def test_a_driver_that_fails_is_started_again_and_the_failure_told(ours: Ours) -
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_nodes_clock_changes_no_backoff(ours: Ours, hours: int) -> None:
+def test_a_wrong_clock_of_a_node_changes_no_backoff(ours: Ours, hours: int) -> None:
     """The kubelet's word on when the container ended is an hour off."""
     ours.create(restart={"backoff": "5 seconds"})
     ours.runs()
@@ -122,7 +122,7 @@ def test_a_nodes_clock_changes_no_backoff(ours: Ours, hours: int) -> None:
     assert 4 < time.monotonic() - ended < 60
 
 
-def test_a_broken_change_leaves_the_running_driver_alone(ours: Ours) -> None:
+def test_a_broken_change_keeps_the_running_driver(ours: Ours) -> None:
     ours.create()
     first = ours.runs()
     ours.reports()
@@ -139,7 +139,7 @@ def test_a_broken_change_leaves_the_running_driver_alone(ours: Ours) -> None:
     )
 
 
-def test_a_change_whose_pod_the_server_refuses_leaves_the_running_driver_alone(ours: Ours) -> None:
+def test_a_change_whose_pod_the_server_rejects_keeps_the_running_driver(ours: Ours) -> None:
     """A dry run of the pod is asked for before what runs is stopped."""
     ours.create()
     first = ours.runs()
@@ -155,7 +155,7 @@ def test_a_change_whose_pod_the_server_refuses_leaves_the_running_driver_alone(o
     assert ours.pods()[0].metadata.deletion_timestamp is None
 
 
-def test_a_namespace_that_enforces_the_restricted_level_takes_our_pods_and_says_what_it_does_not(
+def test_a_restricted_namespace_accepts_our_pods_and_rejections_are_reported(
     bed: Bed,
 ) -> None:
     bed.operator.up()
@@ -171,7 +171,7 @@ def test_a_namespace_that_enforces_the_restricted_level_takes_our_pods_and_says_
     other.pod()
 
 
-def test_a_foreign_pod_of_the_drivers_name_is_not_touched(ours: Ours) -> None:
+def test_a_foreign_pod_with_the_name_of_the_driver_is_not_changed(ours: Ours) -> None:
     pod = {"metadata": {"name": "ticks-driver"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     foreign = ours.bed.core.create_namespaced_pod(ours.namespace, pod)
     ours.create()
@@ -187,7 +187,7 @@ def test_a_foreign_pod_of_the_drivers_name_is_not_touched(ours: Ours) -> None:
     ours.cleared()  # or the collector would write while another test counts writes
 
 
-def test_deleted_and_made_again_at_once(ours: Ours) -> None:
+def test_a_pipeline_deleted_and_created_at_once_starts_again(ours: Ours) -> None:
     ours.create()
     first = ours.runs()
     ours.held()
@@ -200,7 +200,7 @@ def test_deleted_and_made_again_at_once(ours: Ours) -> None:
     assert ours.phase("Starting")["attempt"] == 1
 
 
-def test_the_pod_of_a_deleted_pipeline_of_its_name_is_waited_for_without_a_word(ours: Ours) -> None:
+def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours: Ours) -> None:
     """The resource has gone before its driver: somebody took the finalizer off."""
     ours.create()
     ours.runs()
@@ -228,7 +228,7 @@ def test_the_pod_of_a_deleted_pipeline_of_its_name_is_waited_for_without_a_word(
     ours.has_told("DriverStarting", "DriverStarting")  # of the first pipeline and of the second
 
 
-def test_a_budget_of_an_older_release_is_made_anew_at_the_next_start(ours: Ours) -> None:
+def test_a_budget_of_an_older_release_is_replaced_at_the_next_start(ours: Ours) -> None:
     """Kubernetes refuses an apply that would leave `maxUnavailable` beside `minAvailable`."""
     ours.create(driver={"podDisruptionBudget": {}})
     ours.runs()
@@ -269,7 +269,7 @@ def test_a_namespace_with_running_pipelines_can_be_deleted(bed: Bed) -> None:
     until(lambda: namespace not in [one.metadata.name for one in bed.core.list_namespace().items], 150)
 
 
-def test_a_disruption_budget_comes_and_goes(ours: Ours) -> None:
+def test_a_disruption_budget_is_created_and_deleted(ours: Ours) -> None:
     ours.create(driver={"podDisruptionBudget": {}})
     ours.pod()
     assert "PodDisruptionBudget/ticks-driver" in ours.belongings()
@@ -278,7 +278,7 @@ def test_a_disruption_budget_comes_and_goes(ours: Ours) -> None:
     assert "PodDisruptionBudget/ticks-driver" not in ours.belongings()
 
 
-def test_old_documents_are_removed_and_never_the_one_that_runs(ours: Ours) -> None:
+def test_old_documents_are_deleted_and_never_the_running_one(ours: Ours) -> None:
     ours.create()
     first = ours.pod(1).metadata.annotations["mainstem.dev/revision"]
     for number in range(2, 8):
@@ -291,7 +291,7 @@ def test_old_documents_are_removed_and_never_the_one_that_runs(ours: Ours) -> No
     assert f"ConfigMap/ticks-{first}" in ours.belongings(), documents
 
 
-def test_documents_that_only_the_operator_can_refuse(bed: Bed) -> None:
+def test_documents_that_only_the_operator_can_reject_are_reported(bed: Bed) -> None:
     bed.operator.up()
     namespace = bed.namespace()
     edits: dict[str, tuple[Ours, Edit]] = {}
@@ -338,7 +338,7 @@ def may(bed: Bed, namespace: str, account: str, verb: str, group: str, resource:
 
 
 @pytest.mark.parametrize("executors", [0, 2])
-def test_a_driver_may_write_its_own_status_and_little_else(ours: Ours, executors: int) -> None:
+def test_a_driver_may_write_only_its_own_status(ours: Ours, executors: int) -> None:
     ours.create(executors={"instances": executors})
     other = Ours(ours.bed, ours.namespace, "other")
     other.create()
@@ -359,7 +359,7 @@ def test_a_driver_may_write_its_own_status_and_little_else(ours: Ours, executors
     assert can("create", "", "pods") == (executors > 0)
 
 
-def test_the_operator_reads_no_secret_and_gives_itself_nothing(bed: Bed) -> None:
+def test_the_operator_reads_no_secret_and_grants_itself_nothing(bed: Bed) -> None:
     """The process of these tests has the rights of the table and no others, so all that it does is covered by it."""
     held = rules(IN_CLUSTER + IN_NAMESPACES)
     assert not [rule for rule in held if "*" in rule["verbs"] + rule["resources"] + rule["apiGroups"]]

@@ -91,7 +91,7 @@ def test_a_pipeline_does_not_take_over_an_account_role_and_binding_of_a_user(our
     until(lambda: spark.condition("SpecValid")["status"] == "True")
 
 
-def test_the_deletion_of_a_pipeline_leaves_an_account_role_and_binding_of_a_user(ours: Ours) -> None:
+def test_the_deletion_of_a_pipeline_keeps_an_account_role_and_binding_of_a_user(ours: Ours) -> None:
     strangers = Strangers(ours.bed, ours.namespace)
     strangers.create_access()
     before = strangers.access()
@@ -105,7 +105,7 @@ def test_the_deletion_of_a_pipeline_leaves_an_account_role_and_binding_of_a_user
     assert strangers.access() == before
 
 
-def test_a_disruption_budget_of_a_user_outlives_the_second_start(ours: Ours) -> None:
+def test_a_disruption_budget_of_a_user_is_kept_at_the_second_start(ours: Ours) -> None:
     strangers = Strangers(ours.bed, ours.namespace)
     strangers.create_budget()
     before = strangers.budget()

@@ -14,14 +14,14 @@ def one_line(output: str) -> str:
     return line
 
 
-def test_without_its_definition_it_says_so_in_one_line(bed: Bed) -> None:
+def test_without_its_definition_the_operator_reports_one_line(bed: Bed) -> None:
     code, output = bed.without_definition
     assert code == 5
     assert "the cluster does not know streamingpipelines.mainstem.dev" in one_line(output)
     assert "kubectl apply" in output
 
 
-def test_a_definition_older_than_the_operator_is_refused_in_one_line(bed: Bed) -> None:
+def test_a_definition_older_than_the_operator_is_rejected_in_one_line(bed: Bed) -> None:
     definitions = bed.dynamic.resources.get(
         api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition"
     )
@@ -42,7 +42,7 @@ def test_a_definition_older_than_the_operator_is_refused_in_one_line(bed: Bed) -
         annotate(newest)
 
 
-def test_an_api_server_that_does_not_answer_is_told_in_one_line(bed: Bed, tmp_path) -> None:
+def test_an_api_server_that_does_not_answer_is_reported_in_one_line(bed: Bed, tmp_path) -> None:
     kubeconfig = tmp_path / "nobody.kubeconfig"
     text = bed.operator_kubeconfig.read_text(encoding="utf-8")
     kubeconfig.write_text(text.replace(bed.plane.url, "https://127.0.0.1:9"), encoding="utf-8")
@@ -51,13 +51,13 @@ def test_an_api_server_that_does_not_answer_is_told_in_one_line(bed: Bed, tmp_pa
     assert "127.0.0.1:9" in one_line(output)
 
 
-def test_without_a_driver_image_it_does_not_start(bed: Bed) -> None:
+def test_without_a_driver_image_the_operator_does_not_start(bed: Bed) -> None:
     code, output = run(bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="")
     assert code == 2
     assert "MAINSTEM_DRIVER_IMAGE" in one_line(output)
 
 
-def test_killed_at_any_moment_there_is_one_driver_and_the_count_is_right(bed: Bed) -> None:
+def test_after_a_kill_at_any_moment_there_is_one_driver_and_the_right_count(bed: Bed) -> None:
     """Between finalizer, status, objects and pod: each delay hits another moment."""
     namespace = bed.namespace()
     bed.operator.up()
@@ -77,7 +77,7 @@ def test_killed_at_any_moment_there_is_one_driver_and_the_count_is_right(bed: Be
         assert len(ours.pods()) == 1
 
 
-def test_killed_between_the_driver_and_the_first_status_it_finds_the_driver(ours: Ours) -> None:
+def test_after_a_kill_between_driver_and_first_status_the_driver_is_adopted(ours: Ours) -> None:
     """Even where the news of the pod comes before anybody waits for it, which hiding it from the watch stands for."""
     bed = ours.bed
     ours.create()
@@ -91,7 +91,7 @@ def test_killed_between_the_driver_and_the_first_status_it_finds_the_driver(ours
     assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
 
 
-def test_what_a_broken_watch_did_not_tell_of_is_read(bed: Bed) -> None:
+def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
     """A pod without the label that is watched for: it starts and goes, and nobody tells."""
     namespace = bed.namespace()
     seldom_told = Operator(
@@ -116,7 +116,7 @@ def test_what_a_broken_watch_did_not_tell_of_is_read(bed: Bed) -> None:
         seldom_told.kill()
 
 
-def test_killed_in_the_middle_of_a_change_it_goes_on(ours: Ours) -> None:
+def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
     bed = ours.bed
     ours.create()
     ours.runs()
@@ -134,7 +134,7 @@ def test_killed_in_the_middle_of_a_change_it_goes_on(ours: Ours) -> None:
     assert ours.phase("Starting")["attempt"] == 2
 
 
-def test_a_restarted_operator_adopts_without_a_write(ours: Ours) -> None:
+def test_a_restarted_operator_adopts_drivers_without_a_write(ours: Ours) -> None:
     bed = ours.bed
     ours.create()
     first = ours.runs()
@@ -163,7 +163,7 @@ def versions(ours: Ours) -> tuple[Any, ...]:
     return ours.get()["metadata"]["resourceVersion"], pods, ours.events(), ours.belongings()
 
 
-def test_what_happened_while_nobody_looked_is_seen_to(ours: Ours) -> None:
+def test_changes_during_an_absence_of_the_operator_are_handled(ours: Ours) -> None:
     bed = ours.bed
     ours.create(restart={"backoff": "1 second"})
     ours.runs()
@@ -179,7 +179,7 @@ def test_what_happened_while_nobody_looked_is_seen_to(ours: Ours) -> None:
     new.pod(1)
 
 
-def test_another_default_image_restarts_nobody(ours: Ours) -> None:
+def test_another_default_image_restarts_no_driver(ours: Ours) -> None:
     bed = ours.bed
     ours.create()
     first = ours.runs()
@@ -201,7 +201,7 @@ def test_another_default_image_restarts_nobody(ours: Ours) -> None:
         upgraded.kill()
 
 
-def test_an_api_server_that_was_away_is_no_end(ours: Ours) -> None:
+def test_the_operator_survives_an_outage_of_the_api_server(ours: Ours) -> None:
     bed = ours.bed
     ours.create()
     first = ours.runs()
@@ -222,7 +222,7 @@ def test_an_api_server_that_was_away_is_no_end(ours: Ours) -> None:
     assert bed.operator.alive
 
 
-def test_with_namespaces_it_sees_no_others(bed: Bed) -> None:
+def test_with_a_list_of_namespaces_the_operator_ignores_others(bed: Bed) -> None:
     bed.operator.stop()
     watched, other = bed.namespace(), bed.namespace()
     kubeconfig = bed.user(
@@ -248,7 +248,7 @@ def test_with_namespaces_it_sees_no_others(bed: Bed) -> None:
         few.kill()
 
 
-def test_it_ends_at_once_when_it_is_told_to(ours: Ours) -> None:
+def test_the_operator_ends_at_once_on_a_signal(ours: Ours) -> None:
     ours.create()
     ours.runs()
     ours.reports()

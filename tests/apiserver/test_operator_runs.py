@@ -19,7 +19,7 @@ from kubernetes.client import ApiException, PolicyV1Api
         (3, "failed", "OnFailure", "Failed"),
     ],
 )
-def test_killed_before_the_first_status_it_starts_no_driver_that_has_ended(
+def test_after_a_kill_before_the_first_status_an_ended_driver_is_not_started_again(
     ours: Ours, code: int, outcome: str, policy: str, phase: str
 ) -> None:
     bed = ours.bed
@@ -64,7 +64,7 @@ def test_a_run_that_completes_while_its_node_drains_is_complete(ours: Ours) -> N
 # -- a driver that has never run ------------------------------------------------------------------------------------
 
 
-def test_a_driver_that_never_ran_is_replaced_once_its_image_is_corrected(ours: Ours) -> None:
+def test_a_driver_that_never_ran_is_replaced_after_its_image_is_corrected(ours: Ours) -> None:
     bed = ours.bed
     ours.create()
     first = ours.pod(1)
@@ -87,7 +87,7 @@ def test_a_driver_that_never_ran_is_replaced_once_its_image_is_corrected(ours: O
 # -- deletion -------------------------------------------------------------------------------------------------------
 
 
-def test_deleted_while_the_operator_is_away_the_resource_waits_for_its_driver(ours: Ours) -> None:
+def test_a_resource_deleted_while_the_operator_is_away_waits_for_its_driver(ours: Ours) -> None:
     bed = ours.bed
     ours.create()
     ours.runs()
@@ -140,7 +140,7 @@ def observed(ours: Ours) -> Any:
     return until(current, why="no healthy pod in the budget")
 
 
-def test_an_eviction_drains_a_driver_whose_budget_allows_one_to_go(ours: Ours) -> None:
+def test_an_eviction_drains_a_driver_if_its_budget_allows_it(ours: Ours) -> None:
     ours.create(driver={"podDisruptionBudget": {"maxUnavailable": 1}})
     ours.runs()
     ours.reports()
@@ -153,7 +153,7 @@ def test_an_eviction_drains_a_driver_whose_budget_allows_one_to_go(ours: Ours) -
     ours.pod(2)
 
 
-def test_a_budget_of_none_keeps_a_running_driver_and_lets_one_go_that_never_became_ready(ours: Ours) -> None:
+def test_a_budget_of_zero_protects_a_running_driver_and_not_one_that_never_became_ready(ours: Ours) -> None:
     ours.create(driver={"podDisruptionBudget": {}})
     ours.runs()
     ours.reports()

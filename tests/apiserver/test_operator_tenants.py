@@ -60,7 +60,7 @@ def memory(pid: int) -> int:
         return int(file.read().split()[1]) * 4096
 
 
-def test_documents_that_are_dear_to_read_hold_nobody_up(bed: Bed) -> None:
+def test_expensive_documents_delay_no_other_pipeline(bed: Bed) -> None:
     """Views that double, a view of opened comments, joins that a parser tries in 2^40 ways, and beside them 20 others."""
     bed.operator.up()
     calm = served(bed, bed.namespace())
@@ -112,7 +112,7 @@ FRAGMENTS = [
     st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=3).map("".join),
     st.sampled_from([20, 40, 1000]),
 )
-def test_any_fuzzed_document_leaves_the_operator_at_work(
+def test_any_fuzzed_document_leaves_the_operator_running(
     bed: Bed, fuzzed: tuple[str, str], views: int, times: int, fragment: str, repeats: int
 ) -> None:
     bed.operator.up()

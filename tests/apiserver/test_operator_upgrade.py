@@ -245,12 +245,12 @@ def sight(ours: Ours) -> Sight:
 # -- what is promised -----------------------------------------------------------------------------------------------
 
 
-def test_the_definition_before_does_not_know_the_field(upgrade: Upgrade) -> None:
+def test_the_previous_definition_does_not_know_the_field(upgrade: Upgrade) -> None:
     assert upgrade.objection.endswith('strict decoding error: unknown field "spec.driver.template"')
     assert sorted(upgrade.dropped) == ["cores", "resources"]
 
 
-def test_todays_operator_refuses_the_definition_before_in_one_line(upgrade: Upgrade) -> None:
+def test_the_operator_rejects_the_previous_definition_in_one_line(upgrade: Upgrade) -> None:
     code, output = upgrade.refusal
     [line] = output.strip().splitlines()
     assert code == 5
@@ -271,7 +271,7 @@ def test_an_upgrade_restarts_no_driver_and_writes_nothing(upgrade: Upgrade) -> N
 
 
 @pytest.mark.parametrize("name", ["plain", "scaled"])
-def test_what_runs_is_the_old_releases_and_well(upgrade: Upgrade, name: str) -> None:
+def test_running_drivers_are_those_of_the_old_release_and_ready(upgrade: Upgrade, name: str) -> None:
     ours: Ours = getattr(upgrade, name)
     pod = ours.pod(1)
     assert is_old(pod)
@@ -280,7 +280,7 @@ def test_what_runs_is_the_old_releases_and_well(upgrade: Upgrade, name: str) -> 
     assert ours.events() == ["DriverStarting", "Ready"]
 
 
-def test_the_new_field_replaces_the_one_driver_that_it_was_given_to(upgrade: Upgrade) -> None:
+def test_the_new_field_replaces_only_the_driver_of_its_pipeline(upgrade: Upgrade) -> None:
     ours, others = upgrade.asking, (upgrade.plain, upgrade.scaled)
     first = ours.pod(1)
     assert "team" not in first.metadata.labels
@@ -298,7 +298,7 @@ def test_the_new_field_replaces_the_one_driver_that_it_was_given_to(upgrade: Upg
     assert [sight(other).pods for other in others] == [upgrade.before[other.name].pods for other in others]
 
 
-def test_what_is_resumed_is_built_by_the_new_release(upgrade: Upgrade) -> None:
+def test_a_resumed_pipeline_is_built_by_the_new_release(upgrade: Upgrade) -> None:
     ours = upgrade.resting
     ours.change(suspend=False)
     pod = ours.pod(2)

@@ -16,7 +16,7 @@ WITHIN = 15.0
 @pytest.mark.parametrize(
     ("reason", "message"), [("FailedMount", NO_SECRET), ("FailedCreatePodSandBox", SANDBOX)]
 )
-def test_what_only_an_event_of_the_driver_s_pod_says_is_in_the_condition(
+def test_a_reason_that_only_an_event_of_the_driver_pod_has_is_in_the_condition(
     ours: Ours, reason: str, message: str
 ) -> None:
     ours.create()
@@ -33,7 +33,7 @@ def test_what_only_an_event_of_the_driver_s_pod_says_is_in_the_condition(
     until(lambda: ours.condition("DriverRunning")["status"] == "True")
 
 
-def test_what_only_an_event_of_an_executor_s_pod_says_is_in_the_condition(ours: Ours) -> None:
+def test_a_reason_that_only_an_event_of_an_executor_pod_has_is_in_the_condition(ours: Ours) -> None:
     ours.create(executors={"instances": 2})
     ours.runs()
     executor = ours.executor("ticks-1-exec-1")
