@@ -50,7 +50,7 @@ def test_plain_manifests_pass_a_dry_run(installed: Cluster) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Pod"])
-def test_pods_are_let_into_a_restricted_namespace(installed: Cluster, kind: str) -> None:
+def test_pods_are_accepted_in_a_restricted_namespace(installed: Cluster, kind: str) -> None:
     [found] = [each for each in objects() if each["kind"] == kind]
     template = found["spec"]["template"] if kind == "Deployment" else found
     pod = {
@@ -91,7 +91,7 @@ def pipeline(name: str, namespace: str) -> dict:
 
 
 @pytest.mark.parametrize("executors", [False, True])
-def test_the_operator_may_grant_drivers_what_they_need(installed: Cluster, executors: bool) -> None:
+def test_the_operator_can_grant_drivers_their_rights(installed: Cluster, executors: bool) -> None:
     name = f"flights-{executors}".lower()
     granted = rules(driver(name, executors=executors))
     installed.apply(role(name, "a", granted), account=OPERATOR)
@@ -106,7 +106,7 @@ def test_the_operator_may_grant_drivers_what_they_need(installed: Cluster, execu
         {"apiGroups": ["mainstem.dev"], "resources": ["streamingpipelines"], "verbs": ["update"]},
     ],
 )
-def test_the_operator_may_grant_no_more(installed: Cluster, more: dict) -> None:
+def test_the_operator_cannot_grant_more(installed: Cluster, more: dict) -> None:
     with pytest.raises(Refused, match="attempting to grant RBAC permissions not currently held"):
         installed.apply(role("more", "a", [more]), account=OPERATOR)
 
@@ -129,11 +129,11 @@ def test_the_operator_may_grant_no_more(installed: Cluster, more: dict) -> None:
         (("create", "clusterroles"), False),
     ],
 )
-def test_what_the_operator_may_do(installed: Cluster, what: tuple[str, ...], may: bool) -> None:
+def test_the_operator_has_exactly_its_rights(installed: Cluster, what: tuple[str, ...], may: bool) -> None:
     assert installed.may(OPERATOR, *what) is may
 
 
-def test_with_a_list_of_namespaces_the_operator_has_rights_there_alone(installed: Cluster) -> None:
+def test_with_a_list_of_namespaces_the_operator_has_rights_only_there(installed: Cluster) -> None:
     installed.namespace("elsewhere", "restricted")
     values = {"watchNamespaces": ["a"], "crd": {"install": False}}
     notes = installed.helm("install", "some", CHART, values=values, namespace="elsewhere")
@@ -244,7 +244,9 @@ def operator_pod(installed: Cluster) -> Iterator[None]:
     installed.kubectl("delete", "pod", "mainstem-0", "--namespace=mainstem", "--force", "--grace-period=0")
 
 
-def test_the_self_test_passes_where_all_is_well(installed, tester, health, operator_pod, capsys) -> None:
+def test_the_self_test_passes_with_a_healthy_operator(
+    installed, tester, health, operator_pod, capsys
+) -> None:
     assert main(environment(installed, health.server_port), tester) == 0
     assert capsys.readouterr().out.splitlines() == [
         "ok      the operator mainstem-0 is healthy",
@@ -253,7 +255,7 @@ def test_the_self_test_passes_where_all_is_well(installed, tester, health, opera
     assert installed.get("sp", "--namespace=mainstem")["items"] == []
 
 
-def test_the_self_test_fails_where_the_operator_is_unwell(
+def test_the_self_test_fails_with_an_unhealthy_operator(
     installed, tester, health, operator_pod, capsys
 ) -> None:
     health.code = 500
@@ -267,9 +269,7 @@ def test_the_self_test_fails_where_the_operator_is_unwell(
     assert server.startswith("ok")
 
 
-def test_the_self_test_fails_where_the_operator_does_not_answer(
-    installed, tester, operator_pod, capsys
-) -> None:
+def test_the_self_test_fails_if_the_operator_does_not_answer(installed, tester, operator_pod, capsys) -> None:
     assert main(environment(installed, 1), tester) == 1
     assert re.search(r"mainstem-0 does not answer .* \[OperatorUnhealthy\]", capsys.readouterr().out)
 
@@ -279,7 +279,7 @@ def test_the_self_test_fails_without_an_operator(installed, tester, capsys) -> N
     assert "[OperatorNotRunning]" in capsys.readouterr().out
 
 
-def test_the_self_test_says_what_the_api_server_says(installed, tester, tmp_path, capsys) -> None:
+def test_the_self_test_shows_the_message_of_the_api_server(installed, tester, tmp_path, capsys) -> None:
     for name in ("ca.crt", "token"):
         (tmp_path / name).write_bytes((tester / name).read_bytes())
     (tmp_path / "namespace").write_text("a", encoding="utf-8")

@@ -41,7 +41,9 @@ def driver_image(cluster: Cluster) -> str:
     return next(each["value"] for each in container["env"] if each["name"] == "MAINSTEM_DRIVER_IMAGE")
 
 
-def test_a_release_from_its_first_day_to_its_last(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_release_is_installed_upgraded_uninstalled_and_installed_again(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     notes = cluster.helm("install", "mainstem", CHART)
     assert "It manages the pipelines of all namespaces." in notes
     assert "helm test mainstem --namespace mainstem" in notes
@@ -96,7 +98,7 @@ def test_a_release_from_its_first_day_to_its_last(cluster: Cluster, tmp_path: Pa
     remove(cluster)
 
 
-def test_a_definition_that_was_applied_by_hand_is_taken_over_only_when_told(cluster: Cluster) -> None:
+def test_a_definition_applied_by_hand_is_taken_over_only_on_request(cluster: Cluster) -> None:
     cluster.run("kubectl", "apply", "--filename", str(ROOT / "k8s" / "crd"))
     with pytest.raises(HelmRefused, match="cannot be imported into the current release"):
         cluster.helm("install", "mainstem", CHART)

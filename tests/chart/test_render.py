@@ -35,16 +35,16 @@ def selected(labels: dict[str, str], by: dict[str, str]) -> bool:
     return by.items() <= labels.items()
 
 
-def test_lint_has_nothing_to_say() -> None:
+def test_helm_lint_has_no_warning() -> None:
     said = helm("lint", "--strict", CHART)
     assert set(re.findall(r"\[(\w+)\] (.*)", said)) <= {("INFO", "Chart.yaml: icon is recommended")}
 
 
-def test_plain_manifests_are_the_charts_defaults() -> None:
+def test_plain_manifests_are_the_defaults_of_the_chart() -> None:
     assert PLAIN.read_text(encoding="utf-8") == plain_manifests(), "run make manifests"
 
 
-def test_plain_manifests_hold_what_the_chart_makes() -> None:
+def test_plain_manifests_hold_the_objects_of_the_chart() -> None:
     plain = parse(PLAIN.read_text(encoding="utf-8"))
     assert plain.pop(0)["kind"] == "Namespace"
     chart = objects({"crd": {"install": False}}, "--skip-tests")
@@ -55,11 +55,11 @@ def test_plain_manifests_hold_what_the_chart_makes() -> None:
     assert "Helm" not in yaml.safe_dump_all(plain)
 
 
-def test_the_charts_definition_is_the_generated_one() -> None:
+def test_the_definition_of_the_chart_is_the_generated_one() -> None:
     assert SHIPPED.read_text(encoding="utf-8") == crd_yaml(), "run make generate"
 
 
-def test_the_definition_is_the_generated_one_but_for_what_helm_is_told() -> None:
+def test_the_rendered_definition_is_the_generated_one_with_helm_annotations() -> None:
     found = the_definition()
     annotations = found["metadata"].pop("annotations")
     assert annotations.pop("helm.sh/resource-policy") == "keep"
@@ -69,7 +69,7 @@ def test_the_definition_is_the_generated_one_but_for_what_helm_is_told() -> None
     assert found == wanted
 
 
-def test_the_definitions_text_is_copied_to_the_letter() -> None:
+def test_the_text_of_the_definition_is_copied_exactly() -> None:
     """Read and written again by Helm, long numbers lose their digits."""
     assert SHIPPED.read_text(encoding="utf-8").partition("\nspec:\n")[2].strip() in text()
 
@@ -79,7 +79,7 @@ def the_definition() -> dict:
     return found
 
 
-def test_the_definition_can_be_left_to_others() -> None:
+def test_the_definition_can_be_left_out() -> None:
     assert "CustomResourceDefinition" not in kinds(objects({"crd": {"install": False}}))
 
 
@@ -91,7 +91,7 @@ def test_versions_are_those_of_the_operator() -> None:
     assert (chart["version"], chart["appVersion"]) == (version, version)
 
 
-def test_the_new_operator_stands_by_before_the_old_one_ends() -> None:
+def test_the_new_operator_is_on_standby_before_the_old_one_ends() -> None:
     spec = the("Deployment")["spec"]
     assert spec["replicas"] == 1
     rolling = {"maxSurge": 1, "maxUnavailable": 0}
@@ -99,7 +99,7 @@ def test_the_new_operator_stands_by_before_the_old_one_ends() -> None:
     assert the("Deployment", {"replicas": 2})["spec"]["replicas"] == 2
 
 
-def test_the_operator_knows_its_pod_its_release_and_where_leases_are() -> None:
+def test_the_operator_gets_its_pod_its_release_and_the_namespace_of_its_lease() -> None:
     [container] = pod({"lease": {"namespace": "leases"}})["spec"]["containers"]
     env = {each["name"]: each.get("value", each.get("valueFrom")) for each in container["env"]}
     assert env["MAINSTEM_POD_NAME"] == {"fieldRef": {"fieldPath": "metadata.name"}}
@@ -108,7 +108,7 @@ def test_the_operator_knows_its_pod_its_release_and_where_leases_are() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Pod"])
-def test_pods_pass_restricted(kind: str) -> None:
+def test_pods_meet_the_restricted_level(kind: str) -> None:
     """The API server is asked too, in test_server.py; here every field that it looks at, and what we add."""
     spec = pod()["spec"] if kind == "Deployment" else the("Pod", suffix="-test")["spec"]
     context = spec["securityContext"]
@@ -129,7 +129,7 @@ def test_pods_pass_restricted(kind: str) -> None:
     assert spec["enableServiceLinks"] is False
 
 
-def test_the_operator_can_write_to_tmp_alone() -> None:
+def test_the_operator_can_write_only_to_tmp() -> None:
     spec = pod()["spec"]
     [container] = spec["containers"]
     assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
@@ -137,7 +137,7 @@ def test_the_operator_can_write_to_tmp_alone() -> None:
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe", "readinessProbe"])
-def test_probes_ask_the_operator(probe: str) -> None:
+def test_probes_call_the_operator(probe: str) -> None:
     [container] = pod({"ports": {"health": 8081}})["spec"]["containers"]
     path = "/readyz" if probe == "readinessProbe" else "/healthz"
     assert container[probe]["httpGet"] == {"path": path, "port": "health"}
@@ -175,7 +175,7 @@ def test_an_upgrade_leaves_the_selector_alone() -> None:
         ({"tag": "9", "digest": "sha256:" + "0" * 64}, "localhost/mainstem-operator@sha256:" + "0" * 64),
     ],
 )
-def test_image(image: dict, found: str) -> None:
+def test_the_image_comes_from_the_values(image: dict, found: str) -> None:
     values = {"image": image | {"pullPolicy": "Never"}}
     [container] = pod(values)["spec"]["containers"]
     assert (container["image"], container["imagePullPolicy"]) == (found, "Never")
@@ -196,13 +196,13 @@ PLACED = {
 }
 
 
-def test_where_the_operator_runs() -> None:
+def test_the_placement_comes_from_the_values() -> None:
     spec = pod(PLACED)["spec"]
     assert {key: spec[key] for key in PLACED} == PLACED
     assert set(PLACED) - set(pod()["spec"]) == set(PLACED) - {"terminationGracePeriodSeconds"}
 
 
-def test_labels_annotations_variables_and_resources() -> None:
+def test_labels_annotations_variables_and_resources_come_from_the_values() -> None:
     values = {
         "commonLabels": {"team": "data", "both": "common"},
         "podLabels": {"both": "pod"},
@@ -224,7 +224,7 @@ def test_labels_annotations_variables_and_resources() -> None:
             assert each["metadata"]["annotations"] == {"role": "r"}
 
 
-def test_a_service_account_of_ones_own() -> None:
+def test_a_service_account_of_the_user_is_used() -> None:
     made = objects({"serviceAccount": {"create": False, "name": "mine"}}, "--skip-tests")
     assert "ServiceAccount" not in kinds(made)
     [binding] = [each for each in made if each["kind"] == "ClusterRoleBinding"]
@@ -243,7 +243,7 @@ def test_names_follow_the_release() -> None:
     assert named("a" * 53, {"nameOverride": "b"}) == "a" * 50
 
 
-def test_users_roles_say_nothing_of_the_status() -> None:
+def test_user_roles_give_no_write_access_to_the_status() -> None:
     view, edit = the("ClusterRole", suffix="-view"), the("ClusterRole", suffix="-edit")
     into = "rbac.authorization.k8s.io/aggregate-to-"
     assert {label for label in view["metadata"]["labels"] if label.startswith(into)} == {
@@ -259,16 +259,16 @@ def test_users_roles_say_nothing_of_the_status() -> None:
     assert [rule["resources"] for rule in edit["rules"]] == [["streamingpipelines"]]
 
 
-def test_users_roles_can_be_left_out() -> None:
+def test_user_roles_can_be_left_out() -> None:
     made = [each["metadata"]["name"] for each in objects({"rbac": {"aggregate": False}})]
     assert not {"mainstem-view", "mainstem-edit"} & set(made)
 
 
-def test_monitors_and_policies_are_off() -> None:
+def test_monitors_and_policies_are_off_by_default() -> None:
     assert not {"PodMonitor", "NetworkPolicy", "Service"} & kinds(objects())
 
 
-def test_monitors_find_operator_and_drivers() -> None:
+def test_monitors_select_operator_and_drivers() -> None:
     values = {"podMonitor": {"enabled": True, "interval": "15s", "labels": {"release": "prometheus"}}}
     operator, drivers = the("PodMonitor", values), the("PodMonitor", values, "-drivers")
     assert selected(pod()["metadata"]["labels"], operator["spec"]["selector"]["matchLabels"])
@@ -288,7 +288,7 @@ def test_monitors_find_operator_and_drivers() -> None:
 OURS = {names.NAME_LABEL: "mainstem", names.MANAGED_LABEL: names.OPERATOR}
 
 
-def test_policies() -> None:
+def test_network_policies_allow_only_the_configured_peers() -> None:
     values = {
         "networkPolicy": {
             "enabled": True,
@@ -316,7 +316,7 @@ def test_policies() -> None:
     assert executors["spec"]["ingress"] == [{"from": [{"podSelector": {"matchLabels": OURS}}]}]
 
 
-def test_policies_for_all_who_ask() -> None:
+def test_without_peers_network_policies_allow_every_client() -> None:
     values = {"networkPolicy": {"enabled": True, "pipelineNamespaces": ["a"]}}
     assert the("NetworkPolicy", values)["spec"]["ingress"][1] == {"ports": [{"port": "metrics"}]}
     assert the("NetworkPolicy", values, "-drivers")["spec"]["ingress"][0] == {
@@ -324,7 +324,7 @@ def test_policies_for_all_who_ask() -> None:
     }
 
 
-def test_the_self_test_goes_away_when_it_passes() -> None:
+def test_the_self_test_is_deleted_after_it_passes() -> None:
     hooks = [each for each in objects() if "helm.sh/hook" in each["metadata"].get("annotations", {})]
     assert kinds(hooks) == {"Pod", "ServiceAccount", "Role", "RoleBinding"}
     for hook in hooks:
@@ -339,6 +339,6 @@ def test_the_self_test_goes_away_when_it_passes() -> None:
     assert selected(pod()["metadata"]["labels"], by)
 
 
-def test_old_clusters_are_refused() -> None:
+def test_old_clusters_are_rejected() -> None:
     with pytest.raises(HelmRefused, match=r"requires kubeVersion: >=1\.29"):
         helm("template", "mainstem", CHART, "--kube-version", "1.28.15")

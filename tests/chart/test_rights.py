@@ -12,12 +12,12 @@ def kinds(values: dict, *wanted: str) -> list[dict]:
     return [role for role in found if not role["metadata"]["name"].endswith(others)]
 
 
-def test_the_charts_lists_are_those_of_the_table() -> None:
+def test_the_lists_of_the_chart_are_those_of_the_table() -> None:
     stale = [name for name, text in files().items() if (ROOT / name).read_text(encoding="utf-8") != text]
     assert not stale, f"{', '.join(stale)}: differs from the table; run make generate"
 
 
-def test_over_all_namespaces_by_one_cluster_role() -> None:
+def test_all_namespaces_need_one_cluster_role() -> None:
     [role] = kinds({}, "ClusterRole", "Role")
     assert role["rules"] == rules(IN_CLUSTER + IN_NAMESPACES)
     [binding] = kinds({}, "ClusterRoleBinding", "RoleBinding")
@@ -29,7 +29,7 @@ def test_over_all_namespaces_by_one_cluster_role() -> None:
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "mainstem", "namespace": "mainstem"}]
 
 
-def test_over_some_namespaces_by_a_role_in_each() -> None:
+def test_each_of_some_namespaces_has_a_role() -> None:
     values = {"watchNamespaces": ["a", "b"]}
     [everywhere] = kinds(values, "ClusterRole")
     assert everywhere["rules"] == rules(IN_CLUSTER)
@@ -50,7 +50,7 @@ def test_over_some_namespaces_by_a_role_in_each() -> None:
 @pytest.mark.parametrize(
     ("namespaces", "where"), [([], "kube-system"), (["a"], "kube-system"), (["b", "a"], "leases")]
 )
-def test_the_operator_may_write_its_own_lease_alone(namespaces: list[str], where: str) -> None:
+def test_the_operator_can_write_only_its_own_lease(namespaces: list[str], where: str) -> None:
     """The chart names the Lease as the operator does."""
     values = {"watchNamespaces": namespaces, "lease": {"namespace": where}}
     role, binding = (
@@ -62,7 +62,7 @@ def test_the_operator_may_write_its_own_lease_alone(namespaces: list[str], where
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "mainstem", "namespace": "mainstem"}]
 
 
-def test_none_are_made_where_something_else_makes_them() -> None:
+def test_no_role_is_created_without_rbac() -> None:
     made = [
         found["kind"] for found in objects({"rbac": {"create": False, "aggregate": False}}, "--skip-tests")
     ]
@@ -70,18 +70,18 @@ def test_none_are_made_where_something_else_makes_them() -> None:
 
 
 @pytest.mark.parametrize("executors", [False, True])
-def test_the_operator_holds_all_that_it_grants(executors: bool) -> None:
+def test_the_operator_holds_every_right_that_it_grants(executors: bool) -> None:
     for granted in driver("flights", executors=executors):
         assert any(held.covers(granted) for held in IN_NAMESPACES), granted
 
 
-def test_a_driver_without_executors_has_its_own_pipeline_alone() -> None:
+def test_a_driver_without_executors_can_access_only_its_own_pipeline() -> None:
     rights = driver("flights", executors=False)
     assert {right.names for right in rights} == {("flights",)}
     assert {right.group for right in rights} == {"mainstem.dev"}
 
 
-def test_nothing_is_granted_that_gives_more_than_it_says() -> None:
+def test_no_right_allows_escalation_or_a_wildcard() -> None:
     every = IN_NAMESPACES + IN_CLUSTER + to_leases("own") + driver("flights", executors=True)
     for right in every:
         assert not {"*", "escalate", "bind", "impersonate"} & set(right.verbs)
@@ -102,7 +102,7 @@ def test_nothing_is_granted_that_gives_more_than_it_says() -> None:
         (Right("", ("pods",), ("get",), "", ("b",)), False),
     ],
 )
-def test_what_a_right_covers(held: Right, covers: bool) -> None:
+def test_a_right_covers_its_objects(held: Right, covers: bool) -> None:
     assert held.covers(Right("", ("pods",), ("get",), "", ("a",))) is covers
 
 

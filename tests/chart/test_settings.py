@@ -21,7 +21,7 @@ def test_only_the_image_is_needed() -> None:
     assert Settings.from_environment(NEEDED) == Settings(driver_image="app:1")
 
 
-def test_the_charts_defaults_are_the_operators() -> None:
+def test_the_defaults_of_the_chart_are_those_of_the_operator() -> None:
     found = environment({})
     assert Settings.from_environment(found) == Settings(
         driver_image="localhost/mainstem-app:0.1.0", pod_name=POD, release="mainstem/mainstem"
@@ -84,7 +84,7 @@ def test_every_value_reaches_the_operator() -> None:
         ("RESYNC_SECONDS", "1.5", "not a whole number"),
     ],
 )
-def test_what_makes_no_sense_is_refused(name: str, value: str, why: str) -> None:
+def test_invalid_settings_are_rejected(name: str, value: str, why: str) -> None:
     with pytest.raises(SettingInvalid) as refused:
         Settings.from_environment(NEEDED | {f"MAINSTEM_{name}": value})
     assert refused.value.reason == "SettingInvalid"
@@ -94,5 +94,5 @@ def test_what_makes_no_sense_is_refused(name: str, value: str, why: str) -> None
     assert "\n" not in str(refused.value)
 
 
-def test_names_may_have_spaces_between_them_and_come_twice() -> None:
+def test_names_may_be_repeated_and_separated_by_spaces() -> None:
     assert Settings.from_environment(NEEDED | {"MAINSTEM_NAMESPACES": " a, b ,,a"}).namespaces == ("a", "b")

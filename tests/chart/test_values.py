@@ -59,12 +59,12 @@ def test_every_value_is_described() -> None:
     assert len(found) > 50
 
 
-def test_every_value_is_in_the_schema_and_the_other_way_round() -> None:
+def test_every_value_is_in_the_schema_and_every_schema_field_in_the_values() -> None:
     values = {path for path, _ in in_values() if path[:2] not in KUBERNETES or len(path) == 2}
     assert values ^ set(in_schema(SCHEMA)) == {("global",)}, "Helm itself gives `global`"
 
 
-def test_every_object_is_closed_or_says_what_it_holds() -> None:
+def test_every_object_is_closed_or_typed() -> None:
     open_ones = [
         schema
         for schema in schemas(SCHEMA)
@@ -114,7 +114,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("values", "said"), REFUSED, ids=lambda part: str(part)[:50])
-def test_wrong_values_are_refused(values: dict, said: str) -> None:
+def test_wrong_values_are_rejected(values: dict, said: str) -> None:
     with pytest.raises(HelmRefused) as refused:
         text(values)
     assert said in str(refused.value)
@@ -126,5 +126,5 @@ def test_the_defaults_are_valid_yaml_with_no_key_twice() -> None:
     assert set(yaml.safe_load(VALUES)) == {path[0] for path in paths}
 
 
-def test_as_a_part_of_another_chart_it_is_given_global_values() -> None:
+def test_a_subchart_accepts_global_values() -> None:
     assert text({"global": {"region": "x"}})
