@@ -124,7 +124,7 @@ def kept(servers: Servers) -> list[dict[str, Any]]:
 
 
 @pytest.mark.S32
-def test_the_jars_of_two_lines_are_read_written_and_called_by_driver_and_executor(
+def test_driver_and_executor_use_the_jars_of_the_derived_image(
     pipeline: Pipeline, servers: Servers, derived: Image
 ) -> None:
     log = {"name": "JDK_JAVA_OPTIONS", "value": "-Xlog:class+load:file=/tmp/class-load.log"}
@@ -152,7 +152,7 @@ def test_the_jars_of_two_lines_are_read_written_and_called_by_driver_and_executo
     assert {row["token"] for row in rows} == {TOKEN}
 
 
-def test_an_executor_over_its_limit_is_an_event_and_a_reason_with_the_limit(
+def test_an_executor_over_its_memory_limit_is_reported_by_event_and_reason(
     pipeline: Pipeline, derived: Image
 ) -> None:
     """The kernel kills it, for four Python workers and Java are together more than the container may have."""

@@ -21,14 +21,14 @@ def named(kind: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["kafka", "s3"])
-def test_the_pods_pass_restricted_pod_security(cluster: TestCluster, restricted: str, name: str) -> None:
+def test_the_pods_meet_the_restricted_level(cluster: TestCluster, restricted: str, name: str) -> None:
     template = named("Deployment", name)["spec"]["template"]
     pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {"name": name}}
     said = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
     assert said.strip() == f"pod/{name} created (server dry run)"
 
 
-def test_the_server_takes_every_object(cluster: TestCluster, restricted: str) -> None:
+def test_the_server_accepts_every_object(cluster: TestCluster, restricted: str) -> None:
     own = [DEV / "kafka.yaml", DEV / "s3.yaml"]
     files = [word for path in own for word in ("-f", str(path))]
     said = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "--validate=strict", *files)
@@ -36,7 +36,7 @@ def test_the_server_takes_every_object(cluster: TestCluster, restricted: str) ->
 
 
 @pytest.mark.parametrize(("name", "port"), [("kafka", 9092), ("s3", 7070)])
-def test_the_services_lead_to_the_pods(name: str, port: int) -> None:
+def test_the_services_select_the_pods(name: str, port: int) -> None:
     service, template = named("Service", name)["spec"], named("Deployment", name)["spec"]["template"]
     (given,) = service["ports"]
     (container,) = template["spec"]["containers"]
@@ -45,7 +45,7 @@ def test_the_services_lead_to_the_pods(name: str, port: int) -> None:
     assert service["selector"].items() <= template["metadata"]["labels"].items()
 
 
-def test_the_secret_has_the_keys_that_pipelines_name() -> None:
+def test_the_secret_has_the_keys_that_pipelines_use() -> None:
     assert set(named("Secret", "s3")["stringData"]) == {"accessKey", "secretKey"}
     assert named("Namespace", "mainstem-dev")["metadata"]["labels"] == {
         "pod-security.kubernetes.io/enforce": "restricted"

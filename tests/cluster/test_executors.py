@@ -146,7 +146,7 @@ def test_two_executors_share_the_work(pipeline: Pipeline, orders: Orders, tmp_pa
     assert owners == {"orders-driver"}
 
 
-def test_no_secret_is_to_be_seen(
+def test_no_secret_is_visible(
     cluster: TestCluster, pipeline: Pipeline, servers: Servers, tmp_path: Path
 ) -> None:
     secrets = json.loads(pipeline.kubectl("get", "secrets", "-o", "json"))["items"]
@@ -174,7 +174,7 @@ def test_no_secret_is_to_be_seen(
     assert not seen
 
 
-def test_an_executor_that_is_killed_in_mid_batch_changes_no_count(pipeline: Pipeline, orders: Orders) -> None:
+def test_an_executor_killed_within_a_batch_changes_no_count(pipeline: Pipeline, orders: Orders) -> None:
     driver = pipeline.driver()
     orders.wave()
     time.sleep(2)  # into a batch
@@ -197,7 +197,7 @@ def test_no_executor_outlives_its_driver(pipeline: Pipeline) -> None:
     assert pipeline.status()["lastTermination"]["reason"] == "DriverLost"
 
 
-def test_none_and_two_again_on_the_same_checkpoint(pipeline: Pipeline, orders: Orders) -> None:
+def test_zero_and_two_executors_continue_on_the_same_checkpoint(pipeline: Pipeline, orders: Orders) -> None:
     ids = {query["id"] for query in pipeline.status()["queries"]}
     orders.wave()
     scaled(pipeline, 0)
@@ -211,7 +211,7 @@ def test_none_and_two_again_on_the_same_checkpoint(pipeline: Pipeline, orders: O
     assert {query["id"] for query in pipeline.status()["queries"]} == ids, "the same checkpoint all along"
 
 
-def test_executors_that_fit_nowhere_are_told_of(pipeline: Pipeline) -> None:
+def test_executors_that_cannot_be_scheduled_are_reported(pipeline: Pipeline) -> None:
     pipeline.patch(executors={"template": {"spec": {"nodeSelector": {"disk": "none-has-it"}}}})
     message = within(
         180,

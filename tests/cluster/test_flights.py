@@ -125,7 +125,7 @@ def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers
     assert dead(servers) == DEAD
 
 
-def test_the_table_of_kubectl_tells(flights: Pipeline) -> None:
+def test_the_table_of_kubectl_shows_the_pipeline(flights: Pipeline) -> None:
     head, row = flights.kubectl("get", "sp", "flights").splitlines()
     assert head.split() == ["NAME", "READY", "PHASE", "REASON", "QUERIES", "LAG", "ROWS/S", "AGE"]
     assert row.split()[:7] == ["flights", "True", "Running", "Running", "3", "active", "0"]
@@ -134,7 +134,7 @@ def test_the_table_of_kubectl_tells(flights: Pipeline) -> None:
         assert word in wide
 
 
-def test_the_status_tells_of_every_query(flights: Pipeline) -> None:
+def test_the_status_has_every_query(flights: Pipeline) -> None:
     # The watermark moves in a batch without data, after the last one; the status tells of it ten seconds later at most.
     within(
         120,
@@ -177,7 +177,7 @@ class Cells(HTMLParser):
             self.rows[-1][-1] += data.strip()
 
 
-def test_pools_and_weights_are_the_documents(flights: Pipeline, tmp_path: Path) -> None:
+def test_pools_and_weights_are_those_of_the_document(flights: Pipeline, tmp_path: Path) -> None:
     with flights.forwarded(4040, tmp_path) as ui:
         [application] = fetched(f"{ui}/api/v1/applications")
         stages = fetched(f"{ui}/api/v1/applications/{application['id']}/stages")
@@ -192,7 +192,7 @@ def test_pools_and_weights_are_the_documents(flights: Pipeline, tmp_path: Path) 
     assert pools["dead-letters"] == ("0", "1")
 
 
-def test_suspend_drains_and_resume_goes_on(
+def test_suspend_drains_and_resume_continues(
     flights: Pipeline, servers: Servers, demo: dict[str, ModuleType]
 ) -> None:
     flights.patch(suspend=True)
@@ -221,7 +221,7 @@ def test_suspend_drains_and_resume_goes_on(
     assert flights.status()["attempt"] == 2
 
 
-def test_delete_leaves_the_data_and_nothing_else(flights: Pipeline, servers: Servers) -> None:
+def test_delete_leaves_only_the_data(flights: Pipeline, servers: Servers) -> None:
     before = {prefix: len(servers.keys(prefix)) for prefix in ("flights/", "checkpoints/flights/")}
     flights.delete()
     kinds = "pods,services,configmaps,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets"

@@ -15,7 +15,7 @@ def loaded(config: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([executable, config], capture_output=True, text=True, check=False)
 
 
-def test_kinds_own_loader_takes_the_config() -> None:
+def test_the_loader_of_kind_accepts_the_config() -> None:
     done = loaded(CONFIG)
     assert (done.returncode, done.stdout) == (0, "mainstem: nodes: 1\n"), done.stderr
 
@@ -28,7 +28,7 @@ def test_kinds_own_loader_takes_the_config() -> None:
         ("name: mainstem", "name: Main_Stem", "Main_Stem"),
     ],
 )
-def test_it_refuses_one_that_is_wrong(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+def test_the_loader_of_kind_rejects_a_wrong_config(tmp_path: Path, right: str, wrong: str, said: str) -> None:
     text = CONFIG.read_text()
     assert text.count(right) == 1
     broken = tmp_path / "cluster.yaml"

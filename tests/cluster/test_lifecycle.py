@@ -52,7 +52,7 @@ def upper() -> subprocess.Popen[str]:
 
 
 @pytest.mark.timeout(900)
-def test_it_outlives_what_is_killed_and_leaves_nothing(second: Bare, tmp_path: Path) -> None:
+def test_the_cluster_survives_kills_and_leaves_nothing(second: Bare, tmp_path: Path) -> None:
     before = snapshot(AT.name)
     began = time.monotonic()
     owner = upper()
@@ -90,7 +90,7 @@ def test_it_outlives_what_is_killed_and_leaves_nothing(second: Bare, tmp_path: P
     assert second.down() is False
 
 
-def test_it_cleans_up_after_a_start_that_was_killed(second: Bare) -> None:
+def test_the_cluster_cleans_up_after_a_killed_start(second: Bare) -> None:
     before = snapshot(AT.name)
     owner = upper()
     assert owner.stdout is not None
@@ -101,7 +101,7 @@ def test_it_cleans_up_after_a_start_that_was_killed(second: Bare) -> None:
     assert left(before, snapshot(AT.name)) == {}
 
 
-def test_it_starts_nothing_beside_a_kubelet_that_is_not_ours(second: Bare, tmp_path: Path) -> None:
+def test_the_cluster_does_not_start_beside_a_foreign_kubelet(second: Bare, tmp_path: Path) -> None:
     kubelet = tmp_path / "kubelet"
     shutil.copy(shutil.which("sleep") or "", kubelet)
     foreign = subprocess.Popen([kubelet, "600"])
@@ -118,7 +118,7 @@ def test_it_starts_nothing_beside_a_kubelet_that_is_not_ours(second: Bare, tmp_p
         foreign.wait()
 
 
-def test_it_touches_no_folder_that_it_did_not_make(second: Bare) -> None:
+def test_the_cluster_keeps_a_directory_that_it_did_not_create(second: Bare) -> None:
     AT.data.mkdir()
     precious = AT.data / "precious"
     precious.touch()
@@ -134,7 +134,7 @@ def test_it_touches_no_folder_that_it_did_not_make(second: Bare) -> None:
         shutil.rmtree(AT.data)
 
 
-def test_it_takes_no_link_that_it_did_not_make(second: Bare) -> None:
+def test_the_cluster_keeps_a_network_link_that_it_did_not_create(second: Bare) -> None:
     host.run("ip", "link", "add", AT.link, "type", "bridge")
     try:
         refuses(second, f"there is a network link {AT.link}")

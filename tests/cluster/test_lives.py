@@ -114,7 +114,7 @@ queries:
 """Three queries. The rules take all of them, Spark's analysis does not take the view of one."""
 
 
-def test_a_query_that_spark_refuses_stands_in_the_status_beside_two_that_run(pipeline: Pipeline) -> None:
+def test_a_query_that_spark_rejects_is_in_the_status_beside_two_that_run(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name, **yaml.safe_load(HALF)))
     within(
         180, "two run", lambda: pipeline.status().get("summary", {}).get("queries") == "2 active, 1 failed"
@@ -138,7 +138,7 @@ def test_a_query_that_spark_refuses_stands_in_the_status_beside_two_that_run(pip
     assert columns.startswith(f"{pipeline.name}   False   Degraded   {reason}   2 active, 1 failed "), columns
 
 
-def test_an_image_without_the_jars_is_refused_with_the_lines_that_build_another(pipeline: Pipeline) -> None:
+def test_an_image_without_the_jars_is_rejected_with_the_lines_that_build_another(pipeline: Pipeline) -> None:
     """Such an image runs in `test_derived_image.py`."""
     artifact = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
     pipeline.apply(small(pipeline.name, packages={"maven": [artifact], "jars": ["jars/connectors.jar"]}))
@@ -151,7 +151,9 @@ def test_an_image_without_the_jars_is_refused_with_the_lines_that_build_another(
     assert pipeline.status()["lastTermination"]["exitCode"] == 5
 
 
-def test_an_operator_that_dies_is_missed_by_nobody(cluster: TestCluster, pipeline: Pipeline) -> None:
+def test_a_killed_operator_is_replaced_without_an_effect_on_drivers(
+    cluster: TestCluster, pipeline: Pipeline
+) -> None:
     pipeline.apply(small(pipeline.name))
     pipeline.wait("Ready", 240)
     before, status = uid(pipeline), pipeline.status()
@@ -166,7 +168,7 @@ def test_an_operator_that_dies_is_missed_by_nobody(cluster: TestCluster, pipelin
     assert pipeline.phase("Suspended", 120)["lastTermination"]["outcome"] == "drained"
 
 
-def test_a_pipeline_that_comes_to_an_end_is_complete(pipeline: Pipeline, servers: Servers) -> None:
+def test_a_finished_pipeline_is_complete(pipeline: Pipeline, servers: Servers) -> None:
     servers.create_topic(pipeline.name, 1)
     document = small(
         pipeline.name,
@@ -211,7 +213,7 @@ def test_an_empty_topic_is_ready(pipeline: Pipeline, servers: Servers) -> None:
     assert pipeline.condition("DataFlowing")["status"] == "Unknown"
 
 
-def test_a_dead_driver_leaves_no_healthy_number(pipeline: Pipeline) -> None:
+def test_a_dead_driver_leaves_no_stale_number(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name, restart={"backoff": "60 seconds"}))
     pipeline.wait("Ready", 240)
     within(120, "rows move", lambda: pipeline.status()["summary"].get("rowsPerSecond"))
@@ -262,7 +264,7 @@ def test_driver_a_cannot_write_the_status_of_b(cluster: TestCluster, pipeline: P
         assert not may(*words), words
 
 
-def test_a_namespace_that_is_deleted_ends_within_the_drain(
+def test_a_deleted_namespace_ends_within_the_drain_timeout(
     cluster: TestCluster, release: None, stage_servers: Any
 ) -> None:
     servers = stage_servers("short-lived-pipelines")
@@ -277,7 +279,7 @@ def test_a_namespace_that_is_deleted_ends_within_the_drain(
     assert time.monotonic() - started < 20 + 30 + 30
 
 
-def test_the_archive_of_classes_is_used(pipeline: Pipeline) -> None:
+def test_the_class_archive_is_used(pipeline: Pipeline) -> None:
     """As the pod's user, on a root that cannot be written, after the image was exported and imported."""
     document = small(pipeline.name)
     log = {"name": "JDK_JAVA_OPTIONS", "value": "-Xlog:class+load:file=/tmp/class-load.log"}
@@ -294,7 +296,7 @@ def test_the_archive_of_classes_is_used(pipeline: Pipeline) -> None:
     assert archived > 8_000
 
 
-def test_events_tell_of_transitions_only(pipeline: Pipeline) -> None:
+def test_events_report_only_transitions(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     pipeline.wait("Ready", 240)
     time.sleep(12)  # a report of the driver's, which is none of an event's business
@@ -305,7 +307,7 @@ def test_events_tell_of_transitions_only(pipeline: Pipeline) -> None:
     assert len(mine) <= 3, mine
 
 
-def test_a_secret_that_is_not_there_is_named_in_the_condition(pipeline: Pipeline) -> None:
+def test_a_missing_secret_is_named_in_the_condition(pipeline: Pipeline) -> None:
     """The kubelet says so in the pod's events alone."""
     document = small(pipeline.name)
     document["spec"]["connections"][0]["s3"]["secretRef"]["name"] = "nope"

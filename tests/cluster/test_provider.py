@@ -18,14 +18,14 @@ def test_the_node_is_ready(cluster: TestCluster) -> None:
     assert cluster.kubectl("get", "nodes", "-o", ready) == "True"
 
 
-def test_up_again_finds_the_same_cluster(cluster: TestCluster) -> None:
+def test_a_second_up_uses_the_same_cluster(cluster: TestCluster) -> None:
     uid = ("get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}")
     before = cluster.kubectl(*uid)
     assert cluster.up(owner=os.getpid()) is False
     assert cluster.kubectl(*uid) == before
 
 
-def test_pods_reach_each_other_by_the_name_of_a_service(
+def test_pods_reach_each_other_by_service_name(
     cluster: TestCluster, restricted: str, tool_image: str
 ) -> None:
     here = ("-n", restricted)
@@ -44,9 +44,7 @@ def test_pods_reach_each_other_by_the_name_of_a_service(
     assert cluster.kubectl(*here, "logs", "client").strip() == "200 OK"
 
 
-def test_a_name_that_is_nowhere_is_told_at_once(
-    cluster: TestCluster, restricted: str, tool_image: str
-) -> None:
+def test_an_unknown_name_fails_at_once(cluster: TestCluster, restricted: str, tool_image: str) -> None:
     here = ("-n", restricted)
     lookup = pod("lookup", tool_image, "lookup", "broker.invalid")
     cluster.kubectl(*here, "apply", "-f", "-", stdin=lookup)
@@ -59,7 +57,7 @@ def test_restricted_pod_security_is_enforced(cluster: TestCluster, restricted: s
         cluster.kubectl("-n", restricted, "apply", "-f", "-", stdin=bare_minimum("careless", tool_image))
 
 
-def test_a_service_account_has_only_the_rights_it_is_given(cluster: TestCluster, restricted: str) -> None:
+def test_a_service_account_has_only_its_granted_rights(cluster: TestCluster, restricted: str) -> None:
     configuration = cluster.api_client().configuration
     configuration.cert_file = configuration.key_file = None  # it is the token that speaks
     token = cluster.kubectl("-n", restricted, "create", "token", "default").strip()
@@ -94,7 +92,7 @@ def allowed(call: Callable[[], object]) -> bool:
     return True
 
 
-def test_a_namespace_goes_with_all_that_is_in_it(cluster: TestCluster, tool_image: str) -> None:
+def test_a_namespace_is_deleted_with_its_objects(cluster: TestCluster, tool_image: str) -> None:
     cluster.kubectl("create", "namespace", "short-lived")
     await_account(cluster, "short-lived")
     cluster.kubectl("-n", "short-lived", "apply", "-f", "-", stdin=pod("inside", tool_image))
@@ -103,7 +101,7 @@ def test_a_namespace_goes_with_all_that_is_in_it(cluster: TestCluster, tool_imag
     assert "short-lived" not in cluster.kubectl("get", "pods", "--all-namespaces")
 
 
-def test_only_the_test_clusters_context_is_touched(tmp_path: Path) -> None:
+def test_only_the_context_of_the_test_cluster_is_used(tmp_path: Path) -> None:
     other = tmp_path / "config"
     other.write_text("apiVersion: v1\nkind: Config\ncurrent-context: production\n")
     with pytest.raises(HarnessError, match="'production' is not a test cluster's"):

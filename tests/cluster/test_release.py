@@ -41,7 +41,7 @@ def test_helm_test_passes(cluster: TestCluster, release: None) -> None:
     assert "Phase:          Succeeded" in helm(cluster, "test", "mainstem", "--timeout=180s")
 
 
-def test_an_upgrade_restarts_nobody(
+def test_an_upgrade_restarts_no_driver(
     cluster: TestCluster, images: dict[str, Image], pipeline: Pipeline
 ) -> None:
     before, attempt = uid(pipeline), pipeline.status()["attempt"]
@@ -53,7 +53,7 @@ def test_an_upgrade_restarts_nobody(
     upgrade(cluster, images)
 
 
-def test_an_uninstallation_leaves_pipelines_running(cluster: TestCluster, pipeline: Pipeline) -> None:
+def test_an_uninstallation_keeps_pipelines_running(cluster: TestCluster, pipeline: Pipeline) -> None:
     before = uid(pipeline)
     helm(cluster, "uninstall", "mainstem", "--wait")
     time.sleep(3)
@@ -62,7 +62,7 @@ def test_an_uninstallation_leaves_pipelines_running(cluster: TestCluster, pipeli
     assert "streamingpipelines.mainstem.dev" in cluster.kubectl("get", "crd", "-o", "name")
 
 
-def test_the_runbooks_command_frees_what_is_left(
+def test_the_command_of_the_runbook_releases_the_remaining_resources(
     cluster: TestCluster, pipeline: Pipeline, servers: Servers
 ) -> None:
     other = Pipeline(cluster, servers.namespace, "stuck")
@@ -80,7 +80,7 @@ def test_the_runbooks_command_frees_what_is_left(
     within(30, "it is gone", lambda: not other.kubectl("get", "sp", "stuck", "--ignore-not-found").strip())
 
 
-def test_installed_again_it_takes_over_what_runs(
+def test_an_installation_takes_over_running_pipelines(
     cluster: TestCluster, images: dict[str, Image], pipeline: Pipeline
 ) -> None:
     before = uid(pipeline)

@@ -58,7 +58,7 @@ def granted(table: Any) -> set[Use]:
     }
 
 
-def test_nothing_is_asked_for_that_is_not_granted_and_little_is_granted_that_is_not_asked_for(
+def test_every_used_right_is_granted_and_few_are_unused(
     cluster: TestCluster, release: None, servers: Servers
 ) -> None:
     since = datetime.now(UTC)
