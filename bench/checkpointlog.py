@@ -26,9 +26,9 @@ def batches(checkpoint: Path) -> list[Batch]:
     ]
 
 
-def cycles(found: list[Batch]) -> list[float]:
+def cycles(batches: list[Batch]) -> list[float]:
     """Seconds from commit to commit, where batches follow one another without a pause: the whole of a trigger."""
-    return [later.committed - earlier.committed for earlier, later in pairwise(found)]
+    return [later.committed - earlier.committed for earlier, later in pairwise(batches)]
 
 
 def _times(folder: Path) -> dict[int, float]:

@@ -90,11 +90,11 @@ def measure(command: Sequence[str], folder: Path, watched: Path, **environment: 
     result, log = folder / "measured.json", folder / "run.log"
     wrapper = [sys.executable, str(HERE / "measure.py"), str(result), str(log), str(watched)]
     subprocess.run([*wrapper, *command], env=_environment() | environment, check=True)
-    found = json.loads(result.read_text(encoding="utf-8"))
-    if found["exit"] != 0:
+    figures = json.loads(result.read_text(encoding="utf-8"))
+    if figures["exit"] != 0:
         end = log.read_text(encoding="utf-8", errors="replace")[-3000:]
-        raise RunFailed(f"exit code {found['exit']}; the end of {log}:\n{end}")
-    return Measured(found["cpu"], found["driver"], found["wall"], found["first"])
+        raise RunFailed(f"exit code {figures['exit']}; the end of {log}:\n{end}")
+    return Measured(figures["cpu"], figures["driver"], figures["wall"], figures["first"])
 
 
 @contextmanager
@@ -134,9 +134,9 @@ def wait(folder: Path, holds: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.2)
 
 
-def verdict(what: str, found: str, target: str, *, met: bool) -> None:
+def verdict(figure: str, measured: str, target: str, *, met: bool) -> None:
     """Print how a figure compares with its target."""
-    print(f"\n{what}: {found}, target {target}: {'met' if met else 'NOT met'}\n")
+    print(f"\n{figure}: {measured}, target {target}: {'met' if met else 'NOT met'}\n")
 
 
 def run_parts(parts: Mapping[str, Callable[[], Any]], arguments: Mapping[str, Any], name: str) -> None:

@@ -61,28 +61,31 @@ def run(seconds: float, short: float, rate: int) -> dict[str, Any]:
         rate: records a second.
     """
     print(f"b. Kafka to Kafka: {rate:,} records/s, real time {seconds:g} s, else {short:g} s")
-    found: dict[str, Run] = {}
+    runs: dict[str, Run] = {}
     for mode in (*MODES, PLAIN):
         long = mode in (REAL_TIME, PLAIN)
-        found[mode] = _run(mode, seconds if long else short, rate)
-        jobs.note(f"{mode}: p50 {percentile(found[mode].took, 50):.1f} ms")
-    _print(found)
-    return {mode: {f"p{p}": percentile(of.took, p) for p in (50, 95, 99, 100)} for mode, of in found.items()}
+        runs[mode] = _run(mode, seconds if long else short, rate)
+        jobs.note(f"{mode}: p50 {percentile(runs[mode].took, 50):.1f} ms")
+    _print(runs)
+    return {
+        mode: {f"p{p}": percentile(measured.took, p) for p in (50, 95, 99, 100)}
+        for mode, measured in runs.items()
+    }
 
 
-def _print(found: dict[str, Run]) -> None:
+def _print(runs: dict[str, Run]) -> None:
     print("\n| ms | p50 | p95 | p99 | max | records |\n|---|---|---|---|---|---|")
-    for mode, of in found.items():
-        told = " | ".join(f"{percentile(of.took, p):.1f}" for p in (50, 95, 99, 100))
-        print(f"| {mode} | {told} | {len(of.took):,} |")
+    for mode, measured in runs.items():
+        quantiles = " | ".join(f"{percentile(measured.took, p):.1f}" for p in (50, 95, 99, 100))
+        print(f"| {mode} | {quantiles} | {len(measured.took):,} |")
     print(
         f"\n| where the time goes, ms | p99 away from boundaries (±{NEAR:g} s) | p99 near them | boundaries | their longest wait, median | collector's pauses | the longest |"
     )
     print("|---|---|---|---|---|---|---|")
     for mode in (REAL_TIME, PLAIN):
-        print(f"| {mode} | {_where(found[mode])} |")
-    ours, plain = percentile(found[REAL_TIME].took, 99), percentile(found[PLAIN].took, 99)
-    p50 = percentile(found[REAL_TIME].took, 50)
+        print(f"| {mode} | {_where(runs[mode])} |")
+    ours, plain = percentile(runs[REAL_TIME].took, 99), percentile(runs[PLAIN].took, 99)
+    p50 = percentile(runs[REAL_TIME].took, 50)
     jobs.verdict("realTime p50", f"{p50:.1f} ms", f"at most {P50_MS:g} ms", met=p50 <= P50_MS)
     ratio = ours / plain
     jobs.verdict(
@@ -91,22 +94,33 @@ def _print(found: dict[str, Run]) -> None:
     jobs.verdict("realTime p99", f"{ours:.1f} ms", f"at most {P99_MS:g} ms (a goal)", met=ours <= P99_MS)
 
 
-def _where(of: Run) -> str:
-    near = [took for sent, took in zip(of.sent, of.took, strict=True) if _is_near(of, sent, took)]
-    far = [took for sent, took in zip(of.sent, of.took, strict=True) if not _is_near(of, sent, took)]
-    waits = [
-        max((t for s, t in zip(of.sent, of.took, strict=True) if abs(s - boundary) <= NEAR), default=0.0)
-        for boundary in of.boundaries
+def _where(measured: Run) -> str:
+    near = [
+        took
+        for sent, took in zip(measured.sent, measured.took, strict=True)
+        if _is_near(measured, sent, took)
     ]
-    told = [percentile(values, 99) if values else 0.0 for values in (far, near)]
+    far = [
+        took
+        for sent, took in zip(measured.sent, measured.took, strict=True)
+        if not _is_near(measured, sent, took)
+    ]
+    waits = [
+        max(
+            (t for s, t in zip(measured.sent, measured.took, strict=True) if abs(s - boundary) <= NEAR),
+            default=0.0,
+        )
+        for boundary in measured.boundaries
+    ]
+    quantiles = [percentile(values, 99) if values else 0.0 for values in (far, near)]
     longest = statistics.median(waits) if waits else 0.0
-    pauses = f"{len(of.pauses)} | {max(of.pauses, default=0.0):.1f}"
-    return f"{told[0]:.1f} | {told[1]:.1f} | {len(of.boundaries)} | {longest:.1f} | {pauses}"
+    pauses = f"{len(measured.pauses)} | {max(measured.pauses, default=0.0):.1f}"
+    return f"{quantiles[0]:.1f} | {quantiles[1]:.1f} | {len(measured.boundaries)} | {longest:.1f} | {pauses}"
 
 
-def _is_near(of: Run, sent: float, took: float) -> bool:
+def _is_near(measured: Run, sent: float, took: float) -> bool:
     """Whether a boundary fell within a second of the record's way."""
-    return any(sent - NEAR <= boundary <= sent + took / 1000 + NEAR for boundary in of.boundaries)
+    return any(sent - NEAR <= boundary <= sent + took / 1000 + NEAR for boundary in measured.boundaries)
 
 
 def _run(mode: str, seconds: float, rate: int) -> Run:
@@ -173,14 +187,14 @@ def _received(broker: Broker, count: int, since: float) -> tuple[list[float], li
     """(when sent, milliseconds taken) of the records that were sent after a moment; waits for all that were sent."""
     consumer = Consumer({**broker.client, "group.id": "bench"})
     consumer.assign([TopicPartition("outgoing", 0, 0)])
-    sent, took, seen, deadline = [], [], 0, time.monotonic() + 120
+    sent, took, received, deadline = [], [], 0, time.monotonic() + 120
     try:
-        while seen < count:
+        while received < count:
             if time.monotonic() > deadline:
-                raise RunFailed(f"{seen} records of {count} came out")
+                raise RunFailed(f"{received} records of {count} came out")
             for message in consumer.consume(10_000, 1.0):
                 [stamp] = struct.unpack(">d", message.value())
-                seen += stamp > 0
+                received += stamp > 0
                 if stamp >= since:
                     sent.append(stamp)
                     took.append(message.timestamp()[1] + 1 - stamp * 1000)

@@ -40,16 +40,16 @@ def _measured(command: list[str], out: int, watched: Path) -> dict[str, float | 
     begun = time.monotonic()
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=inner, stderr=out)
     os.close(inner)
-    seen: list[float] = []
+    peaks: list[float] = []
     threading.Thread(target=_copy, args=(terminal, out), daemon=True).start()
-    threading.Thread(target=_watch, args=(watched, seen), daemon=True).start()
+    threading.Thread(target=_watch, args=(watched, peaks), daemon=True).start()
     ended, code, driver = _reap(child.pid)
     return {
         "exit": code,
         "wall": ended - begun,
         "cpu": _seconds(resource.getrusage(resource.RUSAGE_CHILDREN)),
         "driver": driver,
-        "first": seen[0] - begun if seen else None,
+        "first": peaks[0] - begun if peaks else None,
     }
 
 
@@ -67,22 +67,22 @@ def _copy(terminal: int, out: int) -> None:
         return  # the last process that had the terminal has gone
 
 
-def _watch(path: Path, seen: list[float]) -> None:
+def _watch(path: Path, peaks: list[float]) -> None:
     while not path.exists():
         time.sleep(_POLL)
-    seen.append(time.monotonic())
+    peaks.append(time.monotonic())
 
 
 def _reap(command: int) -> tuple[float, int, float]:
     """When the command ended, with which code and CPU-seconds of its own, once every descendant is reaped."""
-    found = (0.0, -1, 0.0)
+    result = (0.0, -1, 0.0)
     while True:
         try:
             process, status, used = os.wait3(0)
         except ChildProcessError:
-            return found
+            return result
         if process == command:
-            found = (time.monotonic(), os.waitstatus_to_exitcode(status), _seconds(used))
+            result = (time.monotonic(), os.waitstatus_to_exitcode(status), _seconds(used))
 
 
 def _seconds(used: resource.struct_rusage) -> float:

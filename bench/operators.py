@@ -43,9 +43,9 @@ def main() -> None:
         bed = Bed(plane)
         bed.operator.up()
         idle = _memory(bed.operator.pid)
-        one = sorted(_one(bed, spec, given.singles))
+        singles = sorted(_one(bed, spec, given.singles))
         cpu = _cpu(bed.operator.pid)
-        found, applied, seconds = _all(bed, spec, given.pipelines)
+        ready, applied, seconds = _all(bed, spec, given.pipelines)
         used = _cpu(bed.operator.pid) - cpu
         settled = _settled(bed)
         writes = bed.writes()
@@ -55,7 +55,7 @@ def main() -> None:
         bed.operator.kill()
     _row(
         "from apply to driver pod, one pipeline",
-        f"{_milliseconds(one)}",
+        f"{_milliseconds(singles)}",
         f"median {TARGETS['one'] * 1000:.0f} ms",
     )
     _row(f"{given.pipelines} pipelines taken by the API server", f"{applied:.1f} s", "")
@@ -69,10 +69,10 @@ def main() -> None:
     )
     _row(f"writes in {given.quiet:.0f} s of rest", f"{writes:.0f}", "0")
     print(
-        f"driver pods: {found}/{given.pipelines} in {seconds:.1f} s, operator {memory:.0f} MB, "
+        f"driver pods: {ready}/{given.pipelines} in {seconds:.1f} s, operator {memory:.0f} MB, "
         f"converged writes {writes:.0f}"
     )
-    if found < given.pipelines:
+    if ready < given.pipelines:
         sys.exit(1)
 
 
@@ -171,8 +171,8 @@ def _milliseconds(series: list[float]) -> str:
     return f"{statistics.median(series) * 1000:.0f} ms ({series[0] * 1000:.0f}-{series[-1] * 1000:.0f})"
 
 
-def _row(what: str, found: str, target: str) -> None:
-    print(f"{what:<42} {found:<24} {target and 'target ' + target}".rstrip())
+def _row(figure: str, measured: str, target: str) -> None:
+    print(f"{figure:<42} {measured:<24} {target and 'target ' + target}".rstrip())
 
 
 if __name__ == "__main__":

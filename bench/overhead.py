@@ -84,10 +84,10 @@ def _print_overhead(cpu: _Series, driver: _Series, wall: _Series) -> None:
         "\n| ratio of medians ± half the pairs' interquartile range (min-max) | CPU | wall |\n|---|---|---|"
     )
     for variant in (throughput.MAINSTEM, throughput.AGAIN):
-        ratios = [Ratio.of(series[variant], series[throughput.PLAIN]) for series in (cpu, wall)]
+        ratios = [Ratio.between(series[variant], series[throughput.PLAIN]) for series in (cpu, wall)]
         print(f"| {variant} / {throughput.PLAIN} | {_ratio(ratios[0])} | {_ratio(ratios[1])} |")
-    ratio = Ratio.of(cpu[throughput.MAINSTEM], cpu[throughput.PLAIN]).of_medians
-    again = Ratio.of(cpu[throughput.AGAIN], cpu[throughput.PLAIN])
+    ratio = Ratio.between(cpu[throughput.MAINSTEM], cpu[throughput.PLAIN]).of_medians
+    again = Ratio.between(cpu[throughput.AGAIN], cpu[throughput.PLAIN])
     allowed = RATIO + again.spread
     jobs.verdict(
         "CPU ratio",

@@ -20,19 +20,19 @@ SECONDS: Final = 300.0
 def run(count: int) -> dict[str, Any]:
     """Print the table; the milliseconds of every batch."""
     print(f"d. A light query beside a heavy one: {count} batches of the light one")
-    found = {}
+    results = {}
     with Broker() as broker:
         broker.create_topic("busy", 2)
         broker.produce("busy", (Record(None, b"work", partition=n % 2) for n in range(RECORDS)))
         for variant in (POOLS, ALONE):
-            found[variant] = _run(broker, variant, count)
-            jobs.note(f"{variant}: {statistics.median(found[variant]):.0f} ms")
+            results[variant] = _run(broker, variant, count)
+            jobs.note(f"{variant}: {statistics.median(results[variant]):.0f} ms")
     print("\n| a batch of the light query, ms | median (min-max) | p95 |\n|---|---|---|")
-    for variant, took in found.items():
+    for variant, took in results.items():
         print(f"| {variant} | {span(took, 0)} | {percentile(took, 95):.0f} |")
-    less = percentile(found[ALONE], 95) / percentile(found[POOLS], 95)
+    less = percentile(results[ALONE], 95) / percentile(results[POOLS], 95)
     jobs.verdict("p95 is shorter by", f"{less:.1f} times", "at least 2 times", met=less >= 2)
-    return found
+    return results
 
 
 def _run(broker: Broker, variant: str, count: int) -> list[float]:

@@ -54,7 +54,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             servers = Servers(cluster, "startup", images["kafka"], images["s3"], Path(folder))
             try:
-                rounds = [one(Pipeline(cluster, "startup", f"p{index}")) for index in range(ROUNDS)]
+                rounds = [one_start(Pipeline(cluster, "startup", f"p{index}")) for index in range(ROUNDS)]
             finally:
                 servers.close()
                 cluster.kubectl("delete", "namespace", "startup", "--wait=true", timeout=180)
@@ -64,7 +64,7 @@ def main() -> None:
     show(rounds)
 
 
-def one(pipeline: Pipeline) -> list[float]:
+def one_start(pipeline: Pipeline) -> list[float]:
     """Seconds from the apply to each step."""
     document: dict[str, Any] = copy.deepcopy(SMALL)
     document["metadata"]["name"] = pipeline.name
@@ -87,13 +87,13 @@ def _first_batch(pipeline: Pipeline) -> tuple[float, float] | None:
     began = committed = None
     for line in pipeline.log().splitlines():
         try:
-            told = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
             continue
-        if told.get("event") == "query started":
-            began = _parsed(told["timestamp"])
-        if told.get("event") == "progress" and told.get("batch") is not None:
-            committed = _parsed(told["lastProgressTime"]) + told["batchDurationMs"] / 1000
+        if entry.get("event") == "query started":
+            began = _parsed(entry["timestamp"])
+        if entry.get("event") == "progress" and entry.get("batch") is not None:
+            committed = _parsed(entry["lastProgressTime"]) + entry["batchDurationMs"] / 1000
             break
     return (began, committed) if began and committed else None
 
@@ -105,12 +105,12 @@ def _parsed(text: str) -> float:
 def show(rounds: list[list[float]]) -> None:
     """The table, then the medians in one line."""
     print(f"{'round':>6}" + "".join(f"{step:>24}" for step in STEPS))
-    for number, found in enumerate(rounds, 1):
-        print(f"{number:>6}" + "".join(f"{seconds:>22.1f} s" for seconds in found))
+    for number, seconds_of in enumerate(rounds, 1):
+        print(f"{number:>6}" + "".join(f"{seconds:>22.1f} s" for seconds in seconds_of))
     medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
     print(f"{'median':>6}" + "".join(f"{seconds:>22.1f} s" for seconds in medians))
-    told = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in zip(STEPS, medians, strict=True))
-    print(f"apply to first committed batch: {told}")
+    shown = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in zip(STEPS, medians, strict=True))
+    print(f"apply to first committed batch: {shown}")
 
 
 if __name__ == "__main__":

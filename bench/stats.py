@@ -26,10 +26,10 @@ class Ratio:
     spread: float
 
     @classmethod
-    def of(cls, over: Sequence[float], under: Sequence[float]) -> Self:
+    def between(cls, over: Sequence[float], under: Sequence[float]) -> Self:
         """Compare two series, of which the n-th elements belong to one pair.
 
-        >>> Ratio.of([3.0, 4.0, 5.0], [2.0, 4.0, 4.0])
+        >>> Ratio.between([3.0, 4.0, 5.0], [2.0, 4.0, 4.0])
         Ratio(of_medians=1.0, low=1.0, high=1.5, spread=0.125)
         """
         pairs = [a / b for a, b in zip(over, under, strict=True)]
@@ -68,13 +68,13 @@ def orders(variants: Sequence[str], rounds: int, seed: int) -> list[tuple[str, .
     >>> len(set(orders("ab", 2, seed=7)))
     2
     """
-    found: list[tuple[str, ...]] = []
+    result: list[tuple[str, ...]] = []
     shuffler = random.Random(seed)
-    while len(found) < rounds:
+    while len(result) < rounds:
         block = list(permutations(variants))
         shuffler.shuffle(block)
-        found += block
-    return found[:rounds]
+        result += block
+    return result[:rounds]
 
 
 def span(values: Sequence[float], digits: int = 2) -> str:

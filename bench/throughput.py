@@ -113,13 +113,13 @@ def _run(bench: Bench, variant: str, name: str) -> Measured:
 
 
 def _check(bench: Bench, lake: Path, topic: str) -> None:
-    found = {
+    counts = {
         "archive": _parquet_rows(lake / "archive"),
         "late": _topic_rows(bench.broker, topic),
         "dead_letters": DeltaTable(lake / "dead_letters").to_pyarrow_dataset().count_rows(),
     }
-    if found != bench.rows:
-        raise RunFailed(f"the sinks hold {found}, and should hold {bench.rows}")
+    if counts != bench.rows:
+        raise RunFailed(f"the sinks hold {counts}, and should hold {bench.rows}")
 
 
 def _parquet_rows(folder: Path) -> int:

@@ -70,8 +70,8 @@ def _print(speed: dict[str, list[float]], cpu: dict[str, list[float]]) -> None:
     for variant in VARIANTS:
         per_core = statistics.median(speed[variant]) / jobs.CORES
         print(f"| {variant} | {span(speed[variant], 0)} | {per_core:,.0f} | {span(cpu[variant])} |")
-    again = Ratio.of(speed[AGAIN], speed[PLAIN])
-    ratio = Ratio.of(speed[MAINSTEM], speed[PLAIN])
+    again = Ratio.between(speed[AGAIN], speed[PLAIN])
+    ratio = Ratio.between(speed[MAINSTEM], speed[PLAIN])
     least = RATIO - again.spread
     print(f"\nA/A: {again.of_medians:.3f} ± {again.spread:.3f} ({again.low:.3f}-{again.high:.3f})")
     jobs.verdict(
@@ -99,9 +99,9 @@ def _run(
     else:
         job, checkpoint = jobs.by_hand("plain_streaming.py", values, "ysb"), folder / "checkpoints/counts"
     took = jobs.measure(job, folder, checkpoint / "commits/0")
-    found = _counted(broker, topic)
-    if found != views:
-        raise RunFailed(f"{variant} counted {found} views of {views}")
+    counts = _counted(broker, topic)
+    if counts != views:
+        raise RunFailed(f"{variant} counted {counts} views of {views}")
     done = [batch for batch in batches(checkpoint) if batch.number < records // BATCH]
     return BATCH * (len(done) - 1) / (done[-1].committed - done[0].committed), took.cpu
 

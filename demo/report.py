@@ -74,20 +74,20 @@ def count(input_folder: Path, lake_folder: Path) -> Findings:
     )
 
 
-def differences(found: Findings, expected: Findings = EXPECTED) -> list[str]:
+def differences(findings: Findings, expected: Findings = EXPECTED) -> list[str]:
     """One line for each total that is not as it must be."""
     return [
-        f"{meaning}: {getattr(found, name):,}, expected {getattr(expected, name):,}"
+        f"{meaning}: {getattr(findings, name):,}, expected {getattr(expected, name):,}"
         for name, meaning in MEANING.items()
-        if getattr(found, name) != getattr(expected, name)
+        if getattr(findings, name) != getattr(expected, name)
     ]
 
 
-def table(found: Findings) -> str:
+def table(findings: Findings) -> str:
     """The totals as text, one a line, right next to what they mean."""
-    rows = [f"{getattr(found, name):>9,}  {meaning}" for name, meaning in MEANING.items()]
-    balance = f"{found.archive:,} good + {found.dead_letters:,} dead = {found.archive + found.dead_letters:,}"
-    return "\n".join([*rows, f"{'':>9}  {balance} of {found.records:,} read"])
+    rows = [f"{getattr(findings, name):>9,}  {meaning}" for name, meaning in MEANING.items()]
+    balance = f"{findings.archive:,} good + {findings.dead_letters:,} dead = {findings.archive + findings.dead_letters:,}"
+    return "\n".join([*rows, f"{'':>9}  {balance} of {findings.records:,} read"])
 
 
 def run_line(report: Mapping[str, Any]) -> str:

@@ -97,18 +97,18 @@ def _look(seconds: float) -> int:
     """Print what was found, draw the page, and judge."""
     run = json.loads((ROOT / RUN_REPORT).read_text(encoding="utf-8"))
     try:
-        found = report.count(ROOT / INPUT, ROOT / LAKE)
+        findings = report.count(ROOT / INPUT, ROOT / LAKE)
     except lake.UnreadableTable as error:
         _complain(str(error))
         return 1
     print(f"\nThis run: {report.run_line(run)}; {seconds:.0f} s")
-    print(f"\nThe lake\n{report.table(found)}")
-    wrong = report.differences(found) + _late(run)
+    print(f"\nThe lake\n{report.table(findings)}")
+    wrong = report.differences(findings) + _late(run)
     if wrong:
         _complain("the lake is not as it must be:\n  " + "\n  ".join(wrong))
         _complain(f"to begin anew: rm -r {PLACE}")
         return 1
-    (ROOT / PAGE).write_text(page.build(year.read(ROOT / LAKE), found), encoding="utf-8")
+    (ROOT / PAGE).write_text(page.build(year.read(ROOT / LAKE), findings), encoding="utf-8")
     print(_places())
     return 0
 
@@ -127,7 +127,7 @@ def _places() -> str:
         LAKE / "dead_letters": "Delta",
         Path(DOCUMENT): "the pipeline",
     }
-    rows = "\n".join(f"  {place!s:<32}{what}" for place, what in places.items())
+    rows = "\n".join(f"  {place!s:<32}{label}" for place, label in places.items())
     return f"\nWhere it lies\n{rows}\nTo look further: any reader of Parquet and Delta. To begin anew: rm -r {PLACE}"
 
 

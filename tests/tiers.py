@@ -31,19 +31,19 @@ def main(arguments: list[str]) -> int:
     """Run the tiers; 1 where one failed."""
     cut = arguments.index("--")
     options, tiers = arguments[:cut], arguments[cut + 1 :]
-    told = []
+    failures = []
     for tier in tiers:
         print(f"== {tier}", flush=True)
         start = time.monotonic()
         code = subprocess.run(
             command(tier, options), env=os.environ | environment(tier), check=False
         ).returncode
-        told.append((tier, (time.monotonic() - start) / 60, code))
+        failures.append((tier, (time.monotonic() - start) / 60, code))
     print(f"\n{'tier':12}{'minutes':>8}  result")
-    for tier, minutes, code in told:
+    for tier, minutes, code in failures:
         print(f"{tier:12}{minutes:8.1f}  {'passed' if code == 0 else f'FAILED ({code})'}")
-    print(f"{'all':12}{sum(minutes for _, minutes, _ in told):8.1f}")
-    return int(any(code for _, _, code in told))
+    print(f"{'all':12}{sum(minutes for _, minutes, _ in failures):8.1f}")
+    return int(any(code for _, _, code in failures))
 
 
 def command(tier: str, options: list[str]) -> list[str]:

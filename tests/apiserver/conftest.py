@@ -83,9 +83,9 @@ def crd_installed(control_plane: ControlPlane) -> None:
 @pytest.fixture
 def pipelines(control_plane: ControlPlane, crd_installed: None) -> Iterator[Pipelines]:
     """A namespace of the test's own, without pipelines."""
-    found = Pipelines(control_plane)
-    yield found
-    found.client.rest_client.pool_manager.clear()
+    api = Pipelines(control_plane)
+    yield api
+    api.client.rest_client.pool_manager.clear()
 
 
 def _established(api: ApiextensionsV1Api, name: str) -> bool:
@@ -108,10 +108,10 @@ def _answers(objects: CustomObjectsApi) -> bool:
 def bed() -> Iterator[Bed]:
     """An API server with its controllers, and the definition; the operator is not started yet."""
     with ControlPlane(controllers=True) as plane:
-        found = Bed(plane)
-        yield found
-        found.operator.kill()
-        found.client.rest_client.pool_manager.clear()
+        started_bed = Bed(plane)
+        yield started_bed
+        started_bed.operator.kill()
+        started_bed.client.rest_client.pool_manager.clear()
 
 
 @pytest.fixture

@@ -64,9 +64,9 @@ BOUNDED: dict[str, Any] = {
 """The spec of a pipeline that comes to its end."""
 
 
-def until(found: Callable[[], Any], seconds: float = PATIENCE, why: str = "what is expected") -> Any:
+def until(holds: Callable[[], Any], seconds: float = PATIENCE, why: str = "what is expected") -> Any:
     """What is found, once it is something."""
-    return within(seconds, why, found, pause=0.02)
+    return within(seconds, why, holds, pause=0.02)
 
 
 def now() -> str:
@@ -92,10 +92,10 @@ class Bed:
 
     def another(self) -> "Bed":
         """The same over connections of its own, for another thread."""
-        found = copy.copy(self)
-        found.client = self.plane.api_client()
-        found.core, found.objects = CoreV1Api(found.client), CustomObjectsApi(found.client)
-        return found
+        copied = copy.copy(self)
+        copied.client = self.plane.api_client()
+        copied.core, copied.objects = CoreV1Api(copied.client), CustomObjectsApi(copied.client)
+        return copied
 
     def install(self) -> None:
         """The definition, until it is served."""
@@ -136,7 +136,7 @@ class Bed:
 
     def lease_rights(self) -> tuple[Right, ...]:
         """Those of an operator whose namespaces only the test knows: to every Lease."""
-        until(lambda: "kube-system" in [one.metadata.name for one in self.core.list_namespace().items])
+        until(lambda: "kube-system" in [entry.metadata.name for entry in self.core.list_namespace().items])
         return tuple(replace(right, names=()) for right in to_leases(""))
 
     def namespace(self, **labels: str) -> str:
@@ -145,9 +145,9 @@ class Bed:
         self.core.create_namespace({"metadata": {"name": name, "labels": labels}})
         until(
             lambda: [
-                one
-                for one in self.core.list_namespaced_service_account(name).items
-                if one.metadata.name == "default"
+                entry
+                for entry in self.core.list_namespaced_service_account(name).items
+                if entry.metadata.name == "default"
             ]
         )
         return name
@@ -175,12 +175,18 @@ class Bed:
             "GET", f"{self.client.configuration.host}/metrics", {"Accept": "text/plain"}
         )
         answer.read()
-        found: Counter[str] = Counter()
+        requests: Counter[str] = Counter()
         for labels, number in _WRITES.findall(answer.data.decode()):
-            of = dict(_LABEL.findall(labels))
-            if of["resource"] in _WATCHED.split("|") and of["verb"] in _VERBS and not of["dry_run"]:
-                found[f"{of['verb']} {of['resource']}/{of['subresource']} {of['code']}"] += int(float(number))
-        return found
+            values = dict(_LABEL.findall(labels))
+            if (
+                values["resource"] in _WATCHED.split("|")
+                and values["verb"] in _VERBS
+                and not values["dry_run"]
+            ):
+                requests[
+                    f"{values['verb']} {values['resource']}/{values['subresource']} {values['code']}"
+                ] += int(float(number))
+        return requests
 
 
 def environment(kubeconfig: Path, **more: str) -> dict[str, str]:
@@ -235,16 +241,16 @@ class Operator(Process):
     def _health(self) -> dict[str, Any]:
         try:
             with urllib.request.urlopen(self.url("/healthz"), timeout=5) as answer:
-                found: dict[str, Any] = json.load(answer)
-                return found
+                answered: dict[str, Any] = json.load(answer)
+                return answered
         except OSError:
             return {}
 
     def phases(self) -> dict[str, int]:
         """Phase -> how many pipelines it has looked at, since it started, are in it."""
         with urllib.request.urlopen(self._metrics, timeout=5) as answer:
-            found = _PHASES.findall(answer.read().decode())
-        return {phase: int(float(number)) for phase, number in found if float(number)}
+            answered = _PHASES.findall(answer.read().decode())
+        return {phase: int(float(number)) for phase, number in answered if float(number)}
 
 
 class Ours:
@@ -281,17 +287,17 @@ class Ours:
 
     def get(self) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = self.bed.objects.get_namespaced_custom_object(*self._at, self.name)
+            resource: dict[str, Any] = self.bed.objects.get_namespaced_custom_object(*self._at, self.name)
         except ApiException as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return {}
             raise
-        return found
+        return resource
 
     @property
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.get().get("status", {})
-        return found
+        shown: dict[str, Any] = self.get().get("status", {})
+        return shown
 
     def without_status(self) -> None:
         """As it was before anybody told anything of it."""
@@ -300,8 +306,8 @@ class Ours:
         )
 
     def condition(self, kind: str) -> dict[str, Any]:
-        found = [one for one in self.status.get("conditions", ()) if one["type"] == kind]
-        return found[0] if found else {"status": "-", "reason": "-"}
+        conditions = [entry for entry in self.status.get("conditions", ()) if entry["type"] == kind]
+        return conditions[0] if conditions else {"status": "-", "reason": "-"}
 
     def phase(self, *wanted: str) -> dict[str, Any]:
         """The status, once the phase is one of these."""
@@ -349,9 +355,9 @@ class Ours:
         def there() -> Any:
             return next(
                 (
-                    one
-                    for one in self.pods()
-                    if attempt is None or one.metadata.annotations["mainstem.dev/attempt"] == str(attempt)
+                    entry
+                    for entry in self.pods()
+                    if attempt is None or entry.metadata.annotations["mainstem.dev/attempt"] == str(attempt)
                 ),
                 None,
             )
@@ -443,7 +449,7 @@ class Ours:
             if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 raise
 
-    def told_to_go(self) -> None:
+    def await_driver_deletion(self) -> None:
         until(
             lambda: [pod for pod in self.pods() if pod.metadata.deletion_timestamp],
             why="the driver was not told to go",
@@ -507,23 +513,26 @@ class Ours:
     # -- what is told
 
     def events(self) -> list[str]:
-        found = self.bed.core.list_namespaced_event(
+        recorded = self.bed.core.list_namespaced_event(
             self.namespace, field_selector=f"involvedObject.name={self.name}"
         )
-        return [one.reason for one in sorted(found.items, key=lambda one: int(one.metadata.resource_version))]
+        return [
+            entry.reason
+            for entry in sorted(recorded.items, key=lambda entry: int(entry.metadata.resource_version))
+        ]
 
-    def has_told(self, *wanted: str) -> None:
+    def await_events(self, *wanted: str) -> None:
         """Once these events are there, and no others; they are sent beside the work that they tell of."""
-        found: list[str] = []
+        recorded: list[str] = []
 
-        def told() -> bool:
-            found[:] = self.events()
-            return found == [*wanted]
+        def is_recorded() -> bool:
+            recorded[:] = self.events()
+            return recorded == [*wanted]
 
         try:
-            until(told)
+            until(is_recorded)
         except AssertionError:
-            raise AssertionError(f"{self.name}: not {[*wanted]} but {found}") from None
+            raise AssertionError(f"{self.name}: not {[*wanted]} but {recorded}") from None
 
     def cleared(self) -> None:
         """Once the garbage collector has taken all; it learns of a new kind of owners twice a minute."""
@@ -536,12 +545,12 @@ class Ours:
             "rbac.authorization.k8s.io/v1": ("Role", "RoleBinding"),
             "policy/v1": ("PodDisruptionBudget",),
         }
-        found = []
+        names_of_objects = []
         for version, names in kinds.items():
             for kind in names:
                 api = self.bed.dynamic.resources.get(api_version=version, kind=kind)
                 items = api.get(
                     namespace=self.namespace, label_selector=f"mainstem.dev/pipeline={self.name}"
                 ).items
-                found += [f"{kind}/{item.metadata.name}" for item in items]
-        return sorted(found)
+                names_of_objects += [f"{kind}/{item.metadata.name}" for item in items]
+        return sorted(names_of_objects)

@@ -272,9 +272,9 @@ spec:
         theirs = pipelines.create_text(text)["spec"]["parameters"][0]["value"]
     except ApiException as refused:
         message = json.loads(refused.body)["message"]
-        found = re.search(r'must be of type string: \\?"(\w+)\\?"|Required value', message)
-        assert found, message
+        match = re.search(r'must be of type string: \\?"(\w+)\\?"|Required value', message)
+        assert match, message
         kinds = {bool: ("boolean",), int: ("integer", "number"), float: ("number",), type(None): ("null",)}
-        assert (found[1] or "null") in kinds[type(ours)], message
+        assert (match[1] or "null") in kinds[type(ours)], message
     else:
         assert ours == theirs

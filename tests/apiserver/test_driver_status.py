@@ -105,9 +105,9 @@ def test_the_longest_status_is_accepted(stored, cluster: StatusApi) -> None:
     ]
     body = part(statuses, ExecutorCounts(0, 2, "x" * 5000), attempt=2**31, time=NOW)
     cluster.write(body)
-    found = stored()["status"]
-    assert found == NEW | body
-    assert len(json.dumps(found, separators=(",", ":"))) <= 32 * 1024
+    status = stored()["status"]
+    assert status == NEW | body
+    assert len(json.dumps(status, separators=(",", ":"))) <= 32 * 1024
 
 
 def test_a_deleted_pipeline_is_not_created_again(pipelines) -> None:
@@ -346,8 +346,8 @@ def test_after_an_outage_of_the_api_server_the_last_state_is_written(
         writer.start()
 
         def batch() -> Any:
-            found = objects.get_namespaced_custom_object(*at, NAME)["status"]
-            return found.get("queries", [{}])[0].get("batch")
+            status = objects.get_namespaced_custom_object(*at, NAME)["status"]
+            return status.get("queries", [{}])[0].get("batch")
 
         within(30, "batch 7", lambda: batch() == 7)
         plane.stop()
@@ -355,8 +355,8 @@ def test_after_an_outage_of_the_api_server_the_last_state_is_written(
         driver.update([replace(BUSY, batch=8)])
         within(60, "two more writes", lambda: len(held[0].times) >= before + 2)
         driver.update([replace(BUSY, batch=9)])  # took its moment: nobody waits for the server
-        told = [line for line in log.lines() if line["reason"] == "ApiServerUnreachable"]
-        assert len(told) == len(log.lines()) == 1
+        outages = [line for line in log.lines() if line["reason"] == "ApiServerUnreachable"]
+        assert len(outages) == len(log.lines()) == 1
         plane.start()
         within(60, "batch 9", lambda: batch() == 9)
         within(30, "the end of it told", lambda: log.lines()[-1]["event"] == "the status is written again")

@@ -12,9 +12,9 @@ from harness.admission import Webhooks
 
 @pytest.fixture(scope="module")
 def webhooks(bed: Bed) -> Iterator[Webhooks]:
-    found = Webhooks(bed.plane)
-    yield found
-    found.close()
+    installed = Webhooks(bed.plane)
+    yield installed
+    installed.close()
 
 
 class Failing:
@@ -66,7 +66,7 @@ NAMES = ("closed", "silent", "conflict", "too-many", "broken", "late")
 
 def driver_running(pipeline: dict[str, Any]) -> dict[str, Any]:
     conditions = pipeline["status"]["conditions"]
-    return next(one for one in conditions if one["type"] == "DriverRunning")
+    return next(entry for entry in conditions if entry["type"] == "DriverRunning")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -92,14 +92,14 @@ def test_a_failed_start_backs_off_with_the_message_of_the_server_and_one_event(
     assert words in condition["message"]
     assert "the start is tried again, at least once a minute" in condition["message"]
     assert pipeline["status"]["attempt"] == 1
-    until(lambda: [one for one in ours.events() if one == "BackingOff"])
-    assert len([one for one in ours.events() if one == "BackingOff"]) == 1
+    until(lambda: [entry for entry in ours.events() if entry == "BackingOff"])
+    assert len([entry for entry in ours.events() if entry == "BackingOff"]) == 1
     assert ours.pods() == []
 
 
 def test_a_failing_start_makes_few_writes(failing: Failing) -> None:
     """At 0, 2 and 6 seconds: the first writes every object, each later one nothing but the pod."""
-    pods = sum(number for what, number in failing.writes.items() if "pods/" in what)
+    pods = sum(number for request, number in failing.writes.items() if "pods/" in request)
     assert pods <= 4 * len(NAMES), failing.writes
     assert sum(failing.writes.values()) <= 14 * len(NAMES), failing.writes
 
@@ -125,7 +125,7 @@ def test_a_resource_deleted_during_its_first_start_waits_for_the_driver(
     """The finalizer is there before the driver, whose pod comes once the API server waits no longer for the webhook."""
     with webhooks.asked(webhooks.silent, ours.namespace, seconds=3, policy="Ignore"):
         ours.create()
-        until(lambda: [one for one in ours.belongings() if one.startswith("ServiceAccount/")])
+        until(lambda: [entry for entry in ours.belongings() if entry.startswith("ServiceAccount/")])
         ours.delete()
         assert ours.get().get("metadata", {}).get("deletionTimestamp"), "it is gone, and its driver starts"
         assert ours.pods() == []
@@ -167,7 +167,7 @@ def test_a_failed_deletion_of_the_driver_is_reported(webhooks: Webhooks, ours: O
         assert ours.status["phase"] == "Draining"
         assert ours.condition("DriverRunning")["reason"] == "Suspending"
         assert "failed calling webhook" in ours.condition("DriverRunning")["message"]
-    ours.told_to_go()
+    ours.await_driver_deletion()
     until(lambda: "does not delete" not in ours.condition("DriverRunning")["message"])
 
 
@@ -183,7 +183,7 @@ def test_a_change_whose_dry_run_fails_is_reported_and_keeps_the_driver(
         until(lambda: ours.condition("SpecValid")["status"] == "False")
         assert "failed calling webhook" in ours.condition("SpecValid")["message"]
         assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
-    ours.told_to_go()
+    ours.await_driver_deletion()
 
 
 def test_a_quota_on_pods_is_reported(bed: Bed, ours: Ours) -> None:

@@ -36,28 +36,28 @@ def flux_checks() -> dict[str, str]:
     "case", loaded(ARGO / "health_test.yaml")["tests"], ids=lambda case: case["inputPath"]
 )
 def test_the_health_check_of_argo_cd_passes_its_test_data(case: dict[str, Any]) -> None:
-    [found] = gitops.lua([loaded(ARGO / case["inputPath"])], (ARGO / "health.lua").read_text())
-    assert found == case["healthStatus"]
+    [results] = gitops.lua([loaded(ARGO / case["inputPath"])], (ARGO / "health.lua").read_text())
+    assert results == case["healthStatus"]
 
 
 def test_the_actions_of_argo_cd_pass_their_test_data() -> None:
     cases, at = loaded(ARGO / "actions" / "action_test.yaml"), ARGO / "actions"
     for case in cases["discoveryTests"]:
-        [found] = gitops.lua([loaded(at / case["inputPath"])], (at / "discovery.lua").read_text())
-        assert [{"name": name, "disabled": found[name]["disabled"]} for name in sorted(found)] == case[
+        [results] = gitops.lua([loaded(at / case["inputPath"])], (at / "discovery.lua").read_text())
+        assert [{"name": name, "disabled": results[name]["disabled"]} for name in sorted(results)] == case[
             "result"
         ]
     assert {case["action"] for case in cases["actionTests"]} == {"suspend", "resume", "restart"}
     for case in cases["actionTests"]:
-        [found] = gitops.lua(
+        [results] = gitops.lua(
             [loaded(at / case["inputPath"])], (at / case["action"] / "action.lua").read_text()
         )
         wanted = loaded(at / case["expectedOutputPath"])
-        for made in (found, wanted):
+        for made in (results, wanted):
             for key, text in made["metadata"].get("annotations", {}).items():
                 assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text)
                 made["metadata"]["annotations"][key] = "now"
-        assert found == wanted, case["action"]
+        assert results == wanted, case["action"]
 
 
 def test_the_snippet_of_argocd_cm_contains_the_files() -> None:
@@ -65,7 +65,7 @@ def test_the_snippet_of_argocd_cm_contains_the_files() -> None:
     assert data.pop(f"resource.customizations.health.{KEY}") == (ARGO / "health.lua").read_text()
     actions = yaml.safe_load(data.pop(f"resource.customizations.actions.{KEY}"))
     assert actions["discovery.lua"] == (ARGO / "actions" / "discovery.lua").read_text()
-    assert {one["name"]: one["action.lua"] for one in actions["definitions"]} == {
+    assert {entry["name"]: entry["action.lua"] for entry in actions["definitions"]} == {
         path.parent.name: path.read_text() for path in ARGO.glob("actions/*/action.lua")
     }
     assert data == {}
@@ -99,20 +99,21 @@ LIFE = [
 
 def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]:
     """The resource at each moment of its life, as the API server has it."""
-    found: dict[str, dict[str, Any]] = {}
+    moments: dict[str, dict[str, Any]] = {}
 
-    def ready(reason: str, status: str, of: Ours = ours) -> None:
-        generation = of.get()["metadata"]["generation"]
+    def ready(reason: str, status: str, pipeline: Ours = ours) -> None:
+        generation = pipeline.get()["metadata"]["generation"]
         until(
             lambda: (
-                (of.condition("Ready")["reason"], of.condition("Ready")["status"]) == (reason, status)
-                and of.status["observedGeneration"] == generation
+                (pipeline.condition("Ready")["reason"], pipeline.condition("Ready")["status"])
+                == (reason, status)
+                and pipeline.status["observedGeneration"] == generation
             ),
-            why=f"Ready {status} {reason}, but {of.condition('Ready')}",
+            why=f"Ready {status} {reason}, but {pipeline.condition('Ready')}",
         )
 
-    def keep(moment: str, of: Ours = ours) -> None:
-        found[moment] = of.get()
+    def keep(moment: str, pipeline: Ours = ours) -> None:
+        moments[moment] = pipeline.get()
 
     ours.bed.operator.kill()
     ours.create(restart={"backoff": "300 seconds", "maxBackoff": "300 seconds"})
@@ -134,15 +135,15 @@ def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]
     ready("SinkRefused", "False")
     keep("a query has failed")
     ours.change(suspend=True)
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ready("Suspending", "False")
     keep("suspending")
     ours.ends(0, "drained")
     ready("Suspended", "True")
     keep("suspended")
-    resumed = copy.deepcopy(found["suspended"])
+    resumed = copy.deepcopy(moments["suspended"])
     resumed["metadata"]["generation"] += 1
-    found["resumed, not yet seen"] = resumed
+    moments["resumed, not yet seen"] = resumed
     ours.change(suspend=False)
     ready("DriverStarting", "False")
     keep("resumed")
@@ -169,7 +170,7 @@ def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]
     ours.change(timeZone="Europe/Zurich")
     ours.runs(4)
     ours.delete()
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.phase("Deleting")
     keep("deleted")
     ours.ends(0, "drained")
@@ -188,7 +189,7 @@ def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]
     bounded.ends(4, "failed", "SinkRefused")
     bounded.phase("Failed")
     keep("failed under restart.policy Never", bounded)
-    return found
+    return moments
 
 
 def _acts(on: Ours, action: str) -> None:
@@ -213,11 +214,12 @@ def test_every_tool_reads_each_moment_as_its_user_expects(
     assert gitops.flux([pipeline], flux_checks()) == [flux]
     [health] = gitops.lua([pipeline], (ARGO / "health.lua").read_text())
     assert health["status"] == argo, health
-    conditions = {one["type"]: one for one in pipeline["status"].get("conditions", ())}
+    conditions = {entry["type"]: entry for entry in pipeline["status"].get("conditions", ())}
     assert conditions.get("Ready", {"status": "-"})["status"] == ready
     assert not {"Reconciling", "Stalled"} <= conditions.keys()
     assert all(
-        one["observedGeneration"] == pipeline["status"]["observedGeneration"] for one in conditions.values()
+        entry["observedGeneration"] == pipeline["status"]["observedGeneration"]
+        for entry in conditions.values()
     )
 
 

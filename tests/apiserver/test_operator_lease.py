@@ -32,7 +32,7 @@ def started(bed: Bed) -> Iterator[Start]:
         def start(
             name: str, *namespaces: str, release: str = "one/mainstem", ready: bool = True, **more: Any
         ) -> Operator:
-            found = Operator(
+            operator = Operator(
                 bed.plane,
                 more.pop("kubeconfig", bed.operator_kubeconfig),
                 MAINSTEM_NAMESPACES=",".join(namespaces),
@@ -41,11 +41,11 @@ def started(bed: Bed) -> Iterator[Start]:
                 PYTHONPATH=str(ROOT / "tests"),
                 **{"argv": QUICK, **more},
             )
-            stack.callback(found.stop)
-            found.start(found.healthy, PATIENCE)
+            stack.callback(operator.stop)
+            operator.start(operator.healthy, PATIENCE)
             if ready:
-                until(lambda: readiness(found) == (200, "ok"), why=readiness(found))
-            return found
+                until(lambda: readiness(operator) == (200, "ok"), why=readiness(operator))
+            return operator
 
         yield start
 
@@ -64,10 +64,10 @@ def holder(bed: Bed, *namespaces: str) -> str:
     """Who holds the Lease of a scope; empty where nobody does."""
     api = CoordinationV1Api(bed.client)
     try:
-        found = api.read_namespaced_lease(lease_name(namespaces), "kube-system")
+        lease = api.read_namespaced_lease(lease_name(namespaces), "kube-system")
     except ApiException:
         return ""
-    return str(found.spec.holder_identity or "")
+    return str(lease.spec.holder_identity or "")
 
 
 def waits_for_another(operator: Operator) -> None:
@@ -88,7 +88,7 @@ def test_the_standby_follows_a_killed_holder(bed: Bed, started: Start) -> None:
     first.kill()
     killed = time.monotonic()
     ours.change(suspend=True)
-    ours.told_to_go()
+    ours.await_driver_deletion()
     took = time.monotonic() - killed
     assert holder(bed, namespace) == "second"
     assert 4 < took < 30, took  # the Lease's 6 seconds, but for the age of its last renewal
@@ -123,7 +123,7 @@ def test_a_holder_suspended_beyond_its_lease_writes_nothing_afterwards(bed: Bed,
     ours.change(suspend=True)
     new = Ours(bed, namespace, "new")
     new.create()
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.ends(0, "drained")
     ours.phase("Suspended")
     new.pod(1)
@@ -206,9 +206,9 @@ def test_without_rights_on_leases_the_operator_reports_it_and_writes_nothing(
 def test_one_operator_holds_its_lease(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     operator, api = started("only", namespace, argv=(COMMAND,)), CoordinationV1Api(bed.client)
-    found = api.read_namespaced_lease(lease_name([namespace]), "kube-system")
-    assert found.spec.lease_duration_seconds == 15
-    assert found.metadata.annotations == {
+    lease = api.read_namespaced_lease(lease_name([namespace]), "kube-system")
+    assert lease.spec.lease_duration_seconds == 15
+    assert lease.metadata.annotations == {
         "mainstem.dev/namespaces": namespace,
         "mainstem.dev/release": "one/mainstem",
     }

@@ -28,8 +28,8 @@ def test_create_makes_the_objects_of_the_driver_and_reports_them(ours: Ours) -> 
     status = ours.phase("Starting")
     assert (status["revision"], status["attempt"], status["observedGeneration"]) == (revision, 1, 1)
     managers = {
-        (one["manager"], one.get("subresource")): one["operation"]
-        for one in ours.get()["metadata"]["managedFields"]
+        (entry["manager"], entry.get("subresource")): entry["operation"]
+        for entry in ours.get()["metadata"]["managedFields"]
     }
     assert managers["mainstem-operator", "status"] == "Apply"
     ours.held()
@@ -50,12 +50,12 @@ def test_a_pipeline_goes_from_apply_to_ready_to_deleted(ours: Ours) -> None:
     ours.reports("Running", batch=3)
     until(lambda: ours.condition("DataFlowing")["status"] == "True")
     ours.delete()
-    ours.told_to_go()
+    ours.await_driver_deletion()
     assert ours.phase("Deleting")["driver"]["pod"] == "ticks-driver"
     ours.ends(0, "drained")
     ours.gone()
     ours.cleared()
-    ours.has_told("DriverStarting", "Ready", "Deleting")
+    ours.await_events("DriverStarting", "Ready", "Deleting")
 
 
 def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
@@ -64,7 +64,7 @@ def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
     ours.reports()
     ours.phase("Running")
     ours.change(timeZone="Europe/Zurich")
-    ours.told_to_go()
+    ours.await_driver_deletion()
     assert ours.phase("Draining")["revision"] == first.metadata.annotations["mainstem.dev/revision"]
     ours.ends(0, "drained")
     second = ours.pod(2)
@@ -85,13 +85,13 @@ def test_suspend_stops_the_driver_and_resume_starts_another(ours: Ours) -> None:
     ours.reports()
     ours.phase("Running")
     ours.change(suspend=True)
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.ends(0, "drained")
     ours.phase("Suspended")
     until(lambda: ours.pods() == [])
     ours.change(suspend=False)
     ours.pod(2)
-    ours.has_told("DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting")
+    ours.await_events("DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting")
 
 
 def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> None:
@@ -148,9 +148,9 @@ def test_a_change_whose_pod_the_server_rejects_keeps_the_running_driver(ours: Ou
     template = {"spec": {"tolerations": [{"key": "spot", "operator": "Whatever"}]}}
     ours.change(driver={"template": template})
     until(lambda: ours.condition("SpecValid")["status"] == "False")
-    found = ours.condition("SpecValid")
-    assert (found["reason"], ours.status["phase"]) == ("PodRefused", "Running")
-    assert "Whatever" in found["message"]
+    condition = ours.condition("SpecValid")
+    assert (condition["reason"], ours.status["phase"]) == ("PodRefused", "Running")
+    assert "Whatever" in condition["message"]
     assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
     assert ours.pods()[0].metadata.deletion_timestamp is None
 
@@ -176,9 +176,9 @@ def test_a_foreign_pod_with_the_name_of_the_driver_is_not_changed(ours: Ours) ->
     foreign = ours.bed.core.create_namespaced_pod(ours.namespace, pod)
     ours.create()
     ours.phase("Failed")
-    found = ours.condition("Ready")
-    assert found["reason"] == "NameTaken"
-    assert "the Pod ticks-driver exists and does not belong to this pipeline" in found["message"]
+    condition = ours.condition("Ready")
+    assert condition["reason"] == "NameTaken"
+    assert "the Pod ticks-driver exists and does not belong to this pipeline" in condition["message"]
     ours.delete()
     ours.gone()
     assert (
@@ -192,7 +192,7 @@ def test_a_pipeline_deleted_and_created_at_once_starts_again(ours: Ours) -> None
     first = ours.runs()
     ours.held()
     ours.delete()
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.ends(0, "drained")
     ours.gone()
     ours.create()
@@ -205,14 +205,14 @@ def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours
     ours.create()
     ours.runs()
     ours.held()
-    ours.has_told("DriverStarting")
+    ours.await_events("DriverStarting")
     ours.bed.operator.kill()
     ours.delete()
     ours.without_finalizer()
     ours.gone()
     ours.create()
     ours.bed.operator.up()
-    ours.told_to_go()  # by the garbage collector
+    ours.await_driver_deletion()  # by the garbage collector
     message = "the Pod ticks-driver of a pipeline of this name that was deleted is still there"
     until(lambda: ours.condition("DriverRunning").get("message") == message, why="not waited for")
     assert ours.condition("SpecValid")["status"] == "True"
@@ -222,10 +222,10 @@ def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours
     assert ours.status == waits
     ours.vanishes()
     vanished = time.monotonic()
-    until(lambda: [one for one in ours.pods() if not one.metadata.deletion_timestamp], why="no driver")
+    until(lambda: [entry for entry in ours.pods() if not entry.metadata.deletion_timestamp], why="no driver")
     assert time.monotonic() - vanished < 10
     assert ours.status["attempt"] == 1
-    ours.has_told("DriverStarting", "DriverStarting")  # of the first pipeline and of the second
+    ours.await_events("DriverStarting", "DriverStarting")  # of the first pipeline and of the second
 
 
 def test_a_budget_of_an_older_release_is_replaced_at_the_next_start(ours: Ours) -> None:
@@ -245,7 +245,7 @@ def test_a_budget_of_an_older_release_is_replaced_at_the_next_start(ours: Ours) 
         ours.namespace, {"metadata": about, "spec": spec}, field_manager="mainstem-operator"
     )
     ours.change(timeZone="Europe/Zurich")
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.ends(0, "drained")
     ours.pod(2)
     new = budgets.read_namespaced_pod_disruption_budget(*at)
@@ -263,10 +263,10 @@ def test_a_namespace_with_running_pipelines_can_be_deleted(bed: Bed) -> None:
         ours.held()
     bed.core.delete_namespace(namespace)
     for ours in two:
-        ours.told_to_go()
+        ours.await_driver_deletion()
         ours.ends(0, "drained")
     # Its controller looks again after half the grace of the pods that it saw running.
-    until(lambda: namespace not in [one.metadata.name for one in bed.core.list_namespace().items], 150)
+    until(lambda: namespace not in [entry.metadata.name for entry in bed.core.list_namespace().items], 150)
 
 
 def test_a_disruption_budget_is_created_and_deleted(ours: Ours) -> None:
@@ -286,8 +286,8 @@ def test_old_documents_are_deleted_and_never_the_running_one(ours: Ours) -> None
         ours.pod(number)
     ours.change(drain=None)
     assert ours.pod(8).metadata.annotations["mainstem.dev/revision"] == first
-    documents = until(lambda: [one for one in ours.belongings() if one.startswith("ConfigMap/")])
-    until(lambda: len([one for one in ours.belongings() if one.startswith("ConfigMap/")]) <= 6)
+    documents = until(lambda: [entry for entry in ours.belongings() if entry.startswith("ConfigMap/")])
+    until(lambda: len([entry for entry in ours.belongings() if entry.startswith("ConfigMap/")]) <= 6)
     assert f"ConfigMap/ticks-{first}" in ours.belongings(), documents
 
 
@@ -303,17 +303,19 @@ def test_documents_that_only_the_operator_can_reject_are_reported(bed: Bed) -> N
         except ApiException as error:  # a document whose name is what is wrong
             raise AssertionError(edit.id) from error
         edits[ours.name] = ours, edit
-    told = []
+    messages = []
     for ours, edit in edits.values():
         ours.phase("Invalid", "Suspended")
-        found = ours.condition("SpecValid")
-        assert found["status"] == "False", edit.id
-        if found["reason"] == edit.reason:
-            told.append(edit.reason)  # of several problems the first one's reason is told, and all messages
-        assert found["reason"] == judge(ours.get()).reason
+        condition = ours.condition("SpecValid")
+        assert condition["status"] == "False", edit.id
+        if condition["reason"] == edit.reason:
+            messages.append(
+                edit.reason
+            )  # of several problems the first one's reason is told, and all messages
+        assert condition["reason"] == judge(ours.get()).reason
         assert ours.condition("Ready")["status"] == "False"
         assert ours.pods() == []
-    assert len(set(told)) >= 12
+    assert len(set(messages)) >= 12
 
 
 # -- rights ---------------------------------------------------------------------------------------------------------

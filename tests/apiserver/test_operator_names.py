@@ -42,7 +42,7 @@ class Strangers:
             self._rbac.read_namespaced_role(*at),
             self._rbac.read_namespaced_role_binding(*at),
         )
-        return [_identity(one) for one in objects]
+        return [_identity(entry) for entry in objects]
 
     def create_budget(self) -> None:
         spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "orders"}}}
@@ -53,13 +53,17 @@ class Strangers:
         self._policy.delete_namespaced_pod_disruption_budget("orders-driver", self._namespace)
 
     def budget(self) -> tuple[str, str, Any]:
-        found = self._policy.read_namespaced_pod_disruption_budget("orders-driver", self._namespace)
+        unchanged = self._policy.read_namespaced_pod_disruption_budget("orders-driver", self._namespace)
         # The disruption controller writes its status.
-        return found.metadata.uid, str(found.spec.selector.match_labels), found.metadata.owner_references
+        return (
+            unchanged.metadata.uid,
+            str(unchanged.spec.selector.match_labels),
+            unchanged.metadata.owner_references,
+        )
 
 
-def _identity(one: Any) -> tuple[str, str, Any]:
-    return one.metadata.uid, one.metadata.resource_version, one.metadata.owner_references
+def _identity(entry: Any) -> tuple[str, str, Any]:
+    return entry.metadata.uid, entry.metadata.resource_version, entry.metadata.owner_references
 
 
 def _name_taken(ours: Ours) -> str:
@@ -115,7 +119,7 @@ def test_a_disruption_budget_of_a_user_is_kept_at_the_second_start(ours: Ours) -
     orders.reports()
     orders.phase("Running")
     orders.change(timeZone="Europe/Zurich")
-    orders.told_to_go()
+    orders.await_driver_deletion()
     orders.ends(0, "drained")
     orders.pod(2)
     assert strangers.budget() == before
@@ -162,7 +166,7 @@ def test_apply_and_delete_with_the_uid_of_another_object_change_nothing(bed: Bed
         return statuses
 
     assert asyncio.run(attempt()) == [422, 409]
-    found = bed.core.read_namespaced_service_account("a", namespace)
-    assert found.automount_service_account_token is None
-    names = [one.metadata.name for one in bed.core.list_namespaced_service_account(namespace).items]
+    unchanged = bed.core.read_namespaced_service_account("a", namespace)
+    assert unchanged.automount_service_account_token is None
+    names = [entry.metadata.name for entry in bed.core.list_namespaced_service_account(namespace).items]
     assert "absent" not in names

@@ -94,12 +94,12 @@ def test_after_a_kill_between_driver_and_first_status_the_driver_is_adopted(ours
 def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
     """A pod without the label that is watched for: it starts and goes, and nobody tells."""
     namespace = bed.namespace()
-    seldom_told = Operator(
+    slow_operator = Operator(
         bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace, MAINSTEM_RESYNC_SECONDS="1"
     )
     bed.operator.stop()
     try:
-        seldom_told.up()
+        slow_operator.up()
         ours = Ours(bed, namespace)
         ours.create()
         ours.pod(1)
@@ -109,11 +109,11 @@ def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
         ours.reports()
         ours.phase("Running")
         ours.change(timeZone="Europe/Zurich")
-        ours.told_to_go()
+        ours.await_driver_deletion()
         ours.ends(0, "drained")
         ours.pod(2)
     finally:
-        seldom_told.kill()
+        slow_operator.kill()
 
 
 def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
@@ -126,7 +126,7 @@ def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
     time.sleep(0.03)
     bed.operator.kill()
     bed.operator.up()
-    ours.told_to_go()
+    ours.await_driver_deletion()
     bed.operator.kill()
     ours.ends(0, "drained")
     bed.operator.up()
@@ -149,11 +149,11 @@ def test_a_restarted_operator_adopts_drivers_without_a_write(ours: Ours) -> None
     mine = (ours, suspended, refused)
     bed.quiet()
     bed.operator.stop()
-    before = [versions(one) for one in mine]
+    before = [versions(entry) for entry in mine]
     bed.operator.up()
     time.sleep(2)
     # Not counted for the whole server: pipelines of other tests may be due for another start.
-    assert [versions(one) for one in mine] == before
+    assert [versions(entry) for entry in mine] == before
     assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
 
 
@@ -216,7 +216,7 @@ def test_the_operator_survives_an_outage_of_the_api_server(ours: Ours) -> None:
     new.create()
     new.pod(1)
     ours.change(timeZone="Europe/Zurich")
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.ends(0, "drained")
     assert ours.pod(2).metadata.uid != first.metadata.uid
     assert bed.operator.alive

@@ -97,7 +97,7 @@ def test_a_resource_deleted_while_the_operator_is_away_waits_for_its_driver(ours
     bed.operator.kill()
     ours.delete()
     bed.operator.up()
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.phase("Deleting")
     bed.quiet()
     assert ours.get(), "the resource is gone, and its driver runs"
@@ -147,7 +147,7 @@ def test_an_eviction_drains_a_driver_if_its_budget_allows_it(ours: Ours) -> None
     ours.phase("Running")
     assert observed(ours).disruptions_allowed == 1
     assert evict(ours) == 201
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.phase("Draining")
     ours.ends(0, "drained")
     ours.pod(2)

@@ -30,12 +30,12 @@ OLD = "example.com/old"
 
 def definition_before() -> dict[str, Any]:
     """Today's without `driver.template`, which the default of `driver` names too."""
-    found = crd()
-    found["metadata"]["annotations"][SCHEMA] = str(CRD_REVISION - 1)
-    [version] = found["spec"]["versions"]
+    definition = crd()
+    definition["metadata"]["annotations"][SCHEMA] = str(CRD_REVISION - 1)
+    [version] = definition["spec"]["versions"]
     driver = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["driver"]
     del driver["properties"]["template"], driver["default"]["template"]
-    return found
+    return definition
 
 
 def old_layout(pod: dict[str, Any]) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def release_before() -> None:
         return old_layout(todays(*given, **more))
 
     def executor_template(*given: Any) -> dict[str, Any] | None:
-        found = todays_template(*given)
-        return found and {**found, "metadata": {**found["metadata"], "annotations": {OLD: "yes"}}}
+        template = todays_template(*given)
+        return template and {**template, "metadata": {**template["metadata"], "annotations": {OLD: "yes"}}}
 
     with (
         patch.object(pods, "driver_pod", driver_pod),
@@ -80,21 +80,21 @@ def is_old(pod: Any) -> bool:
         "OLD" in [variable.name for variable in container.env],
         container.readiness_probe is None,
     }
-    [found] = signs
-    return found
+    [sign] = signs
+    return sign
 
 
 def executors(ours: Ours, pod: Any) -> dict[str, Any]:
     """The template of executors' pods, as the driver of this pod finds it among its files."""
-    [volume] = [one for one in pod.spec.volumes if one.name == "mainstem-document"]
+    [volume] = [mounted for mounted in pod.spec.volumes if mounted.name == "mainstem-document"]
     parts = volume.projected.sources if volume.projected else [volume]
     files: dict[str, str] = {}
     for part in parts:
         given = ours.bed.core.read_namespaced_config_map(part.config_map.name, ours.namespace).data
         wanted = [item.key for item in part.config_map.items or ()] or given
         files |= {name: given[name] for name in wanted}
-    found: dict[str, Any] = json.loads(files["executor.yaml"])
-    return found
+    template: dict[str, Any] = json.loads(files["executor.yaml"])
+    return template
 
 
 # -- the upgrade ----------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def start(ours: Ours, **spec: Any) -> None:
 
 def rest(ours: Ours) -> None:
     ours.change(suspend=True)
-    ours.told_to_go()
+    ours.await_driver_deletion()
     ours.ends(0, "drained")
     ours.phase("Suspended")
     until(lambda: ours.pods() == [])
@@ -237,9 +237,9 @@ def sights(pipelines: list[Ours]) -> dict[str, Sight]:
 
 
 def sight(ours: Ours) -> Sight:
-    found = ours.get()
+    resource = ours.get()
     pods = [(pod.metadata.uid, pod.metadata.resource_version) for pod in ours.pods()]
-    return Sight(pods, found["status"], found["metadata"]["resourceVersion"], ours.events())
+    return Sight(pods, resource["status"], resource["metadata"]["resourceVersion"], ours.events())
 
 
 # -- what is promised -----------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_the_new_field_replaces_only_the_driver_of_its_pipeline(upgrade: Upgrade
     first = ours.pod(1)
     assert "team" not in first.metadata.labels
     ours.change(driver={"template": TEMPLATE})
-    ours.told_to_go()
+    ours.await_driver_deletion()
     assert ours.phase("Draining")["attempt"] == 1
     assert [(pod.metadata.uid, is_old(pod)) for pod in ours.pods()] == [(first.metadata.uid, True)]
     ours.ends(0, "drained")

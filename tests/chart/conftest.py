@@ -10,11 +10,11 @@ from harness.apiserver import ControlPlane
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A fresh API server with the namespaces `mainstem`, which enforces `restricted`, and `a` and `b`."""
     with ControlPlane() as plane:
-        found = Cluster(plane, tmp_path_factory.mktemp("cluster"))
-        found.namespace(NAMESPACE, "restricted")
-        found.namespace("a")
-        found.namespace("b")
-        yield found
+        started_cluster = Cluster(plane, tmp_path_factory.mktemp("cluster"))
+        started_cluster.namespace(NAMESPACE, "restricted")
+        started_cluster.namespace("a")
+        started_cluster.namespace("b")
+        yield started_cluster
 
 
 @pytest.fixture(scope="module")

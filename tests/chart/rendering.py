@@ -72,7 +72,7 @@ def objects(
 
 def parse(manifests: str) -> list[dict[str, Any]]:
     """The objects of a text; by the loader in C, for the definition is long."""
-    return [found for found in yaml.load_all(manifests, Loader=yaml.CSafeLoader) if found]
+    return [manifest for manifest in yaml.load_all(manifests, Loader=yaml.CSafeLoader) if manifest]
 
 
 def plain_manifests() -> str:

@@ -37,9 +37,9 @@ EVERYTHING = {
 @pytest.mark.parametrize("values", [{}, EVERYTHING, EVERYTHING | {"watchNamespaces": ["a", "b"]}])
 def test_every_object_passes_a_dry_run(installed: Cluster, values: dict) -> None:
     """All but PodMonitor, whose definition is the Prometheus operator's."""
-    found = objects(values, release="other")
-    assert len(found) > 9
-    for each in found:
+    rendered = objects(values, release="other")
+    assert len(rendered) > 9
+    for each in rendered:
         installed.apply(each, "--dry-run=server", "--force-conflicts")
 
 
@@ -51,8 +51,8 @@ def test_plain_manifests_pass_a_dry_run(installed: Cluster) -> None:
 
 @pytest.mark.parametrize("kind", ["Deployment", "Pod"])
 def test_pods_are_accepted_in_a_restricted_namespace(installed: Cluster, kind: str) -> None:
-    [found] = [each for each in objects() if each["kind"] == kind]
-    template = found["spec"]["template"] if kind == "Deployment" else found
+    [rendered] = [each for each in objects() if each["kind"] == kind]
+    template = rendered["spec"]["template"] if kind == "Deployment" else rendered
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -85,9 +85,9 @@ def binding(name: str, namespace: str, account: str) -> dict:
 
 
 def pipeline(name: str, namespace: str) -> dict:
-    found = document("smallest")
-    found["metadata"] = {"name": name, "namespace": namespace}
-    return found
+    manifest = document("smallest")
+    manifest["metadata"] = {"name": name, "namespace": namespace}
+    return manifest
 
 
 @pytest.mark.parametrize("executors", [False, True])
@@ -112,7 +112,7 @@ def test_the_operator_cannot_grant_more(installed: Cluster, more: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "may"),
+    ("access", "may"),
     [
         (("get", "crd/streamingpipelines.mainstem.dev"), True),
         (("get", "crd/others.example.com"), False),
@@ -129,8 +129,8 @@ def test_the_operator_cannot_grant_more(installed: Cluster, more: dict) -> None:
         (("create", "clusterroles"), False),
     ],
 )
-def test_the_operator_has_exactly_its_rights(installed: Cluster, what: tuple[str, ...], may: bool) -> None:
-    assert installed.may(OPERATOR, *what) is may
+def test_the_operator_has_exactly_its_rights(installed: Cluster, access: tuple[str, ...], may: bool) -> None:
+    assert installed.may(OPERATOR, *access) is may
 
 
 def test_with_a_list_of_namespaces_the_operator_has_rights_only_there(installed: Cluster) -> None:

@@ -29,10 +29,10 @@ def next_version(folder: Path) -> Path:
 
 
 def pipeline(name: str, finalizers: list[str], **spec: Any) -> dict[str, Any]:
-    found = document("smallest")
-    found["metadata"] = {"name": name, "namespace": "a", "finalizers": finalizers}
-    found["spec"] |= spec
-    return found
+    manifest = document("smallest")
+    manifest["metadata"] = {"name": name, "namespace": "a", "finalizers": finalizers}
+    manifest["spec"] |= spec
+    return manifest
 
 
 def driver_image(cluster: Cluster) -> str:

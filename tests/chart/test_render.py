@@ -14,17 +14,17 @@ from mainstem.schema import crd, crd_yaml
 SHIPPED = CHART / "crd" / "streamingpipelines.yaml"
 
 
-def kinds(found: list[dict]) -> set[str]:
-    return {each["kind"] for each in found}
+def kinds(manifests: list[dict]) -> set[str]:
+    return {each["kind"] for each in manifests}
 
 
 def the(kind: str, values: dict | None = None, suffix: str = "") -> dict:
-    [found] = [
+    [manifest] = [
         each
         for each in objects(values)
         if each["kind"] == kind and each["metadata"]["name"] == f"mainstem{suffix}"
     ]
-    return found
+    return manifest
 
 
 def pod(values: dict | None = None) -> dict:
@@ -60,13 +60,13 @@ def test_the_definition_of_the_chart_is_the_generated_one() -> None:
 
 
 def test_the_rendered_definition_is_the_generated_one_with_helm_annotations() -> None:
-    found = the_definition()
-    annotations = found["metadata"].pop("annotations")
+    manifest = the_definition()
+    annotations = manifest["metadata"].pop("annotations")
     assert annotations.pop("helm.sh/resource-policy") == "keep"
     wanted = crd()
     assert annotations == wanted["metadata"].pop("annotations", {})
-    assert found["metadata"].pop("labels")["app.kubernetes.io/managed-by"] == "Helm"
-    assert found == wanted
+    assert manifest["metadata"].pop("labels")["app.kubernetes.io/managed-by"] == "Helm"
+    assert manifest == wanted
 
 
 def test_the_text_of_the_definition_is_copied_exactly() -> None:
@@ -75,8 +75,8 @@ def test_the_text_of_the_definition_is_copied_exactly() -> None:
 
 
 def the_definition() -> dict:
-    [found] = [each for each in objects() if each["kind"] == "CustomResourceDefinition"]
-    return found
+    [manifest] = [each for each in objects() if each["kind"] == "CustomResourceDefinition"]
+    return manifest
 
 
 def test_the_definition_can_be_left_out() -> None:
@@ -167,7 +167,7 @@ def test_an_upgrade_leaves_the_selector_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "found"),
+    ("image", "expected"),
     [
         ({}, "localhost/mainstem-operator:0.1.0"),
         ({"tag": "9"}, "localhost/mainstem-operator:9"),
@@ -175,12 +175,12 @@ def test_an_upgrade_leaves_the_selector_alone() -> None:
         ({"tag": "9", "digest": "sha256:" + "0" * 64}, "localhost/mainstem-operator@sha256:" + "0" * 64),
     ],
 )
-def test_the_image_comes_from_the_values(image: dict, found: str) -> None:
+def test_the_image_comes_from_the_values(image: dict, expected: str) -> None:
     values = {"image": image | {"pullPolicy": "Never"}}
     [container] = pod(values)["spec"]["containers"]
-    assert (container["image"], container["imagePullPolicy"]) == (found, "Never")
+    assert (container["image"], container["imagePullPolicy"]) == (expected, "Never")
     [container] = the("Pod", values, "-test")["spec"]["containers"]
-    assert (container["image"], container["imagePullPolicy"]) == (found, "Never")
+    assert (container["image"], container["imagePullPolicy"]) == (expected, "Never")
 
 
 PLACED = {
@@ -211,11 +211,11 @@ def test_labels_annotations_variables_and_resources_come_from_the_values() -> No
         "resources": {"limits": {"cpu": 1}},
         "serviceAccount": {"name": "me", "annotations": {"role": "r"}},
     }
-    found = pod(values)
-    assert found["metadata"]["labels"].items() >= {"team": "data", "both": "pod"}.items()
-    assert found["metadata"]["annotations"]["note"] == "x"
-    assert found["spec"]["serviceAccountName"] == "me"
-    [container] = found["spec"]["containers"]
+    manifest = pod(values)
+    assert manifest["metadata"]["labels"].items() >= {"team": "data", "both": "pod"}.items()
+    assert manifest["metadata"]["annotations"]["note"] == "x"
+    assert manifest["spec"]["serviceAccountName"] == "me"
+    [container] = manifest["spec"]["containers"]
     assert container["env"][-1] == {"name": "HTTPS_PROXY", "value": "http://proxy:3128"}
     assert container["resources"]["limits"] == {"cpu": 1, "memory": "1Gi"}
     for each in objects(values):
@@ -234,8 +234,8 @@ def test_a_service_account_of_the_user_is_used() -> None:
 
 def test_names_follow_the_release() -> None:
     def named(release: str, values: dict) -> str:
-        [found] = [each for each in objects(values, release=release) if each["kind"] == "Deployment"]
-        return found["metadata"]["name"]
+        [manifest] = [each for each in objects(values, release=release) if each["kind"] == "Deployment"]
+        return manifest["metadata"]["name"]
 
     assert named("streams", {}) == "streams-mainstem"
     assert named("my-mainstem", {}) == "my-mainstem"

@@ -7,9 +7,9 @@ from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Right, d
 
 
 def kinds(values: dict, *wanted: str) -> list[dict]:
-    found = [found for found in objects(values, "--skip-tests") if found["kind"] in wanted]
+    manifest = [manifest for manifest in objects(values, "--skip-tests") if manifest["kind"] in wanted]
     others = ("-view", "-edit", "-lease")
-    return [role for role in found if not role["metadata"]["name"].endswith(others)]
+    return [role for role in manifest if not role["metadata"]["name"].endswith(others)]
 
 
 def test_the_lists_of_the_chart_are_those_of_the_table() -> None:
@@ -54,9 +54,11 @@ def test_the_operator_can_write_only_its_own_lease(namespaces: list[str], where:
     """The chart names the Lease as the operator does."""
     values = {"watchNamespaces": namespaces, "lease": {"namespace": where}}
     role, binding = (
-        one for one in objects(values, "--skip-tests") if one["metadata"]["name"] == "mainstem-lease"
+        manifest
+        for manifest in objects(values, "--skip-tests")
+        if manifest["metadata"]["name"] == "mainstem-lease"
     )
-    assert {one["metadata"]["namespace"] for one in (role, binding)} == {where}
+    assert {manifest["metadata"]["namespace"] for manifest in (role, binding)} == {where}
     assert role["rules"] == rules(to_leases(lease_name(namespaces)))
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "mainstem", "namespace": "mainstem"}]
@@ -64,7 +66,8 @@ def test_the_operator_can_write_only_its_own_lease(namespaces: list[str], where:
 
 def test_no_role_is_created_without_rbac() -> None:
     made = [
-        found["kind"] for found in objects({"rbac": {"create": False, "aggregate": False}}, "--skip-tests")
+        manifest["kind"]
+        for manifest in objects({"rbac": {"create": False, "aggregate": False}}, "--skip-tests")
     ]
     assert not {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"} & set(made)
 

@@ -12,7 +12,7 @@ NEEDED = {"MAINSTEM_DRIVER_IMAGE": "app:1"}
 
 
 def environment(values: dict) -> dict[str, str]:
-    [deployment] = [found for found in objects(values) if found["kind"] == "Deployment"]
+    [deployment] = [manifest for manifest in objects(values) if manifest["kind"] == "Deployment"]
     [container] = deployment["spec"]["template"]["spec"]["containers"]
     return {variable["name"]: variable.get("value", POD) for variable in container["env"]}
 
@@ -22,11 +22,11 @@ def test_only_the_image_is_needed() -> None:
 
 
 def test_the_defaults_of_the_chart_are_those_of_the_operator() -> None:
-    found = environment({})
-    assert Settings.from_environment(found) == Settings(
+    variables = environment({})
+    assert Settings.from_environment(variables) == Settings(
         driver_image="localhost/mainstem-app:0.1.0", pod_name=POD, release="mainstem/mainstem"
     )
-    assert len(found) == len(Settings.__dataclass_fields__)
+    assert len(variables) == len(Settings.__dataclass_fields__)
 
 
 def test_every_value_reaches_the_operator() -> None:

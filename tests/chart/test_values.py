@@ -49,14 +49,14 @@ def schemas(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_every_value_is_described() -> None:
-    found = dict(in_values())
+    comments = dict(in_values())
     bare = [
         ".".join(path)
-        for path, above in found.items()
+        for path, above in comments.items()
         if path[:2] not in KUBERNETES and not re.fullmatch(r" *# \S.*", above)
     ]
     assert bare == []
-    assert len(found) > 50
+    assert len(comments) > 50
 
 
 def test_every_value_is_in_the_schema_and_every_schema_field_in_the_values() -> None:

@@ -47,11 +47,11 @@ def _in_order(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def images(cluster: TestCluster) -> dict[str, Image]:
     """The images of Mainstem and of its tests' servers, built and known to the cluster."""
-    found = {name: build(name) for name in NAMES}
-    for image in found.values():
+    built = {name: build(name) for name in NAMES}
+    for image in built.values():
         if not cluster.has(image.reference):
             cluster.load(image.archive)
-    return found
+    return built
 
 
 @pytest.fixture(scope="session")

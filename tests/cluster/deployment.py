@@ -175,12 +175,12 @@ class Pipeline:
         self.kubectl("patch", "streamingpipeline", self.name, "--type=merge", f"--patch={patch}")
 
     def get(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.kubectl("get", "streamingpipeline", self.name, "-o", "json"))
-        return found
+        body: dict[str, Any] = json.loads(self.kubectl("get", "streamingpipeline", self.name, "-o", "json"))
+        return body
 
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.get().get("status", {})
-        return found
+        body: dict[str, Any] = self.get().get("status", {})
+        return body
 
     def condition(self, name: str) -> dict[str, Any]:
         conditions = self.status().get("conditions", ())
@@ -197,17 +197,17 @@ class Pipeline:
                 timeout=seconds + 10,
             )
         except HarnessError as error:
-            raise AssertionError(f"{error}\n{self.told()}") from None
+            raise AssertionError(f"{error}\n{self.diagnosis()}") from None
 
     def phase(self, name: str, seconds: float) -> dict[str, Any]:
         """The status once the pipeline is in a phase."""
         try:
-            found: dict[str, Any] = within(
+            body: dict[str, Any] = within(
                 seconds, f"phase {name}", lambda: (s := self.status()).get("phase") == name and s
             )
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.told()}") from None
-        return found
+            raise AssertionError(f"{error}\n{self.diagnosis()}") from None
+        return body
 
     def driver(self) -> dict[str, Any] | None:
         """The driver's pod."""
@@ -217,10 +217,10 @@ class Pipeline:
     def executors(self) -> list[dict[str, Any]]:
         """The executors' pods."""
         labels = f"mainstem.dev/pipeline={self.name},app.kubernetes.io/component=executor"
-        found: list[dict[str, Any]] = json.loads(self.kubectl("get", "pods", "-l", labels, "-o", "json"))[
+        body: list[dict[str, Any]] = json.loads(self.kubectl("get", "pods", "-l", labels, "-o", "json"))[
             "items"
         ]
-        return found
+        return body
 
     def log(self) -> str:
         try:
@@ -228,7 +228,7 @@ class Pipeline:
         except HarnessError as error:
             return str(error)
 
-    def told(self) -> str:
+    def diagnosis(self) -> str:
         """All that a failed test should show."""
         return f"{json.dumps(self.status(), indent=1)}\n{self.log()[-6000:]}"
 

@@ -54,15 +54,15 @@ def left(before: dict[str, set[str]], after: dict[str, set[str]]) -> dict[str, s
 def _processes(cluster: str) -> set[str]:
     """The processes of a cluster: its servers by their environment, shims by their words, containers by their cgroup."""
     signs = {"environ": f"{VARIABLE}={cluster}:", "cmdline": f"/run/{cluster}/", "cgroup": f"/{cluster}/"}
-    found = set()
+    processes = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
                 if any(sign.encode() in (folder / file).read_bytes() for file, sign in signs.items()):
-                    found.add(f"{folder.name} {(folder / 'comm').read_text().strip()}")
+                    processes.add(f"{folder.name} {(folder / 'comm').read_text().strip()}")
             except OSError:
                 continue
-    return found
+    return processes
 
 
 def _cgroups() -> set[str]:

@@ -81,38 +81,40 @@ def derived_lines() -> list[str]:
 
 @pytest.fixture(scope="module")
 def derived(cluster: TestCluster, images: dict[str, Image]) -> Image:
-    found = derive(images["app"], derived_lines(), FILES)
-    if not cluster.has(found.reference):
-        cluster.load(found.archive)
-    return found
+    image = derive(images["app"], derived_lines(), FILES)
+    if not cluster.has(image.reference):
+        cluster.load(image.archive)
+    return image
 
 
 @pytest.fixture(scope="module")
 def servers(stage_servers: Any) -> Servers:
-    found: Servers = stage_servers("derived")
+    started_servers: Servers = stage_servers("derived")
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "shelf"},
         "stringData": {"key": TOKEN},
     }
-    found.kubectl("apply", "-f", "-", stdin=json.dumps(secret))
-    return found
+    started_servers.kubectl("apply", "-f", "-", stdin=json.dumps(secret))
+    return started_servers
 
 
 @pytest.fixture
 def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Iterator[Pipeline]:
-    found = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
-    yield found
-    found.kubectl("delete", "streamingpipeline", found.name, "--ignore-not-found", "--timeout=90s")
+    new_pipeline = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
+    yield new_pipeline
+    new_pipeline.kubectl(
+        "delete", "streamingpipeline", new_pipeline.name, "--ignore-not-found", "--timeout=90s"
+    )
 
 
 def document(name: str, **spec: Any) -> dict[str, Any]:
-    found = copy.deepcopy(DOCUMENT)
-    found["metadata"]["name"] = name
-    found["spec"]["checkpoints"]["location"] += f"-{name}"
-    found["spec"] |= copy.deepcopy(spec)
-    return dict(found)
+    filled = copy.deepcopy(DOCUMENT)
+    filled["metadata"]["name"] = name
+    filled["spec"]["checkpoints"]["location"] += f"-{name}"
+    filled["spec"] |= copy.deepcopy(spec)
+    return dict(filled)
 
 
 def kept(servers: Servers) -> list[dict[str, Any]]:
@@ -136,7 +138,7 @@ def test_driver_and_executor_use_the_jars_of_the_derived_image(
     try:
         within(180, "rows on the shelf", lambda: len(kept(servers)) >= 60)
     except AssertionError as error:
-        raise AssertionError(f"{error}\n{pipeline.told()}") from None
+        raise AssertionError(f"{error}\n{pipeline.diagnosis()}") from None
     assert [pod["spec"]["containers"][0]["image"] for pod in pipeline.executors()] == [derived.reference]
     inside = ("exec", f"{pipeline.name}-driver", "--")
     listed = pipeline.kubectl(*inside, "ls", "/opt/mainstem/packages").split()
@@ -178,8 +180,8 @@ def test_an_executor_over_its_memory_limit_is_reported_by_event_and_reason(
     message = pipeline.condition("Degraded")["message"]
     assert "over its memory limit of 1Gi and was killed" in message
     assert status["summary"]["executorsMessage"] == message
-    found = json.loads(pipeline.kubectl("get", "events", "-o", "json"))["items"]
-    mine = [event for event in found if event["involvedObject"]["name"] == pipeline.name]
+    events = json.loads(pipeline.kubectl("get", "events", "-o", "json"))["items"]
+    mine = [event for event in events if event["involvedObject"]["name"] == pipeline.name]
     [event] = [event for event in mine if event["reason"] == "ExecutorOOMKilled"]
     assert event["type"] == "Warning"
     assert event["message"] == message

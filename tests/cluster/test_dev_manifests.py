@@ -16,8 +16,8 @@ OBJECTS: list[dict[str, Any]] = [
 
 
 def named(kind: str, name: str) -> dict[str, Any]:
-    (found,) = [o for o in OBJECTS if (o["kind"], o["metadata"]["name"]) == (kind, name)]
-    return found
+    (manifest,) = [o for o in OBJECTS if (o["kind"], o["metadata"]["name"]) == (kind, name)]
+    return manifest
 
 
 @pytest.mark.parametrize("name", ["kafka", "s3"])

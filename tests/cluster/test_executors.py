@@ -83,8 +83,8 @@ class Orders:
 
     def arrived(self) -> list[int]:
         table = DeltaTable("s3://mainstem/orders/all", storage_options=self._servers.storage_options)
-        found: list[int] = table.to_pyarrow_table(columns=["id"])["id"].to_pylist()
-        return found
+        numbers: list[int] = table.to_pyarrow_table(columns=["id"])["id"].to_pylist()
+        return numbers
 
     def all_are_there_once(self, pipeline: Pipeline, seconds: float = 180) -> None:
         def whole() -> bool:
@@ -96,14 +96,14 @@ class Orders:
         try:
             within(seconds, f"{self.sent} orders", whole)
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{pipeline.told()}") from None
+            raise AssertionError(f"{error}\n{pipeline.diagnosis()}") from None
         assert sorted(self.arrived()) == list(range(self.sent))
 
 
 @pytest.fixture(scope="module")
 def servers(stage_servers: Any) -> Servers:
-    found: Servers = stage_servers("orders")
-    return found
+    started_servers: Servers = stage_servers("orders")
+    return started_servers
 
 
 @pytest.fixture(scope="module")
@@ -153,25 +153,28 @@ def test_no_secret_is_visible(
     [spark] = [s["data"]["secret"] for s in secrets if s["metadata"]["name"].startswith("orders-spark-")]
     values = (servers.access_key, servers.secret_key, base64.b64decode(spark).decode())
     kinds = "pods,configmaps,events,streamingpipelines,serviceaccounts,roles,rolebindings"
-    told = {"objects": pipeline.kubectl("get", kinds, "-o", "yaml"), "driver": pipeline.log()}
+    outputs = {"objects": pipeline.kubectl("get", kinds, "-o", "yaml"), "driver": pipeline.log()}
     for pod in running(pipeline):
-        told[pod] = pipeline.kubectl("logs", pod)
-    told["operator"] = cluster.kubectl("-n", OPERATOR_NAMESPACE, "logs", "deployment/mainstem")
+        outputs[pod] = pipeline.kubectl("logs", pod)
+    outputs["operator"] = cluster.kubectl("-n", OPERATOR_NAMESPACE, "logs", "deployment/mainstem")
     with pipeline.forwarded(4040, tmp_path) as ui:
         [application] = fetched(f"{ui}/api/v1/applications")
         pages = ("environment/", "executors/", "jobs/", "stages/", "StreamingQuery/")
         for page in (*pages, f"api/v1/applications/{application['id']}/environment"):
             with urllib.request.urlopen(f"{ui}/{page}", timeout=20) as answer:
-                told[page] = answer.read().decode()
+                outputs[page] = answer.read().decode()
     with pipeline.forwarded(8090, tmp_path) as http:
         for page in ("status", "metrics", "healthz", "readyz"):
             with urllib.request.urlopen(f"{http}/{page}", timeout=20) as answer:
-                told[page] = answer.read().decode()
-    assert "spark.authenticate" in told["environment/"], "the page is that of the properties"
-    seen = [
-        (place, index) for place, text in told.items() for index, value in enumerate(values) if value in text
+                outputs[page] = answer.read().decode()
+    assert "spark.authenticate" in outputs["environment/"], "the page is that of the properties"
+    leaks = [
+        (place, index)
+        for place, text in outputs.items()
+        for index, value in enumerate(values)
+        if value in text
     ]
-    assert not seen
+    assert not leaks
 
 
 def test_an_executor_killed_within_a_batch_changes_no_count(pipeline: Pipeline, orders: Orders) -> None:

@@ -94,12 +94,12 @@ while len(seen) < {BATCHES + WARM_UP}:
 
 @pytest.fixture(scope="module")
 def servers(stage_servers: Any) -> Servers:
-    found: Servers = stage_servers("fairness")
-    found.create_topic("busy", 2)
-    producer = new_producer({"bootstrap.servers": found.bootstrap_servers})
+    started_servers: Servers = stage_servers("fairness")
+    started_servers.create_topic("busy", 2)
+    producer = new_producer({"bootstrap.servers": started_servers.bootstrap_servers})
     records = (Record(None, b"work", partition=number % 2) for number in range(RECORDS))
     assert produce(producer, "busy", records) == RECORDS
-    return found
+    return started_servers
 
 
 @pytest.fixture
@@ -141,13 +141,13 @@ def without_pools(log: Any) -> list[int]:
 
     def enough() -> list[int] | None:
         try:
-            told = [int(line.split()[1]) for line in log().splitlines() if line.startswith("BATCH ")]
+            durations = [int(line.split()[1]) for line in log().splitlines() if line.startswith("BATCH ")]
         except Exception:  # noqa: BLE001 - the container is not there yet
             return None
-        return told if len(told) >= BATCHES + WARM_UP else None
+        return durations if len(durations) >= BATCHES + WARM_UP else None
 
-    found: list[int] = within(400, "batches without pools", enough)
-    return found[WARM_UP : WARM_UP + BATCHES]
+    measured: list[int] = within(400, "batches without pools", enough)
+    return measured[WARM_UP : WARM_UP + BATCHES]
 
 
 def with_pools(pipeline: Pipeline, folder: Path) -> list[int]:

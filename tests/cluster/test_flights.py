@@ -46,19 +46,19 @@ def servers(
     stage_servers: Any, demo: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory
 ) -> Servers:
     """Broker and store with the sample's data."""
-    found: Servers = stage_servers("flights")
-    found.create_topic("departures", 2)
-    found.create_topic("departures-dead", 1)
+    started_servers: Servers = stage_servers("flights")
+    started_servers.create_topic("departures", 2)
+    started_servers.create_topic("departures-dead", 1)
     reference = tmp_path_factory.mktemp("reference")
     demo["replay"].write_reference(reference)
     for file in reference.iterdir():
-        found.s3().upload_file(str(file), "mainstem", f"reference/{file.name}")
-    producer = new_producer({"bootstrap.servers": found.bootstrap_servers})
+        started_servers.s3().upload_file(str(file), "mainstem", f"reference/{file.name}")
+    producer = new_producer({"bootstrap.servers": started_servers.bootstrap_servers})
     lines = list(demo["replay"].records())
     # By time in each partition: the watermark drops nothing.
     records = (Record(None, line, partition=index % 2) for index, line in enumerate(lines))
     assert produce(producer, "departures", records) == FLIGHTS + DEAD
-    return found
+    return started_servers
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers
     try:
         within(300, "lag from above 10,000 to 0", drained)
     except AssertionError as error:
-        raise AssertionError(f"{error}; lags {lags}\n{flights.told()}") from None
+        raise AssertionError(f"{error}; lags {lags}\n{flights.diagnosis()}") from None
     flights.wait("Ready", 120)
     with capsys.disabled():
         print(f"\n  flights: all read after {time.monotonic() - started:.0f} s, lags seen: {lags}")
@@ -197,9 +197,9 @@ def test_suspend_drains_and_resume_continues(
 ) -> None:
     flights.patch(suspend=True)
     status = flights.phase("Suspended", 120)
-    told = status["lastTermination"]
-    assert (told["outcome"], told["exitCode"]) == ("drained", 0), told
-    assert {query["name"]: query["batch"] for query in told["queries"]}.keys() == {
+    termination = status["lastTermination"]
+    assert (termination["outcome"], termination["exitCode"]) == ("drained", 0), termination
+    assert {query["name"]: query["batch"] for query in termination["queries"]}.keys() == {
         "archive",
         "carrier-days",
         "dead-letters",

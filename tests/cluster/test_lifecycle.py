@@ -36,10 +36,10 @@ Bare(lambda line: print(line, flush=True), Layout({name!r}, {network!r})).up(own
 @pytest.fixture
 def second() -> Iterator[Bare]:
     """A cluster beside the shared one, not up yet; in the end it is down."""
-    found = Bare(print, AT)
-    yield found
+    second_cluster = Bare(print, AT)
+    yield second_cluster
     if AT.state.exists():
-        found.down()
+        second_cluster.down()
 
 
 def upper() -> subprocess.Popen[str]:
@@ -194,6 +194,6 @@ def looks_up(cluster: Bare, name: str) -> bool:
 
 def state() -> ClusterState:
     """The second cluster's record."""
-    found = ClusterState.read(AT.state)
-    assert found is not None
-    return found
+    recorded = ClusterState.read(AT.state)
+    assert recorded is not None
+    return recorded

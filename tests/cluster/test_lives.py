@@ -48,15 +48,17 @@ def small(name: str, **spec: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def servers(stage_servers: Any) -> Servers:
-    found: Servers = stage_servers("lives")
-    return found
+    started_servers: Servers = stage_servers("lives")
+    return started_servers
 
 
 @pytest.fixture
 def pipeline(cluster: TestCluster, release: None, servers: Servers, request: Any) -> Iterator[Pipeline]:
-    found = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
-    yield found
-    found.kubectl("delete", "streamingpipeline", found.name, "--ignore-not-found", "--timeout=90s")
+    new_pipeline = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
+    yield new_pipeline
+    new_pipeline.kubectl(
+        "delete", "streamingpipeline", new_pipeline.name, "--ignore-not-found", "--timeout=90s"
+    )
 
 
 def uid(pipeline: Pipeline) -> str:
@@ -89,10 +91,10 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
             "template": {"spec": {"containers": [{"name": "driver", "securityContext": {"runAsUser": 0}}]}}
         },
     )
-    told = within(
+    message = within(
         60, "PodRefused", lambda: (c := pipeline.condition("SpecValid")).get("reason") == "PodRefused" and c
     )
-    assert "violates PodSecurity" in told["message"]
+    assert "violates PodSecurity" in message["message"]
     time.sleep(3)
     assert uid(pipeline) == before
     assert pipeline.condition("DriverRunning")["status"] == "True"
@@ -300,8 +302,8 @@ def test_events_report_only_transitions(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     pipeline.wait("Ready", 240)
     time.sleep(12)  # a report of the driver's, which is none of an event's business
-    found = json.loads(pipeline.kubectl("get", "events", "-o", "json"))["items"]
-    mine = [event["reason"] for event in found if event["involvedObject"]["name"] == pipeline.name]
+    recorded = json.loads(pipeline.kubectl("get", "events", "-o", "json"))["items"]
+    mine = [event["reason"] for event in recorded if event["involvedObject"]["name"] == pipeline.name]
     assert mine.count("DriverStarting") == 1
     assert mine.count("Ready") == 1
     assert len(mine) <= 3, mine

@@ -20,16 +20,16 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.story]
 
 @pytest.fixture(scope="module")
 def servers(stage_servers: Any) -> Servers:
-    found: Servers = stage_servers("releases")
-    return found
+    started_servers: Servers = stage_servers("releases")
+    return started_servers
 
 
 @pytest.fixture(scope="module")
 def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Pipeline:
-    found = Pipeline(cluster, servers.namespace, "steady")
-    found.apply(small("steady"))
-    found.wait("Ready", 180)
-    return found
+    new_pipeline = Pipeline(cluster, servers.namespace, "steady")
+    new_pipeline.apply(small("steady"))
+    new_pipeline.wait("Ready", 180)
+    return new_pipeline
 
 
 def upgrade(cluster: TestCluster, images: dict[str, Image], *more: str) -> None:

@@ -21,8 +21,8 @@ Use = tuple[str, str, str]
 
 @pytest.fixture(scope="module")
 def servers(stage_servers: Any) -> Servers:
-    found: Servers = stage_servers("rights")
-    return found
+    started_servers: Servers = stage_servers("rights")
+    return started_servers
 
 
 def asked(log: Path, account: str) -> list[dict[str, Any]]:
@@ -33,9 +33,9 @@ def asked(log: Path, account: str) -> list[dict[str, Any]]:
 
 
 def use(event: dict[str, Any]) -> Use:
-    of = event["objectRef"]
-    resource = of["resource"] + (f"/{of['subresource']}" if "subresource" in of else "")
-    return of.get("apiGroup", ""), resource, event["verb"]
+    reference = event["objectRef"]
+    resource = reference["resource"] + (f"/{reference['subresource']}" if "subresource" in reference else "")
+    return reference.get("apiGroup", ""), resource, event["verb"]
 
 
 def lacked(events: list[dict[str, Any]], since: datetime) -> list[str]:

@@ -68,8 +68,8 @@ class DeltaBench:
         """What delta-rs reads of a table, sorted: values of one column, or tuples of several."""
         if not (self.folder / table).exists():
             return []
-        found = DeltaTable(self.path(table)).to_pyarrow_table().to_pylist()
-        tuples = [tuple(row[name] for name in columns or row) for row in found]
+        records = DeltaTable(self.path(table)).to_pyarrow_table().to_pylist()
+        tuples = [tuple(row[name] for name in columns or row) for row in records]
         tuples.sort(key=lambda row: [(value is None, value) for value in row])
         return [row[0] if len(row) == 1 else row for row in tuples]
 

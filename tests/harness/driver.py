@@ -171,9 +171,9 @@ def descendants(pid: int) -> list[int]:
             except OSError:
                 continue
             children.setdefault(int(fields[1]), []).append(int(entry.name))
-    found, todo = [], [pid]
+    processes, todo = [], [pid]
     while todo:
         below = children.get(todo.pop(), [])
-        found += below
+        processes += below
         todo += below
-    return found
+    return processes

@@ -83,8 +83,8 @@ def control_plane() -> Iterator[ControlPlane]:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[TestCluster]:
     """A running Kubernetes cluster of one node; one that was up already (`make cluster-up`) is used and left."""
-    found = this_machines_cluster(print)
-    new = found.up(owner=os.getpid())
-    yield found
+    provider = this_machines_cluster(print)
+    new = provider.up(owner=os.getpid())
+    yield provider
     if new:
-        found.down()
+        provider.down()

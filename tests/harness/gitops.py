@@ -16,18 +16,20 @@ Object = Mapping[str, Any]
 
 def kstatus(objects: Sequence[Object]) -> list[str]:
     """The status of each object for whoever waits by kstatus, as Flux and Helm 4 do: `Current`, `Failed`, ..."""
-    return [answer["status"] for answer in _ask([{"reader": "kstatus", "object": one} for one in objects])]
+    return [
+        answer["status"] for answer in _ask([{"reader": "kstatus", "object": entry} for entry in objects])
+    ]
 
 
 def flux(objects: Sequence[Object], checks: Mapping[str, str]) -> list[str]:
     """The same by an entry of `healthCheckExprs` of a Flux Kustomization."""
-    asked = [{"reader": "flux", "object": one, "checks": dict(checks)} for one in objects]
+    asked = [{"reader": "flux", "object": entry, "checks": dict(checks)} for entry in objects]
     return [answer["status"] for answer in _ask(asked)]
 
 
 def lua(objects: Sequence[Object], script: str) -> list[Any]:
     """What a script of Argo CD returns for each object."""
-    asked = [{"reader": "lua", "object": one, "script": script} for one in objects]
+    asked = [{"reader": "lua", "object": entry, "script": script} for entry in objects]
     return [answer["result"] for answer in _ask(asked)]
 
 
@@ -37,7 +39,7 @@ def _program() -> Path:
 
 
 def _ask(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    lines = "".join(json.dumps(one) + "\n" for one in asked)
+    lines = "".join(json.dumps(entry) + "\n" for entry in asked)
     done = subprocess.run([_program()], input=lines, capture_output=True, text=True, timeout=60, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     if errors := [answer["error"] for answer in answers if "error" in answer]:

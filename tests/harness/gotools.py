@@ -41,10 +41,10 @@ class GoTool:
         if not self.requires:
             return "own"
         text = (self.folder / "go.mod").read_text()
-        found = re.search(rf"^(?:require)?\s+{re.escape(self.requires)} (v\S+)", text, re.MULTILINE)
-        if found is None:
+        match = re.search(rf"^(?:require)?\s+{re.escape(self.requires)} (v\S+)", text, re.MULTILINE)
+        if match is None:
             raise HarnessError(f"go/{self.module}/go.mod does not require {self.requires}")
-        return found[1]
+        return match[1]
 
     @property
     def ldflags(self) -> str:
@@ -121,5 +121,5 @@ def _go_version(go: Path) -> tuple[int, int]:
     # GOTOOLCHAIN=local: asked otherwise, Go may fetch and name another toolchain than itself.
     env = os.environ | {"GOTOOLCHAIN": "local"}
     text = subprocess.run([go, "version"], env=env, capture_output=True, text=True, check=False).stdout
-    found = re.search(r"go(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.search(r"go(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else (0, 0)

@@ -18,9 +18,9 @@ def build() -> Built:
 
     :raises HarnessError: when there is no Maven, or when it cannot resolve them.
     """
-    found = re.search(r"<kafka\.version>(.+)</kafka\.version>", _POM.read_text())
-    assert found, "kafka/pom.xml names the version as kafka.version"
-    return build_once("kafka", f"{found[1]}-{content_hash(_POM)}", _resolve)
+    match = re.search(r"<kafka\.version>(.+)</kafka\.version>", _POM.read_text())
+    assert match, "kafka/pom.xml names the version as kafka.version"
+    return build_once("kafka", f"{match[1]}-{content_hash(_POM)}", _resolve)
 
 
 def _resolve(target: Path, log: IO[str]) -> None:

@@ -101,10 +101,10 @@ class Postgres(Server):
 
 
 def _newest_bin() -> Path:
-    found = [path for path in _INSTALLED.glob("*/bin/initdb") if path.parent.parent.name.isdigit()]
-    if not found:
+    servers = [path for path in _INSTALLED.glob("*/bin/initdb") if path.parent.parent.name.isdigit()]
+    if not servers:
         raise HarnessError(f"no PostgreSQL server in {_INSTALLED}: apt-get install postgresql")
-    return max(found, key=lambda path: int(path.parent.parent.name)).parent
+    return max(servers, key=lambda path: int(path.parent.parent.name)).parent
 
 
 def _without_root(folder: Path) -> list[str | Path]:

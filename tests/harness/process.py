@@ -109,8 +109,8 @@ class Process:
                 start_new_session=True,
             )
 
-    def _error(self, what: str) -> HarnessError:
-        return HarnessError(f"{what}\n--- the end of {self.log}\n{tail(self.log)}")
+    def _error(self, problem: str) -> HarnessError:
+        return HarnessError(f"{problem}\n--- the end of {self.log}\n{tail(self.log)}")
 
 
 def die_with_parent() -> list[str]:

@@ -68,8 +68,10 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     cleaner = OrphanCleaner(own, graph)
     for sink in query.to:
         if sink.files:
-            found = orphan_files.suspects(own, sink.files.path, build.checkpoint(graph, query), sink.choice())
-            cleaner.suspect(query.name, sink.files.path, found)
+            suspects = orphan_files.suspects(
+                own, sink.files.path, build.checkpoint(graph, query), sink.choice()
+            )
+            cleaner.suspect(query.name, sink.files.path, suspects)
     handle = build.start(own, writer, query)
     try:
         handle.processAllAvailable()

@@ -61,15 +61,15 @@ class Stage:
             "metadata": {"name": "staged"},
             "spec": spec,
         }
-        [found] = read_text(json.dumps(document))
-        unready = readiness.before_session(Graph(found.pipeline))
-        pipeline = readiness.without(found.pipeline, unready)
+        [document_read] = read_text(json.dumps(document))
+        unready = readiness.before_session(Graph(document_read.pipeline))
+        pipeline = readiness.without(document_read.pipeline, unready)
         graph = Graph(pipeline)
         silent = checks.reachable(graph)
         checks.present(self.spark, graph)
         unready |= readiness.in_session(self.spark, graph, pipeline.name, silent)
         turning = Turning(
-            Supervisor(self.spark, pipeline, lambda _statuses: None, Stop(), locate=found.problem)
+            Supervisor(self.spark, pipeline, lambda _statuses: None, Stop(), locate=document_read.problem)
         )
         try:
             turning.supervisor.start(unready=unready)
@@ -86,14 +86,14 @@ class Turning:
         self.supervisor = supervisor
         self.longest = 0.0
 
-    def until(self, what: Callable[[], bool]) -> None:
+    def until(self, holds: Callable[[], bool]) -> None:
         """Turn until it holds."""
         end = time.monotonic() + SECONDS
-        while not what():
+        while not holds():
             assert time.monotonic() < end, self.supervisor.statuses
             began = time.monotonic()
             if not self.supervisor.tick():
-                assert what(), self.supervisor.statuses
+                assert holds(), self.supervisor.statuses
                 return
             self.longest = max(self.longest, time.monotonic() - began)
             time.sleep(TICK / 4)

@@ -8,16 +8,16 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 
-def within(seconds: float, what: str, holds: Callable[[], Found], pause: float = 0.1) -> Found:
+def within(seconds: float, event: str, holds: Callable[[], Found], pause: float = 0.1) -> Found:
     """Ask until the answer is true, and return it.
 
     :raises AssertionError: when it is not within so many seconds; says what was waited for, and the last answer.
     """
     deadline = time.monotonic() + seconds
     while True:
-        found = holds()
-        if found:
-            return found
+        result = holds()
+        if result:
+            return result
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:g} s: {what}; last seen: {found!r}")
+            raise AssertionError(f"not within {seconds:g} s: {event}; last answer: {result!r}")
         time.sleep(pause)

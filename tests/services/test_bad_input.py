@@ -249,10 +249,10 @@ def test_directories_without_write_access_are_reported(laptop: Laptop, where: st
     else:
         spec["checkpoints"] = {"location": below}
     ended = laptop.run(**spec)
-    what = "sink 'table' of query 'copy'" if where == "sink" else "checkpoints.location"
+    subject = "sink 'table' of query 'copy'" if where == "sink" else "checkpoints.location"
     assert ended.code == Exit.NOT_READY
     assert ended.line == (
-        f"error: {what}: {below} is not writable: {laptop.folder}/file is not a folder [PathNotWritable]"
+        f"error: {subject}: {below} is not writable: {laptop.folder}/file is not a folder [PathNotWritable]"
     )
 
 
@@ -405,9 +405,9 @@ def test_a_wrong_secret_is_reported(runs: Runs) -> None:
     assert "wrong-secret" not in ended.stderr + ended.stdout
 
 
-@pytest.mark.parametrize("what", ["checkpoints", "sink"])
-def test_a_read_only_store_is_reported(runs: Runs, what: str) -> None:
-    ended = runs(f"read-only {what}")
+@pytest.mark.parametrize("subject", ["checkpoints", "sink"])
+def test_a_read_only_store_is_reported(runs: Runs, subject: str) -> None:
+    ended = runs(f"read-only {subject}")
     assert ended.code == Exit.NOT_READY
     assert "the object store refuses access" in ended.line
     assert ended.line.endswith("[StoreAccessDenied]")

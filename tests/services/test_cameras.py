@@ -21,7 +21,7 @@ HOUR = "2026-03-01T{:02}:30:00.000Z"
 
 def home(first: int, count: int, hour: int, *, person: bool = True, online: bool = True) -> Record:
     """One home with so many cameras, that all saw the same."""
-    seen = {
+    sightings = {
         "has_sound": False,
         "has_motion": True,
         "has_person": person,
@@ -30,7 +30,12 @@ def home(first: int, count: int, hour: int, *, person: bool = True, online: bool
         "web_url": "not of the schema",
     }
     cameras = {
-        f"c{n}": {"device_id": f"d{n}", "software_version": "4.0", "is_online": online, "last_event": seen}
+        f"c{n}": {
+            "device_id": f"d{n}",
+            "software_version": "4.0",
+            "is_online": online,
+            "last_event": sightings,
+        }
         for n in range(first, first + count)
     }
     return Record(None, json.dumps({"devices": {"cameras": cameras}}).encode())
@@ -72,7 +77,9 @@ def test_the_cameras_sample_and_its_report_are_exact(
     kafka.create_topic("camera-sightings", 1, {"cleanup.policy": "compact"})
     kafka.produce("homes", [home(0, 600, 9), home(600, 601, 9), home(1500, 7, 9), home(0, 3, 10)])
     kafka.produce("homes", [home(1600, 2, 9, person=False, online=False), home(5000, 1, 9)])
-    sightings, archive, offline = pipelines.run(cameras, values=values, until=lambda found: settled(found, 6))
+    sightings, archive, offline = pipelines.run(
+        cameras, values=values, until=lambda statuses: settled(statuses, 6)
+    )
     assert {status.state for status in (sightings, archive, offline)} == {QueryState.DRAINED}
     assert len({status.checkpoint for status in (sightings, archive, offline)}) == 3
     assert [status.pool for status in (sightings, archive, offline)] == ["sightings", "archive", "offline"]
@@ -88,7 +95,7 @@ def test_the_cameras_sample_and_its_report_are_exact(
     [busy] = pipelines.run(report, values=values)
     assert busy.state is QueryState.COMPLETED
     assert reported(lake) == [("98101", 9)]
-    pipelines.run(cameras, values=values, until=lambda found: settled(found, 3))
+    pipelines.run(cameras, values=values, until=lambda statuses: settled(statuses, 3))
     assert counts(kafka) == {("98101", 9): "1201", ("98101", 10): "3", ("10001", 9): "1207"}
     [busy] = pipelines.run(report, values=values)
     assert (busy.state, busy.batch) == (QueryState.COMPLETED, 1)
@@ -97,12 +104,12 @@ def test_the_cameras_sample_and_its_report_are_exact(
 
 def counts(kafka: Broker) -> dict[tuple[str, int], str]:
     """The last value of each key, as a consumer of the compacted topic has them."""
-    found = {}
+    totals = {}
     for record in kafka.consume_all("camera-sightings"):
         key = json.loads(record.key or b"")
         assert set(key) == {"zip_code", "window"}
-        found[key["zip_code"], int(key["window"]["start"][11:13])] = (record.value or b"").decode()
-    return found
+        totals[key["zip_code"], int(key["window"]["start"][11:13])] = (record.value or b"").decode()
+    return totals
 
 
 def reported(lake: Path) -> list[tuple[str, int]]:

@@ -126,17 +126,17 @@ def test_a_day_behind_the_watermark_is_reported_as_dropped(
         document, tmp_path, sets=store.sets, env=store.env, arguments=("--stop-when-idle=3s",)
     ) as driver:
         assert driver.wait(600) == 0, driver.stderr[-4000:]
-    told = {query["name"]: query["droppedByWatermark"] for query in driver.final()["queries"]}
+    dropped = {query["name"]: query["droppedByWatermark"] for query in driver.final()["queries"]}
     rows = {"carrier-days": 0, "delays": 0}
     for name, key in (("carrier-days", "carrier"), ("delays", "origin")):
         late, groups = late_rows(lines, key)
         assert late > 0
         # Spark counts behind its partial aggregation: one for each group, not one for each row.
-        assert told[name] == groups
+        assert dropped[name] == groups
         table = DeltaTable(str(store.folder / name.replace("-", "_"))).to_pyarrow_table()
         rows[name] = sum(table["flights"].to_pylist())
         assert rows[name] == parsed(lines) - late, "exactly the late rows are missing"
-    assert told["archive"] == told["dead-letters"] == 0
+    assert dropped["archive"] == dropped["dead-letters"] == 0
     assert demo["lake"].read_parquet(store.folder / "archive").num_rows == parsed(lines)
 
 
@@ -168,7 +168,7 @@ def late_rows(lines: list[bytes], key: str) -> tuple[int, int]:
     newest, before, late, groups = "", "", 0, 0
     for start in range(0, len(lines), BATCH):
         batch = [flight for flight in flights(lines[start : start + BATCH]) if flight]
-        seen = set()
+        late_groups = set()
         if before:
             watermark = datetime.datetime.fromisoformat(before) - datetime.timedelta(days=1)
             for flight in batch:
@@ -178,7 +178,7 @@ def late_rows(lines: list[bytes], key: str) -> tuple[int, int]:
                 )
                 if end <= watermark:
                     late += 1
-                    seen.add((day, flight[key]))
-        groups += len(seen)
+                    late_groups.add((day, flight[key]))
+        groups += len(late_groups)
         before, newest = newest, max([newest, *(flight["time_hour"] for flight in batch)])
     return late, groups

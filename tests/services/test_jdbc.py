@@ -92,10 +92,10 @@ def test_every_type_and_null_is_written_and_a_repeated_batch_is_skipped(
     run([row, {}], table)
     forget_commit(tmp_path, 0)
     run([{"id": 3}], table)
-    found = postgres.run(
+    rows = postgres.run(
         f"SELECT id, name, price::text, extract(epoch FROM at)::bigint, tags, doc->>'x' FROM {table} ORDER BY 1 NULLS FIRST"
     )
-    assert found == [
+    assert rows == [
         (None,) * 6,
         (1, "Zoë's", "9.99", 1711852200, ["a", "b"], "1"),
         (3, None, None, None, None, None),

@@ -108,14 +108,14 @@ def test_the_right_secret_reads_and_writes(
         b'{"text":"b"}',
         b'{"text":"c"}',
     ]
-    told = capfd.readouterr().out + capfd.readouterr().err + repr(status)
+    outputs = capfd.readouterr().out + capfd.readouterr().err + repr(status)
     kept = [path for path in (bench.pipelines.folder / "checkpoints").rglob("*") if path.is_file()]
-    told += "".join(path.read_text(encoding="utf-8", errors="replace") for path in kept)
+    outputs += "".join(path.read_text(encoding="utf-8", errors="replace") for path in kept)
     context = bench.pipelines.spark.sparkContext
-    told += "".join(f"{key}={value}" for key, value in context.getConf().getAll())
-    told += plans(bench)
+    outputs += "".join(f"{key}={value}" for key, value in context.getConf().getAll())
+    outputs += plans(bench)
     for secret in (secured_kafka.password, secured_kafka.plain_password, "PRIVATE KEY", "hush"):
-        assert secret not in told
+        assert secret not in outputs
 
 
 def plans(bench: Bench) -> str:

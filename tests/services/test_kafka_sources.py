@@ -118,8 +118,8 @@ def test_topics_a_pattern_and_partitions_are_read(bench: Bench, kafka: Broker) -
         }
     )
     assert {status.state for status in statuses.values()} == {QueryState.COMPLETED}
-    one = sorted(bench.rows("one").to_pylist(), key=lambda row: (row["partition"], row["offset"]))
-    assert one == [
+    rows = sorted(bench.rows("one").to_pylist(), key=lambda row: (row["partition"], row["offset"]))
+    assert rows == [
         {
             "key": record.key,
             "value": record.value,

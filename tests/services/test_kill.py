@@ -60,9 +60,9 @@ def at_once(folder: Path) -> Path:
     """The document without small batches: after the batches that were planned, a query takes all that is left as one."""
     text, limit = DOCUMENT.read_text(encoding="utf-8"), f"maxOffsetsPerTrigger: {BATCH}"
     assert limit in text
-    found = folder / "at-once.yaml"
-    found.write_text(text.replace(limit, f"maxOffsetsPerTrigger: {1000 * BATCH}"), encoding="utf-8")
-    return found
+    document = folder / "at-once.yaml"
+    document.write_text(text.replace(limit, f"maxOffsetsPerTrigger: {1000 * BATCH}"), encoding="utf-8")
+    return document
 
 
 def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
@@ -125,7 +125,7 @@ def test_ten_kills_lose_and_repeat_nothing(
     rows = 0
     kinds = list(KILLS)
     chance.shuffle(kinds)
-    seen: collections.Counter[str] = collections.Counter()
+    batches: collections.Counter[str] = collections.Counter()
     for number, kind in enumerate(kinds):
         target = checkpoint("archive" if kind == "writing" else QUERIES[number % len(QUERIES)])
         rows = feed(target, rows)
@@ -139,13 +139,13 @@ def test_ten_kills_lose_and_repeat_nothing(
             elif kind == "writing":
                 driver.until(lambda: bool(unlogged()), START, pause=0.002)
             driver.kill()
-        seen["planned"] += planned()
-        seen["writing"] += bool(unlogged())
+        batches["planned"] += planned()
+        batches["writing"] += bool(unlogged())
     print(
-        f"{rows} orders; kills: {len(kinds)}, with a batch planned {seen['planned']}, with files written {seen['writing']}"
+        f"{rows} orders; kills: {len(kinds)}, with a batch planned {batches['planned']}, with files written {batches['writing']}"
     )
-    assert seen["planned"] >= 4
-    assert seen["writing"] >= 2
+    assert batches["planned"] >= 4
+    assert batches["writing"] >= 2
 
     with DriverProcess(
         at_once(tmp_path), tmp_path, sets=sets, env=env, arguments=("--stop-when-idle=3s",)
@@ -172,8 +172,8 @@ def test_ten_kills_lose_and_repeat_nothing(
     assert {(day, shop): (orders, amount) for day, shop, orders, amount in upserted} == counted, (
         "PostgreSQL, one of several sinks"
     )
-    told = [json.loads(record.value or b"{}") for record in kafka.consume_all("shop-days")]
-    newest_told = {(row["day"], row["shop"]): row["orders"] for row in told}  # a batch may be there twice
+    totals = [json.loads(record.value or b"{}") for record in kafka.consume_all("shop-days")]
+    newest_told = {(row["day"], row["shop"]): row["orders"] for row in totals}  # a batch may be there twice
     assert newest_told == {(day.isoformat(), shop): orders for (day, shop), (orders, _) in counted.items()}, (
         "Kafka, one of several sinks"
     )

@@ -46,8 +46,8 @@ def test_the_medallion_sample_is_exact_through_a_kill(kafka: Broker, s3: S3Serve
     gold = s3.root / "mainstem" / "checkpoints" / "medallion" / "gold" / "1" / "commits"
 
     def table(name: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = DeltaTable(str(lake / name)).to_pyarrow_table().to_pylist()
-        return found
+        rows: list[dict[str, Any]] = DeltaTable(str(lake / name)).to_pyarrow_table().to_pylist()
+        return rows
 
     kafka.produce(TOPIC, departures(range(300)))
     with DriverProcess(document, tmp_path / "run", **more) as driver:

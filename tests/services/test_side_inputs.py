@@ -76,24 +76,24 @@ def test_a_running_query_reads_changed_tables_by_their_kind(
         "named": {"table": {"name": "side_by_name"}},
     }
     put(tmp_path, 1)
-    found: list[tuple[Any, ...]] = []
+    batches: list[tuple[Any, ...]] = []
     frame = Builder(spark.newSession(), graph(tmp_path, postgres, tables)).relation("joined")
     query = (
-        frame.writeStream.foreachBatch(lambda batch, _: found.extend(map(tuple, batch.collect())))
+        frame.writeStream.foreachBatch(lambda batch, _: batches.extend(map(tuple, batch.collect())))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .start()
     )
     try:
-        within(90, "the first batch", lambda: found)
+        within(90, "the first batch", lambda: batches)
         rows(spark, "new").format("delta").mode("overwrite").save(delta)
         (files / "b.csv").write_text("1,new\n")
         postgres.run("UPDATE side SET v = 'new'")
         put(tmp_path, 2)
-        within(90, "the second batch", lambda: len(found) > 1)
+        within(90, "the second batch", lambda: len(batches) > 1)
     finally:
         query.stop()
         spark.sql("DROP TABLE side_by_name")
-    assert found == [
+    assert batches == [
         (1, "old", "old", "old", "old", "OLD", "old"),
         (2, "new", "old", "old", "new", "NEW", "new"),
     ]

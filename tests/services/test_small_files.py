@@ -68,21 +68,21 @@ def test_encrypted_writes_reach_a_bucket_that_requires_encryption(
 def test_of_two_simultaneous_takeovers_one_succeeds(spark: SparkSession, store: Any) -> None:
     path = f"{store('taken')}/deep/record"
     assert S3Object(spark, path).create("old")
-    one, other = S3Object(spark, path), S3Object(spark, path)
-    assert one.read() == other.read() == "old"
-    assert one.replace("one")
+    first, other = S3Object(spark, path), S3Object(spark, path)
+    assert first.read() == other.read() == "old"
+    assert first.replace("one")
     assert not other.replace("other")
     assert other.read() == "one"
     assert other.replace("later")
-    assert one.read() == "later"
+    assert first.read() == "later"
 
 
 def test_of_two_simultaneous_first_writers_one_succeeds(spark: SparkSession, store: Any) -> None:
     path = f"{store('absent')}/record"
-    one, other = S3Object(spark, path), S3Object(spark, path)
-    assert one.read() is None
+    first, other = S3Object(spark, path), S3Object(spark, path)
+    assert first.read() is None
     assert other.read() is None
-    assert one.replace("one")
+    assert first.replace("one")
     assert not other.replace("other")
 
 
@@ -118,11 +118,11 @@ def test_a_driver_overtaken_during_its_takeover_is_rejected(
     read = S3Object.read
 
     def overtaken(self: S3Object) -> str | None:
-        found = read(self)
+        record_read = read(self)
         again = S3Object(spark, record_of(checkpoint))
         read(again)
         assert again.replace(text.replace(owner.token, "another"))
-        return found
+        return record_read
 
     monkeypatch.setattr(S3Object, "read", overtaken)
     with pytest.raises(NotReady) as refused:

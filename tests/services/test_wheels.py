@@ -158,10 +158,10 @@ def test_wheels_alone_copy_kafka_to_delta_on_s3(
 
 def command_lines(pid: int) -> set[str]:
     """What `ps` shows of the processes below one."""
-    found = set()
+    lines = set()
     for child in descendants(pid):
         try:
-            found.add(Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode())
+            lines.add(Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue
-    return found
+    return lines

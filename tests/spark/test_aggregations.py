@@ -53,8 +53,8 @@ def test_an_aggregate_over_a_stream_equals_that_of_a_batch(
     bench = PipeBench(spark, tmp_path, {"rows": COLUMNS})
     for file in FILES:
         bench.put("rows", *file)
-        found = bench.run({"name": "v", "sql": sql}, query={"outputMode": "complete"})
-        assert found == answer(bench, sql)
+        rows = bench.run({"name": "v", "sql": sql}, query={"outputMode": "complete"})
+        assert rows == answer(bench, sql)
 
 
 def test_an_upsert_of_changed_groups_equals_the_answer_of_a_batch(
@@ -65,8 +65,8 @@ def test_an_upsert_of_changed_groups_equals_the_answer_of_a_batch(
     sink = {"name": "table", "delta": {"path": str(tmp_path / "out"), "merge": {"keys": ["k"]}}}
     for file in FILES:
         bench.put("rows", *file)
-        found = bench.run({"name": "v", "sql": sql}, query={"outputMode": "update", "to": [sink]})
-        assert found == answer(bench, sql)
+        rows = bench.run({"name": "v", "sql": sql}, query={"outputMode": "update", "to": [sink]})
+        assert rows == answer(bench, sql)
 
 
 def answer(bench: PipeBench, sql: str) -> list[tuple[Any, ...]]:

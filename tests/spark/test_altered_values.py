@@ -80,12 +80,12 @@ def test_values_are_exact_or_malformed_or_listed_on_the_page(
 def varint(number: int) -> bytes:
     """A number as Avro writes it."""
     left = (number << 1) ^ (number >> 127)
-    found = bytearray()
+    encoded = bytearray()
     while True:
-        found.append(left & 0x7F | (0x80 if left > 0x7F else 0))
+        encoded.append(left & 0x7F | (0x80 if left > 0x7F else 0))
         left >>= 7
         if not left:
-            return bytes(found)
+            return bytes(encoded)
 
 
 def logical(kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -127,8 +127,8 @@ def test_avro_values_are_exact_or_malformed(spark: SparkSession) -> None:
     decoded = Decoded(rows_of(raws, spark), how, "src")
     good = {row.offset: row.value for row in shown(decoded.rows(), ["STRING"] * len(kinds)).collect()}
     for at, (kind, raw, wanted, outcome) in enumerate(AVRO):
-        found = good.get(at), at in good
-        assert found == (wanted, outcome != BAD), (kind, raw, found)
+        actual = good.get(at), at in good
+        assert actual == (wanted, outcome != BAD), (kind, raw, actual)
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,11 @@ def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     bench.put("zip,n\nc,9\n")
     for _ in range(2):
         statuses = bench.run(first, second, run="generation-1-uid")
-        assert [(one.state, one.batch) for one in statuses] == [(QueryState.COMPLETED, 0)] * 2
+        assert [(status.state, status.batch) for status in statuses] == [(QueryState.COMPLETED, 0)] * 2
         assert bench.delta("delta") == [("a", 7), ("b", 1)]
         assert pq.read_table(bench.folder / "parquet").num_rows == 3
     statuses = bench.run(first, second, run="generation-2-uid")
-    assert [(one.state, one.batch) for one in statuses] == [(QueryState.COMPLETED, 1)] * 2
+    assert [(status.state, status.batch) for status in statuses] == [(QueryState.COMPLETED, 1)] * 2
     assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
     assert pq.read_table(bench.folder / "parquet").num_rows == 4
 
@@ -252,9 +252,9 @@ def test_user_code_that_fails_is_retried(bench: Bench) -> None:
     (bench.folder / "flag").touch()
     code = {"foreachBatch": "sinks:fail_once", "arguments": {"flag": str(bench.folder / "flag")}}
     query = {"name": "copy", "from": "visits", "to": [{"name": "out", "python": code}]}
-    told: list[tuple[QueryState, str | None, str | None]] = []
+    reports: list[tuple[QueryState, str | None, str | None]] = []
     supervisor = bench.supervisor(query)
-    supervisor._changed = lambda statuses: told.extend((s.state, s.reason, s.message) for s in statuses)
+    supervisor._changed = lambda statuses: reports.extend((s.state, s.reason, s.message) for s in statuses)
     supervisor.start()
     until = time.monotonic() + 120
     while supervisor.tick():
@@ -262,7 +262,9 @@ def test_user_code_that_fails_is_retried(bench: Bench) -> None:
         time.sleep(TICK / 4)
     [status] = supervisor.statuses
     assert (status.state, status.batch, status.restarts) == (QueryState.COMPLETED, 0, 1)
-    [(_, message)] = {(reason, message) for state, reason, message in told if state is QueryState.RESTARTING}
+    [(_, message)] = {
+        (reason, message) for state, reason, message in reports if state is QueryState.RESTARTING
+    }
     assert message is not None
     assert message.startswith("RuntimeError: as asked (sinks.py:")
     assert message.endswith(" (sink 'out')")

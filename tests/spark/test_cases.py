@@ -146,9 +146,9 @@ class Bench:
             ),
             encoding="utf-8",
         )
-        told: list[CaseOutcome] = []
-        [outcome] = steps.run(suite(file, {}), self.spark.newSession(), told.append)
-        assert told == [outcome]
+        outcomes: list[CaseOutcome] = []
+        [outcome] = steps.run(suite(file, {}), self.spark.newSession(), outcomes.append)
+        assert outcomes == [outcome]
         return outcome
 
 

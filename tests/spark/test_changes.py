@@ -73,13 +73,13 @@ class Change(NamedTuple):
     Attributes:
         before: the document of the first run.
         after: that of the second.
-        seen: rows of the second run, or its reason for not running.
+        expected: rows of the second run, or its reason for not running.
         spoil: what else happens in between, to the folder of both.
     """
 
     before: dict[str, Any]
     after: dict[str, Any]
-    seen: list[str] | str
+    expected: list[str] | str
     spoil: Callable[[Path], None] | None = None
 
 
@@ -241,16 +241,18 @@ class Case:
             )
 
     def spec(self, document: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(json.dumps(document).replace("FOLDER", str(self.stage.folder)))
-        return found
+        document_here: dict[str, Any] = json.loads(
+            json.dumps(document).replace("FOLDER", str(self.stage.folder))
+        )
+        return document_here
 
     def take(self) -> list[str]:
         """The rows that were seen since the last call: in complete mode those of the last batch."""
-        seen = sorted((self.stage.folder / "seen").iterdir(), key=lambda path: int(path.stem[6:]))
-        found = [row for path in seen for row in json.loads(path.read_text())]
-        for path in seen:
+        batches = sorted((self.stage.folder / "seen").iterdir(), key=lambda path: int(path.stem[6:]))
+        document_here = [row for path in batches for row in json.loads(path.read_text())]
+        for path in batches:
             path.unlink()
-        return sorted(" ".join(map(str, row.values())) for row in found)
+        return sorted(" ".join(map(str, row.values())) for row in document_here)
 
 
 def run(cases: dict[str, Case], which: str) -> dict[str, Outcome]:
@@ -299,9 +301,9 @@ def outcomes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_the_second_run_has_the_expected_rows_or_reason(outcomes: dict[str, Outcome], name: str) -> None:
-    seen, outcome = CHANGES[name].seen, outcomes[name]
-    if isinstance(seen, str):
-        assert outcome.reason == seen, outcome
+    expected, outcome = CHANGES[name].expected, outcomes[name]
+    if isinstance(expected, str):
+        assert outcome.reason == expected, outcome
         assert outcome.rows == []
     else:
-        assert outcome == Outcome(seen)
+        assert outcome == Outcome(expected)

@@ -49,16 +49,16 @@ def test_a_class_that_is_no_connector_is_rejected_by_name(
     spark: SparkSession, counter: dict[str, Any]
 ) -> None:
     counter["sources"][0]["spark"]["python"] = "counter:Part"
-    with pytest.raises(Exception, match=r"'counter:Part' is not a class derived from .*DataSource") as told:
+    with pytest.raises(Exception, match=r"'counter:Part' is not a class derived from .*DataSource") as error:
         sparks.run(spark, counter)
-    assert classify(told.value).reason == "FunctionNotUsable"
+    assert classify(error.value).reason == "FunctionNotUsable"
 
 
 def test_an_unknown_format_is_rejected_by_name(spark: SparkSession, counter: dict[str, Any]) -> None:
     counter["sources"][0]["spark"] = {"format": "mongodb"}
-    with pytest.raises(Py4JJavaError) as told:
+    with pytest.raises(Py4JJavaError) as error:
         sparks.run(spark, counter)
-    failure = classify(told.value)
+    failure = classify(error.value)
     assert (failure.reason, failure.permanent) == ("ConnectorNotFound", True)
     assert (
         failure.message == "no connector called mongodb is on the class path; name its jar in spec.packages"

@@ -49,9 +49,9 @@ def same(left: Any, right: Any) -> bool:
 
 
 def test_valid_records_are_decoded_whole(spark: SparkSession) -> None:
-    found = kept(spark, [good.raw for good in GOOD])
-    assert len(found) == len(GOOD)
-    for good, row in zip(GOOD, found, strict=True):
+    rows = kept(spark, [good.raw for good in GOOD])
+    assert len(rows) == len(GOOD)
+    for good, row in zip(GOOD, rows, strict=True):
         assert row.keys() == good.columns.keys(), good.raw
         assert all(same(row[name], value) for name, value in good.columns.items()), (good.raw, row)
 

@@ -153,8 +153,8 @@ def flights(spark: SparkSession) -> list[bytes]:
         "cast(id + 0.25 AS DECIMAL(9,2)) AS fare", "slice(array('JFK', 'BOS'), 1, cast(id AS INT)) AS stops",
         "map('eco', cast(id AS INT)) AS seats", f"{plane} AS plane", f"if(id = 0, null, {plane}) AS next",
     )  # fmt: skip
-    found = rows.select(to_avro(F.struct("*"), json.dumps(FLIGHT)).alias("value")).collect()
-    return [bytes(row.value) for row in found]
+    encoded = rows.select(to_avro(F.struct("*"), json.dumps(FLIGHT)).alias("value")).collect()
+    return [bytes(row.value) for row in encoded]
 
 
 def expected(place: int) -> dict[str, Any]:
@@ -172,8 +172,8 @@ def expected(place: int) -> dict[str, Any]:
 
 
 def plain(row: Row) -> dict[str, Any]:
-    found = row.asDict(recursive=True)
-    return found | {"at": found["at"].astimezone(dt.UTC)}
+    values = row.asDict(recursive=True)
+    return values | {"at": values["at"].astimezone(dt.UTC)}
 
 
 def test_avro_records_are_decoded_whole(spark: SparkSession, flights: list[bytes]) -> None:
@@ -319,7 +319,7 @@ def test_a_schema_file_works_like_ddl(spark: SparkSession, tmp_path: Path) -> No
     for schema in ({"schemaFile": str(file)}, {"schemaFile": f"file:{file}"}, {"schema": NESTED}):
         good, bad = split(spark, [CAMERA, b'{"devices":{"cameras":[]}}'], json=schema | {"options": options})
         cameras = good[0].devices.cameras
-        assert [seen.astimezone(dt.UTC) for seen in cameras["a"].seen] == [FIVE]
+        assert [moment.astimezone(dt.UTC) for moment in cameras["a"].seen] == [FIVE]
         assert (cameras["a"].id, cameras["b"].id, cameras["b"].seen) == ("a", None, [])
         assert list(bad) == [1]
 

@@ -39,8 +39,8 @@ def test_the_session_has_the_defaults_that_explain_lists(spark: SparkSession) ->
     for default in DEFAULTS:
         if default.setting not in ELSEWHERE:
             wanted = SAID.get(default.setting, default.value)
-            found = spark.conf.get(default.setting, None) or spark.sparkContext.getConf().get(default.setting)
-            assert found == wanted, default.setting
+            value = spark.conf.get(default.setting, None) or spark.sparkContext.getConf().get(default.setting)
+            assert value == wanted, default.setting
 
 
 def test_a_query_has_its_own_number_of_partitions(spark: SparkSession, tmp_path: Path) -> None:

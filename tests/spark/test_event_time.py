@@ -30,7 +30,7 @@ def test_windows_of_every_kind_work_in_every_mode(streams: Streams) -> None:
         "slid": f"SELECT {WINDOW}, n FROM sliding",
         "sat": f"SELECT {WINDOW}, k, n FROM sessions",
     }
-    found = streams.run(
+    results = streams.run(
         {"name": "final", "from": "tumbled"},
         {"name": "changed", "from": "tumbled", "outputMode": "update"},
         {"name": "whole", "from": "tumbled", "outputMode": "complete"},
@@ -39,23 +39,27 @@ def test_windows_of_every_kind_work_in_every_mode(streams: Streams) -> None:
         views=views,
     )
     closed = ["00:00 00:10 x 3", "00:00 00:10 y 1", "00:20 00:30 x 1", "00:30 00:40 x 2"]
-    assert found["final"].rows == closed
+    assert results["final"].rows == closed
     # Each row as often as it changed; the late x of the second batch made three of two.
-    assert found["changed"].rows == sorted([*closed, "00:00 00:10 x 2", "00:30 00:40 x 1", "02:00 02:10 x 1"])
+    assert results["changed"].rows == sorted(
+        [*closed, "00:00 00:10 x 2", "00:30 00:40 x 1", "02:00 02:10 x 1"]
+    )
     # Complete drops nothing: the row at 0:03 is there.
-    assert found["whole"].rows == sorted(["00:00 00:10 x 4", *closed[1:], "02:00 02:10 x 1"])
-    assert found["slid"].rows == [
+    assert results["whole"].rows == sorted(["00:00 00:10 x 4", *closed[1:], "02:00 02:10 x 1"])
+    assert results["slid"].rows == [
         "00:00 00:20 5", "00:10 00:30 1", "00:20 00:40 3", "00:30 00:50 2", "23:50 00:10 4"
     ]  # fmt: skip
-    assert found["sat"].rows == [
+    assert results["sat"].rows == [
         "00:01 00:10 x 3", "00:06 00:11 y 1", "00:20 00:25 x 1", "00:30 00:36 x 2"
     ]  # fmt: skip
-    dropped = {name: result.status.dropped_by_watermark for name, result in found.items()}
+    dropped = {name: result.status.dropped_by_watermark for name, result in results.items()}
     assert dropped == {"final": 1, "changed": 1, "whole": 0, "slid": 1, "sat": 1}
-    kept = {name: result.status.state_rows for name, result in found.items()}
+    kept = {name: result.status.state_rows for name, result in results.items()}
     assert kept == {"final": 1, "changed": 1, "whole": 5, "slid": 2, "sat": 1}
     # In complete mode no batch follows to move it on: nothing would become final.
-    assert {found[name].status.watermark for name in found if name != "whole"} == {"2026-01-01T01:50:00.000Z"}
+    assert {results[name].status.watermark for name in results if name != "whole"} == {
+        "2026-01-01T01:50:00.000Z"
+    }
 
 
 @pytest.mark.S18
@@ -94,9 +98,9 @@ def test_a_stream_joins_a_table(streams: Streams) -> None:
     views = {f"v_{name}": sql for name, sql in joins.items()}
     queries = [{"name": name, "from": f"v_{name}"} for name in joins]
     rows = {"inner": ["1 X", "2 Y"], "left": ["1 X", "2 Y", "3 -"], "right": ["1 X", "2 Y", "3 -"], "semi": ["1", "2"], "anti": ["3"]}  # fmt: skip
-    found = streams.run(*queries, views=views)
-    assert {name: result.rows for name, result in found.items()} == rows
-    assert {result.status.state_rows for result in found.values()} == {0}
+    results = streams.run(*queries, views=views)
+    assert {name: result.rows for name, result in results.items()} == rows
+    assert {result.status.state_rows for result in results.values()} == {0}
 
 
 @pytest.mark.S20
@@ -130,8 +134,8 @@ def test_impressions_join_clicks(streams: Streams) -> None:
         "c_hours": "SELECT *, window(ts, '1 hour') AS w FROM clicks",
     }
     views |= {f"v_{name}": sql for name, sql in joins.items()}
-    found = streams.run(*({"name": name, "from": f"v_{name}"} for name in joins), views=views)
-    assert {name: result.rows for name, result in found.items()} == {
+    results = streams.run(*({"name": name, "from": f"v_{name}"} for name in joins), views=views)
+    assert {name: result.rows for name, result in results.items()} == {
         "plain": ["1 10", "3 30"],
         "ranged": ["1 10"],
         "left": ["1 10", "2 -", "3 -"],
@@ -141,10 +145,12 @@ def test_impressions_join_clicks(streams: Streams) -> None:
         "windows": ["1 10"],
     }
     # Behind the watermark the state is gone, but for the join that nothing bounds.
-    kept = {name: result.status.state_rows for name, result in found.items()}
+    kept = {name: result.status.state_rows for name, result in results.items()}
     assert kept == {"plain": 8, **dict.fromkeys(("ranged", "left", "right", "full", "semi", "windows"), 2)}
     # The slower of the two sets the pace: 26:00 less three hours.
-    assert {found[name].status.watermark for name in joins if name != "plain"} == {"2026-01-01T23:00:00.000Z"}
+    assert {results[name].status.watermark for name in joins if name != "plain"} == {
+        "2026-01-01T23:00:00.000Z"
+    }
 
 
 @pytest.mark.S24
@@ -160,10 +166,10 @@ def test_several_stateful_operators_run_in_a_row(streams: Streams) -> None:
         "told": "SELECT date_format(w.start, 'yyyy-MM-dd') AS day, hours, n FROM days",
         "hourly": f"SELECT {WINDOW}, k, n FROM hours",
     }
-    found = streams.run({"name": "days", "from": "told"}, {"name": "hours", "from": "hourly"}, views=views)
-    assert found["hours"].rows == ["00:00 01:00 x 2", "00:00 01:00 y 1", "01:00 02:00 x 1"]
-    assert found["days"].rows == ["2026-01-01 3 4"]
-    assert found["days"].status.dropped_by_watermark == 0
+    results = streams.run({"name": "days", "from": "told"}, {"name": "hours", "from": "hourly"}, views=views)
+    assert results["hours"].rows == ["00:00 01:00 x 2", "00:00 01:00 y 1", "01:00 02:00 x 1"]
+    assert results["days"].rows == ["2026-01-01 3 4"]
+    assert results["days"].status.dropped_by_watermark == 0
 
 
 @pytest.mark.S25
@@ -178,9 +184,9 @@ def test_each_row_joins_its_airport(streams: Streams) -> None:
         "known": "SELECT collect_list(struct(lat, ident)) AS places FROM airports",
         "nearest": "SELECT v, array_min(transform(places, x -> struct(abs(x.lat - v), x.ident))).ident AS ident FROM a CROSS JOIN known",
     }
-    found = streams.run({"name": "named", "from": "enriched"}, {"name": "nearest", "from": "nearest"}, views=views)  # fmt: skip
-    rows = [row.split() for row in found["named"].rows]
+    results = streams.run({"name": "named", "from": "enriched"}, {"name": "nearest", "from": "nearest"}, views=views)  # fmt: skip
+    rows = [row.split() for row in results["named"].rows]
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "46"]
     assert all((ident, int(lat)) in airports for _, ident, lat in rows)
     assert {row[0]: row[1] for row in rows if row[0] in "13"} == {"1": "ZRH", "3": "JFK"}
-    assert found["nearest"].rows == ["1 SIN", "2 SIN", "3 SIN", "4 SIN", "46 ZRH"]
+    assert results["nearest"].rows == ["1 SIN", "2 SIN", "3 SIN", "4 SIN", "46 ZRH"]

@@ -27,14 +27,17 @@ def view(
 
 
 def counts(status: QueryStatus) -> dict[str, tuple[int, int]]:
-    return {f"{one.view}.{one.name}": (one.passed, one.violated) for one in status.expectations}
+    return {
+        f"{expectation.view}.{expectation.name}": (expectation.passed, expectation.violated)
+        for expectation in status.expectations
+    }
 
 
 @pytest.fixture
 def stage(spark: SparkSession, tmp_path: Path) -> Stage:
-    found = Stage(spark.newSession(), tmp_path)
-    found.put("lines", *LINES)
-    return found
+    stage_of_test = Stage(spark.newSession(), tmp_path)
+    stage_of_test.put("lines", *LINES)
+    return stage_of_test
 
 
 def run(stage: Stage, *views: dict[str, Any], read: str = "parsed", **query: Any) -> QueryStatus:
@@ -128,10 +131,10 @@ def test_a_self_join_counts_once(stage: Stage) -> None:
 
 
 def test_several_sinks_and_a_merge_count_once(stage: Stage) -> None:
-    one = {"name": "one", "delta": {"path": str(stage.folder / "one")}}
+    plain = {"name": "one", "delta": {"path": str(stage.folder / "one")}}
     two = {"name": "two", "delta": {"path": str(stage.folder / "two"), "merge": {"keys": ["word"]}}}
     distinct = view(HAS_ID | {"onViolation": "drop"})
-    status = run(stage, distinct, to=[one, two])
+    status = run(stage, distinct, to=[plain, two])
     assert counts(status) == {"parsed.has_id": (3, 3)}
     assert [row["id"] for row in stage.rows("one")] == [row["id"] for row in stage.rows("two")] == [1, 4, 6]
     status = run(stage, distinct, to=[two], checkpoint={"id": "merge"})

@@ -166,13 +166,13 @@ def test_records_of_files_are_split_and_decoded(spark: SparkSession, tmp_path: P
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     session = spark.newSession()
-    found = source(tmp_path, format=case.kind, schema=case.schema, options=dict(case.options))
-    assert found.files is not None
-    how = found.decoding
+    files = source(tmp_path, format=case.kind, schema=case.schema, options=dict(case.options))
+    assert files.files is not None
+    how = files.decoding
     assert how is not None
     how = how.model_copy(update={"on_malformed_record": "deadLetter"})
-    raw = file_records.table(session, str(tmp_path), how, found.files.options)
-    many = case.kind == "json" and file_records.is_many(found.files.options)
+    raw = file_records.table(session, str(tmp_path), how, files.files.options)
+    many = case.kind == "json" and file_records.is_many(files.files.options)
     decoded = Decoded(raw, how, "src", counted=False, many=many)
     rows = decoded.rows().selectExpr(*map(shown, decoded.rows().columns)).collect()
     letters = decoded.dead_letters().collect()

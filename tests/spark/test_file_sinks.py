@@ -42,23 +42,23 @@ def give(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:
 
 def ids(folder: Path, kind: str) -> list[int | None]:
     """The ids in all files below the folder, as a reader sees them who knows nothing of Spark's log."""
-    found: list[int | None] = []
+    values: list[int | None] = []
     for file in sorted((folder / "out").rglob(f"part-*.{ENDINGS[kind]}")):
         if kind == "parquet":
-            found += pyarrow.parquet.ParquetFile(file).read()["id"].to_pylist()
+            values += pyarrow.parquet.ParquetFile(file).read()["id"].to_pylist()
         elif kind == "orc":
-            found += pyarrow.orc.ORCFile(file).read()["id"].to_pylist()
+            values += pyarrow.orc.ORCFile(file).read()["id"].to_pylist()
         elif kind == "csv":
-            found += [
+            values += [
                 int(row["id"]) if row["id"] else None
                 for row in csv.DictReader(file.read_text().splitlines(), escapechar="\\")
             ]
         elif kind == "json":
-            found += [json.loads(line).get("id") for line in file.read_text().splitlines()]
+            values += [json.loads(line).get("id") for line in file.read_text().splitlines()]
         else:
             words = [line.partition(" ")[0] for line in file.read_text().splitlines()]
-            found += [int(word) if word.isdigit() else None for word in words]
-    return sorted(found, key=str)
+            values += [int(word) if word.isdigit() else None for word in words]
+    return sorted(values, key=str)
 
 
 @pytest.mark.parametrize("kind", ENDINGS)

@@ -166,8 +166,8 @@ def test_a_row_that_the_function_rejects_fails_the_query(bench: PipeBench) -> No
 
 def test_the_list_of_builtin_names_matches_spark(spark: SparkSession) -> None:
     """The list that the rule asks is that of the Spark at hand."""
-    found = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
-    assert {name for name in found if re.fullmatch(r"[a-z]\w*", name)} == set(BUILTINS)
+    builtins = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert {name for name in builtins if re.fullmatch(r"[a-z]\w*", name)} == set(BUILTINS)
 
 
 def test_spark_would_ignore_a_function_with_a_builtin_name(spark: SparkSession) -> None:

@@ -51,9 +51,9 @@ def test_only_files_of_the_unfinished_batch_are_suspects(
     table = write(out / "late" / NAME.format(5))
     write(out / "late" / "_delta_log" / "00000000000000000000.json")
     deeper = write(out / "shop=a b%20c" / NAME.format(4))
-    found = orphan_files.suspects(spark, str(out), str(checkpoint))
-    assert {Path(file).name for file in found.files} == {leftover.name, deeper.name}
-    assert found.batch == 1
+    suspects = orphan_files.suspects(spark, str(out), str(checkpoint))
+    assert {Path(file).name for file in suspects.files} == {leftover.name, deeper.name}
+    assert suspects.batch == 1
     assert all(file.exists() for file in (logged, older, foreign, table, leftover, deeper))
 
 

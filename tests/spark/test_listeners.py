@@ -78,8 +78,8 @@ def test_a_listener_receives_every_query_and_a_broken_listener_fails_none(stage:
         ("started", "to-one"),
         ("started", "to-two"),
     ]
-    told = [event[1] for event in Heard.events if event[0] == "progress" and event[1][1]]
-    assert sorted(told) == [("to-one", 2), ("to-two", 2)]
+    progress = [event[1] for event in Heard.events if event[0] == "progress" and event[1][1]]
+    assert sorted(progress) == [("to-one", 2), ("to-two", 2)]
     assert Heard.events.count(("terminated", None)) == 2
 
 
@@ -102,8 +102,10 @@ def test_the_metrics_of_spark_have_each_query(stage: Stage) -> None:
     system: Any = stage.spark._jvm.org.apache.spark.SparkEnv.get().metricsSystem()
     with stage.running(sources=[stage.files("lines")], queries=[stage.query("lines", "one")]) as run:
         run.until(lambda: run["to-one"].batches == 1)
-        found = within(10, "a source of metrics", lambda: system.getSourcesByName("spark.streaming.to-one"))
-        names = set(found.apply(0).metricRegistry().getGauges().keySet())
+        metric_sources = within(
+            10, "a source of metrics", lambda: system.getSourcesByName("spark.streaming.to-one")
+        )
+        names = set(metric_sources.apply(0).metricRegistry().getGauges().keySet())
     paths = [handler.getContextPath() for handler in system.getServletHandlers()]
     assert {"/metrics/json", "/metrics/prometheus"} <= set(paths)
     assert {"inputRate-total", "processingRate-total", "latency", "states-rowsTotal"} <= names

@@ -82,10 +82,10 @@ def test_every_query_gives_the_rows_of_a_batch_engine(tmp_path: Path) -> None:
     nexmark.write(tmp_path / "events", 3000, seed=7, files=4)
     with DriverProcess(DOCUMENT, tmp_path / "run", sets={"folder": str(tmp_path)}) as driver:
         assert driver.wait(500) == 0, driver.stderr[-3000:]
-    found = {name: rows(tmp_path / name) for name in ANSWERS}
+    results = {name: rows(tmp_path / name) for name in ANSWERS}
     expected = answers(tmp_path / "events")
     assert {name: sum(counted.values()) for name, counted in expected.items() if not counted} == {}
-    assert [name for name in ANSWERS if found[name] != expected[name]] == []
+    assert [name for name in ANSWERS if results[name] != expected[name]] == []
     dropped = {query["name"]: query["droppedByWatermark"] for query in driver.final()["queries"]}
     assert dropped == dict.fromkeys(ANSWERS, 0)
 
@@ -106,9 +106,9 @@ def answers(folder: Path) -> dict[str, Counter[tuple[Any, ...]]]:
         return {name: counted(engine.execute(sql).fetchall()) for name, sql in ANSWERS.items()}
 
 
-def counted(found: Sequence[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+def counted(rows: Sequence[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
     """Each row with how often it is there; times in UTC, fractions to nine digits."""
-    return Counter(tuple(_plain(value) for value in row) for row in found)
+    return Counter(tuple(_plain(value) for value in row) for row in rows)
 
 
 def _plain(value: Any) -> Any:

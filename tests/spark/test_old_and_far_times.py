@@ -129,11 +129,11 @@ def test_lines_of_text_have_full_times(written: Path) -> None:
     cells = [
         row for file in (written / "csv").glob("part-*") for row in csv.reader(file.read_text().splitlines())
     ]
-    told = {
+    by_format = {
         "json": {(row["id"], row["at"], row["day"]) for row in lines},
         "csv": {(int(number), at, day) for number, at, day in cells},
     }
-    for rows in told.values():
+    for rows in by_format.values():
         times = {number: datetime.datetime.fromisoformat(at) for number, at, _ in rows}
         assert [times[number] for number in range(len(TIMES))] == EXPECTED
         assert sorted((number, day) for number, _, day in rows) == [

@@ -48,30 +48,30 @@ def columnar(write: Any) -> bytes:
     return into.getvalue()
 
 
-def of(kind: str, **options: str) -> dict[str, Any]:
+def source_of(kind: str, **options: str) -> dict[str, Any]:
     return {"format": kind, "schema": SCHEMA, "options": options}
 
 
 JSON_LINES = b'{"n":1,"s":"x"}\n{"n":2,"s":"y"}\n'
 DEAD = "SELECT CAST(raw AS STRING) AS raw FROM {source}_dead_letters"
 CASES = [
-    Case("json", JSON_LINES, of("json")),
-    Case("zipped", gzip.compress(JSON_LINES), {**of("json"), "pathGlobFilter": "*"}),
-    Case("many", b'[{"n":1,"s":"x"},\n {"n":2,"s":"y"}]', of("json", multiLine="true")),
-    Case("csv", b"1,x\n2,y\n", of("csv")),
-    Case("header", b"# made by hand\nn,s\n1,x\n2,y\n", of("csv", header="true", comment="#")),
-    Case("lines", b'1,"x\nz"\n2,y\n', of("csv", multiLine="true"), rows=[{"n": 1, "s": "x\nz"}, ROWS[1]]),
-    Case("latin", "1,ü\n".encode("latin-1"), of("csv", encoding="ISO-8859-1"), rows=[{"n": 1, "s": "ü"}]),
-    Case("badjson", b'{"n":\n', {**of("json"), "onMalformedRecord": "deadLetter"}, sql=DEAD, rows=[{"raw": '{"n":'}]),
-    Case("badcsv", b"x,y\n", {**of("csv"), "onMalformedRecord": "deadLetter"}, sql=DEAD, rows=[{"raw": "x,y"}]),
+    Case("json", JSON_LINES, source_of("json")),
+    Case("zipped", gzip.compress(JSON_LINES), {**source_of("json"), "pathGlobFilter": "*"}),
+    Case("many", b'[{"n":1,"s":"x"},\n {"n":2,"s":"y"}]', source_of("json", multiLine="true")),
+    Case("csv", b"1,x\n2,y\n", source_of("csv")),
+    Case("header", b"# made by hand\nn,s\n1,x\n2,y\n", source_of("csv", header="true", comment="#")),
+    Case("lines", b'1,"x\nz"\n2,y\n', source_of("csv", multiLine="true"), rows=[{"n": 1, "s": "x\nz"}, ROWS[1]]),
+    Case("latin", "1,ü\n".encode("latin-1"), source_of("csv", encoding="ISO-8859-1"), rows=[{"n": 1, "s": "ü"}]),
+    Case("badjson", b'{"n":\n', {**source_of("json"), "onMalformedRecord": "deadLetter"}, sql=DEAD, rows=[{"raw": '{"n":'}]),
+    Case("badcsv", b"x,y\n", {**source_of("csv"), "onMalformedRecord": "deadLetter"}, sql=DEAD, rows=[{"raw": "x,y"}]),
     Case("text", b"x\n", {"format": "text"}, sql="SELECT value FROM {source}", rows=[{"value": "x"}]),
     Case("textjson", JSON_LINES, {}, {"decode": {"json": {"schema": SCHEMA}}}),
     Case("textcsv", b"1,x\n2,y\n", {}, {"decode": {"csv": {"schema": SCHEMA}}}),
-    Case("orc", columnar(pyarrow.orc.write_table), of("orc")),
-    Case("parquet", columnar(pyarrow.parquet.write_table), of("parquet")),
+    Case("orc", columnar(pyarrow.orc.write_table), source_of("orc")),
+    Case("parquet", columnar(pyarrow.parquet.write_table), source_of("parquet")),
     # The state's files are written on executors, by our manager of checkpoint files.
-    Case("state", JSON_LINES * 2, of("json"), sql="SELECT n, s FROM once"),
-    Case("sides", JSON_LINES, of("json"), sql="SELECT l.n, j.s || c.s AS s FROM {source} l JOIN sidejson j ON j.n = l.n JOIN sidecsv c ON c.n = l.n", rows=[{"n": 1, "s": "xx"}, {"n": 2, "s": "yy"}]),
+    Case("state", JSON_LINES * 2, source_of("json"), sql="SELECT n, s FROM once"),
+    Case("sides", JSON_LINES, source_of("json"), sql="SELECT l.n, j.s || c.s AS s FROM {source} l JOIN sidejson j ON j.n = l.n JOIN sidecsv c ON c.n = l.n", rows=[{"n": 1, "s": "xx"}, {"n": 2, "s": "yy"}]),
 ]  # fmt: skip
 SIDES = {
     "sidejson": (JSON_LINES, {"json": {"schema": SCHEMA}}),
@@ -129,9 +129,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_records_are_read_on_an_executor(ran: tuple[Path, str], case: Case) -> None:
-    out, told = ran
+    out, output = ran
     lines = [line for file in (out / case.name).glob("part-*") for line in file.read_text().splitlines()]
-    assert sorted((json.loads(line) for line in lines), key=str) == case.rows, told
+    assert sorted((json.loads(line) for line in lines), key=str) == case.rows, output
 
 
 def test_every_format_of_files_has_its_case() -> None:

@@ -53,10 +53,10 @@ def settings(folder: Path, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_artifact_comes_with_its_dependencies_that_spark_lacks(repository: Path, tmp_path: Path) -> None:
     wanted = Packages(maven=("com.example:connector:1.0",))
-    found = packages.class_path(wanted, tmp_path)
-    assert [jar.name for jar in found] == ["connector-1.0.jar", "library-1.0.jar"]
+    jars = packages.class_path(wanted, tmp_path)
+    assert [jar.name for jar in jars] == ["connector-1.0.jar", "library-1.0.jar"]
     shutil.rmtree(repository)
-    assert packages.class_path(wanted, tmp_path) == found, "what was resolved once is kept"
+    assert packages.class_path(wanted, tmp_path) == jars, "what was resolved once is kept"
 
 
 def test_an_image_gets_the_same_jars(repository: Path, tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_an_image_gets_the_same_jars(repository: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_artifact_is_named(repository: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotReady, match=r"com\.example#connector;2\.0: not found") as told:
+    with pytest.raises(NotReady, match=r"com\.example#connector;2\.0: not found") as error:
         packages.class_path(Packages(maven=("com.example:connector:2.0",)), tmp_path)
-    assert told.value.reason == "PackagesNotResolved"
+    assert error.value.reason == "PackagesNotResolved"
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
@@ -79,9 +79,9 @@ def test_an_unreachable_repository_is_named(
 ) -> None:
     address = f"http://127.0.0.1:{free_port()}/maven"
     settings(tmp_path, address, monkeypatch)
-    with pytest.raises(NotReady, match=r"com\.example#connector;1\.0: not found.*onnection refused") as told:
+    with pytest.raises(NotReady, match=r"com\.example#connector;1\.0: not found.*onnection refused") as error:
         packages.class_path(Packages(maven=("com.example:connector:1.0",)), tmp_path)
-    assert told.value.reason == "PackagesNotResolved"
+    assert error.value.reason == "PackagesNotResolved"
 
 
 def test_a_class_archive_fits_a_longer_class_path(tmp_path: Path) -> None:

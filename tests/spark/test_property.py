@@ -235,7 +235,7 @@ def computed(spark: SparkSession, example: Example) -> list[dict[str, Any]]:
     return shown(session.table(before))
 
 
-def found(spark: SparkSession, example: Example, folder: Path, place: int) -> list[dict[str, Any]]:
+def rows_streamed(spark: SparkSession, example: Example, folder: Path, place: int) -> list[dict[str, Any]]:
     """The rows of a sink by an independent reader; its values are shown as Spark shows them."""
     path = folder / f"out{place}"
     delta = example.sinks[place] == "delta"
@@ -288,5 +288,5 @@ def check(spark: SparkSession, example: Example) -> None:
         streamed(spark, example, folder)
         expected = rounded(computed(spark, example))
         for place in range(len(example.sinks)):
-            different = difference(expected, rounded(found(spark, example, folder, place)))
+            different = difference(expected, rounded(rows_streamed(spark, example, folder, place)))
             assert not different, f"out{place} (- batch, + stream)\n{different}"

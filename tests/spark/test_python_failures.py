@@ -148,8 +148,8 @@ def test_the_log_of_a_failing_query_has_a_line_for_each_attempt_and_one_tracebac
         running.to_the_end()
         assert running["q"].state is QueryState.FAILED
     lines = [line for line in capfd.readouterr().err.splitlines() if " [" in line and "FairSched" not in line]
-    told = [line for line in lines if "TypeError" in line]
-    assert [("query restarts" in line, "query failed" in line) for line in told] == [
+    error_lines = [line for line in lines if "TypeError" in line]
+    assert [("query restarts" in line, "query failed" in line) for line in error_lines] == [
         (True, False),
         (False, True),
     ]

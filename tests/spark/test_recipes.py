@@ -73,5 +73,5 @@ def test_a_run_resolves_the_sources_of_a_recipe(spark: SparkSession, tmp_path: P
     graph = Graph(checked.pipeline)
     [query] = checked.pipeline.spec.queries
     writer = build.build(spark.newSession(), graph, query)
-    found = {name.removesuffix("_2") for name in build.occurrences(writer)}
-    assert found == {source["name"] for source in document["spec"]["sources"]}
+    names = {name.removesuffix("_2") for name in build.occurrences(writer)}
+    assert names == {source["name"] for source in document["spec"]["sources"]}

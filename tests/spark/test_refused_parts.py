@@ -62,9 +62,9 @@ def one_row(folder: Path) -> None:
 def refused(spark: SparkSession, folder: Path, views: str, *read: str) -> list[str]:
     """All that Spark refuses, as `line:column: path [reason]`."""
     (folder / "in").mkdir(exist_ok=True)
-    [found] = read_text(document(folder, views, *read))
-    graph = Graph(found.pipeline)
-    analysis = Analysis(graph, found.problem)
+    [parsed] = read_text(document(folder, views, *read))
+    graph = Graph(parsed.pipeline)
+    analysis = Analysis(graph, parsed.problem)
     analysis.queries(Starter(graph, Ownership("refused")), supervised_queries(spark.newSession(), graph))
     analysis.others(spark)
     return [f"{p.line}:{p.column}: {p.path} [{p.reason}]" for p in analysis.problems]
@@ -134,8 +134,8 @@ def test_a_plan_that_cannot_stream_is_reported_before_any_query_starts(
 
 
 def spec(folder: Path, *read: str) -> dict[str, object]:
-    [found] = read_text(document(folder, BROKEN, *read))
-    return found.pipeline.spec.model_dump(by_alias=True, exclude_unset=True, mode="json")
+    [parsed] = read_text(document(folder, BROKEN, *read))
+    return parsed.pipeline.spec.model_dump(by_alias=True, exclude_unset=True, mode="json")
 
 
 def test_the_other_queries_run(spark: SparkSession, tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def run(spark: SparkSession, tmp_path: Path) -> Run:
 
 
 def delta(path: Path) -> Rows:
-    found: Rows = DeltaTable(path).to_pyarrow_table().to_pylist()
-    return ordered(found)
+    rows: Rows = DeltaTable(path).to_pyarrow_table().to_pylist()
+    return ordered(rows)
 
 
 def files(path: Path) -> Rows:

@@ -179,8 +179,8 @@ def counted(sql: str, verdict: Verdict) -> dict[str, int]:
     )
     if shadowed and verdict.analysed is not None:
         return {name: verdict.analysed.count(f"View (`{name}`") for name in RELATIONS}
-    found = re.findall(r"'UnresolvedRelation \[(\w+)\]", verdict.parsed or "")
-    return {name: sum(hit.lower() == name for hit in found) for name in RELATIONS}
+    relations = re.findall(r"'UnresolvedRelation \[(\w+)\]", verdict.parsed or "")
+    return {name: sum(hit.lower() == name for hit in relations) for name in RELATIONS}
 
 
 @pytest.mark.parametrize("watermark", [False, True], ids=["plain", "watermarked"])

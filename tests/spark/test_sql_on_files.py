@@ -31,8 +31,8 @@ TABLE_FUNCTIONS = {
 
 def test_every_other_table_function_is_rejected(spark: SparkSession) -> None:
     """An upgrade of Spark or Delta may bring one that reads files: it is to be judged here."""
-    found = spark._jsparkSession.sessionState().tableFunctionRegistry().listFunction()
-    names = {found.apply(index).funcName() for index in range(found.size())}
+    registered = spark._jsparkSession.sessionState().tableFunctionRegistry().listFunction()
+    names = {registered.apply(index).funcName() for index in range(registered.size())}
     refused = {
         name
         for name in names

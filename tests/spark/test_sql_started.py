@@ -115,7 +115,9 @@ class Runner:
             handle.stop()
         assert read
         assert set(read) <= {name for name, _ in occurrence_names(graph, query.from_)}
-        assert all(len(json.loads(one.json)["sources"]) == len(read) for one in handle.recentProgress)
+        assert all(
+            len(json.loads(progress.json)["sources"]) == len(read) for progress in handle.recentProgress
+        )
         return own.table("q").count()
 
     def run(self, sql: str) -> tuple[str, str]:

@@ -42,16 +42,18 @@ def graph(folder: Path, source: dict[str, Any], *sql: str, **query: Any) -> Grap
 
 def batches(spark: SparkSession, folder: Path, source: dict[str, Any]) -> list[list[tuple[Any, ...]]]:
     """The rows of each batch of all that is there."""
-    found: list[list[tuple[Any, ...]]] = []
+    read_batches: list[list[tuple[Any, ...]]] = []
     frame = Builder(spark.newSession(), graph(folder, source)).relation("src")
     query = (
-        frame.writeStream.foreachBatch(lambda batch, _: found.append(sorted(map(tuple, batch.collect()))))
+        frame.writeStream.foreachBatch(
+            lambda batch, _: read_batches.append(sorted(map(tuple, batch.collect())))
+        )
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start()
     )
     query.awaitTermination(120)
-    return found
+    return read_batches
 
 
 def put(folder: Path, name: str, text: str, age: int = 0) -> None:
@@ -164,16 +166,16 @@ def test_generated_rows_by_batch_repeat_exactly(spark: SparkSession, tmp_path: P
     made = {"rowsPerBatch": 2, "numPartitions": 1, "startTimestamp": 1000, "advancePerBatch": "1 minute"}
     frame = Builder(spark.newSession(), graph(tmp_path, {"rateMicroBatch": made})).relation("src")
     assert frame.columns == ["timestamp", "value"]
-    found: dict[int, list[tuple[float, int]]] = {}
+    by_batch: dict[int, list[tuple[float, int]]] = {}
 
     def keep(batch: Any, number: int) -> None:
-        found[number] = sorted((row.timestamp.timestamp(), row.value) for row in batch.collect())
+        by_batch[number] = sorted((row.timestamp.timestamp(), row.value) for row in batch.collect())
 
     query = frame.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path / "c")).start()
-    within(60, "two batches", lambda: len(found) >= 2)
+    within(60, "two batches", lambda: len(by_batch) >= 2)
     query.stop()
-    assert found[0] == [(1.0, 0), (1.0, 1)]
-    assert found[1] == [(61.0, 2), (61.0, 3)]
+    assert by_batch[0] == [(1.0, 0), (1.0, 1)]
+    assert by_batch[1] == [(61.0, 2), (61.0, 3)]
 
 
 @pytest.mark.S08
@@ -240,17 +242,17 @@ def test_words_of_a_socket_are_counted_per_batch(spark: SparkSession, tmp_path: 
     session = spark.newSession()
     document = graph(tmp_path, {"socket": {"host": "127.0.0.1", "port": lines.port}}, WORDS)
     frame = Builder(session, document).relation("v0")
-    found: list[dict[str, int]] = []
+    counts: list[dict[str, int]] = []
 
     def count(batch: Any, _number: int) -> None:
         rows = batch.groupBy("word").count().collect()
         if rows:
-            found.append({row["word"]: row["count"] for row in rows})
+            counts.append({row["word"]: row["count"] for row in rows})
 
     query = frame.writeStream.foreachBatch(count).option("checkpointLocation", str(tmp_path / "c")).start()
-    said(lines, lambda: len(found))
+    said(lines, lambda: len(counts))
     query.stop()
-    assert found == [{"blue": 5, "green": 3}, {"gohawks": 1}, {"green": 2}]
+    assert counts == [{"blue": 5, "green": 3}, {"gohawks": 1}, {"green": 2}]
 
 
 @pytest.mark.S16
@@ -264,12 +266,12 @@ def test_words_of_a_socket_are_counted_over_all_batches(
         tmp_path, {"socket": {"host": "127.0.0.1", "port": lines.port}}, WORDS, COUNTS, outputMode=mode
     )
     frame = Builder(session, document).relation("v1")
-    found: list[dict[str, int]] = []
+    counts: list[dict[str, int]] = []
 
     def keep(batch: Any, _number: int) -> None:
         rows = {row.word: row.n for row in batch.collect()}
-        if rows and (mode == "update" or not found or rows != found[-1]):
-            found.append(rows)
+        if rows and (mode == "update" or not counts or rows != counts[-1]):
+            counts.append(rows)
 
     query = (
         frame.writeStream.outputMode(mode)
@@ -277,10 +279,10 @@ def test_words_of_a_socket_are_counted_over_all_batches(
         .option("checkpointLocation", str(tmp_path / "c"))
         .start()
     )
-    said(lines, lambda: len(found))
+    said(lines, lambda: len(counts))
     query.stop()
     changed = [RUNNING[0], {"gohawks": 1}, {"green": 5}]
-    assert found == (RUNNING if mode == "complete" else changed)
+    assert counts == (RUNNING if mode == "complete" else changed)
 
 
 @pytest.mark.S16

@@ -180,9 +180,9 @@ def test_once_and_available_now_end_without_a_signal(bench: Bench) -> None:
 
 def test_a_query_is_explained_without_a_start(bench: Bench) -> None:
     graph = bench.graph("SELECT count(*) AS n FROM ticks", {}, {"console": {}}, outputMode="complete")
-    told = plan(bench.spark, graph, graph.spec.queries[0])
-    assert "== Analyzed Logical Plan ==" in told
-    assert "StateStoreSave" in told.partition("== Physical Plan ==")[2]
+    explanation = plan(bench.spark, graph, graph.spec.queries[0])
+    assert "== Analyzed Logical Plan ==" in explanation
+    assert "StateStoreSave" in explanation.partition("== Physical Plan ==")[2]
 
 
 def _sink(bench: Bench, kind: str) -> dict[str, Any]:

@@ -94,9 +94,9 @@ def test_a_damaged_file_is_a_malformed_record_with_its_name(stage: Stage) -> Non
     # What stood before the damage was read, each record once.
     assert sorted(read) == [-1, *range(len(read) - 1)]
     assert 1000 < len(read) < len(LINES)
-    found = {Path(row["file"]).name: (row["raw"], row["error"]) for row in stage.rows("letters")}
+    letters_of = {Path(row["file"]).name: (row["raw"], row["error"]) for row in stage.rows("letters")}
     error = "the file is truncated or damaged: the part after the last record cannot be read"
-    assert found == {"truncated.json.gz": (None, error), "none.json.gz": (None, error)}
+    assert letters_of == {"truncated.json.gz": (None, error), "none.json.gz": (None, error)}
 
 
 @pytest.mark.S11

@@ -125,7 +125,7 @@ def spec(folder: Path, kind: dict[str, Any]) -> dict[str, Any]:
         more[0]["decode"] = kind["decode"]
     views = [{"name": "seen", **kind["view"]}] if "view" in kind else []
     read = "seen" if views else kind.get("from", "lines")
-    found = {
+    pipeline_spec = {
         "connections": kind.get("connections", []),
         "functions": kind.get("functions", []),
         "sources": [{"name": "lines", "files": {"path": f"{folder}/in"}}, *more],
@@ -136,7 +136,7 @@ def spec(folder: Path, kind: dict[str, Any]) -> dict[str, Any]:
             {"name": "last", "from": "lines", "to": [NOWHERE], "trigger": BOUNDED},
         ],
     }
-    text = json.dumps(found).replace('"IN', f'"{folder}/in').replace('"TAKEN', f'"{folder}/taken')
+    text = json.dumps(pipeline_spec).replace('"IN', f'"{folder}/in').replace('"TAKEN', f'"{folder}/taken')
     return dict(json.loads(text))
 
 
@@ -160,19 +160,19 @@ def test_the_other_queries_run(
 
 def test_a_function_that_no_query_calls_is_not_required(spark: SparkSession, tmp_path: Path) -> None:
     stage = Stage(spark.newSession(), tmp_path)
-    found = spec(tmp_path, {"functions": python("nowhere:f")})
-    with stage.running(**found) as run:
+    pipeline_spec = spec(tmp_path, {"functions": python("nowhere:f")})
+    with stage.running(**pipeline_spec) as run:
         run.to_the_end()
         assert set(run.states().values()) == {QueryState.COMPLETED}
 
 
 def test_where_no_query_is_ready_the_run_reports_each_reason(spark: SparkSession, tmp_path: Path) -> None:
     stage = Stage(spark.newSession(), tmp_path)
-    found = spec(tmp_path, source(files={"path": "/nowhere"}))
-    found["queries"] = [found["queries"][1]]
-    found["sources"].append({"name": "gone", "files": {"path": "/gone"}})
-    found["queries"].append({**found["queries"][0], "name": "second", "from": "gone"})
-    with pytest.raises(NotReady) as error, stage.running(**found):
+    pipeline_spec = spec(tmp_path, source(files={"path": "/nowhere"}))
+    pipeline_spec["queries"] = [pipeline_spec["queries"][1]]
+    pipeline_spec["sources"].append({"name": "gone", "files": {"path": "/gone"}})
+    pipeline_spec["queries"].append({**pipeline_spec["queries"][0], "name": "second", "from": "gone"})
+    with pytest.raises(NotReady) as error, stage.running(**pipeline_spec):
         pass
     assert error.value.reason == "PathNotFound"
     assert "nothing exists at /nowhere" in error.value.message
@@ -182,12 +182,12 @@ def test_where_no_query_is_ready_the_run_reports_each_reason(spark: SparkSession
 def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -> None:
     """With `--strict` nothing runs; without, what can; the exit code is that of what is missing."""
     head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
-    found = spec(tmp_path, called("nowhere:f"))
-    found["sources"].append({"name": "gone", "files": {"path": f"{tmp_path}/gone"}})
-    found["queries"].append({**found["queries"][0], "name": "absent", "from": "gone"})
-    found["checkpoints"] = {"location": f"{tmp_path}/checkpoints"}
+    pipeline_spec = spec(tmp_path, called("nowhere:f"))
+    pipeline_spec["sources"].append({"name": "gone", "files": {"path": f"{tmp_path}/gone"}})
+    pipeline_spec["queries"].append({**pipeline_spec["queries"][0], "name": "absent", "from": "gone"})
+    pipeline_spec["checkpoints"] = {"location": f"{tmp_path}/checkpoints"}
     file = tmp_path / "some.yaml"
-    file.write_text(json.dumps(head | {"spec": found}))
+    file.write_text(json.dumps(head | {"spec": pipeline_spec}))
     with DriverProcess(file, tmp_path / "strict", arguments=("--strict",), env=SHORT_LIVED) as driver:
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "no module 'nowhere'" in driver.stderr

@@ -233,7 +233,7 @@ def test_views_of_one_query_are_hidden_from_another(bench: Bench) -> None:
 
 
 @pytest.fixture
-def judged(bench: Bench) -> Callable[[str], PySparkException]:
+def run_command(bench: Bench) -> Callable[[str], PySparkException]:
     """Builds a view whose SQL no rule has seen, as if the rules had let it pass, and returns Spark's refusal."""
 
     def refuse(sql: str) -> PySparkException:
@@ -282,13 +282,13 @@ def kept(spark: SparkSession) -> Callable[[], tuple[int, set[str]]]:
 @pytest.mark.parametrize("sql", COMMANDS)
 def test_without_the_rules_a_command_executes_nothing(
     bench: Bench,
-    judged: Callable[[str], PySparkException],
+    run_command: Callable[[str], PySparkException],
     kept: Callable[[], tuple[int, set[str]]],
     sql: str,
 ) -> None:
     bench.put("a", "1")
     before = kept()
-    error = judged(sql)
+    error = run_command(sql)
     assert kept() == before
     assert re.search(r"PARSE_SYNTAX_ERROR|PARSE|SYNTAX|NOT_SUPPORTED|UNSUPPORTED|INVALID", str(error)), str(
         error

@@ -73,15 +73,15 @@ def body(
     return made
 
 
-def revision(of: Mapping[str, Any]) -> Revision:
+def revision(pipeline: Mapping[str, Any]) -> Revision:
     """Of a document that holds."""
-    found = judge(of).revision
-    assert found is not None, judge(of).message
-    return found
+    current = judge(pipeline).revision
+    assert current is not None, judge(pipeline).message
+    return current
 
 
 def pod(
-    of: Mapping[str, Any],
+    pipeline: Mapping[str, Any],
     *,
     attempt: int = 1,
     phase: str = "Pending",
@@ -92,7 +92,7 @@ def pod(
     **status: Any,
 ) -> dict[str, Any]:
     """The driver's pod of a pipeline, as a cluster has it."""
-    made = pods.driver_pod(of, revision(of), settings, attempt=attempt, run=run)
+    made = pods.driver_pod(pipeline, revision(pipeline), settings, attempt=attempt, run=run)
     made["metadata"] |= {"uid": f"pod-{attempt}", "resourceVersion": str(attempt)}
     if leaving:
         made["metadata"]["deletionTimestamp"] = timestamp(NOW)
@@ -101,13 +101,13 @@ def pod(
     return made
 
 
-def running(of: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+def running(pipeline: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """A pod whose driver runs."""
-    return pod(of, phase="Running", state={"running": {"startedAt": timestamp(NOW)}}, **more)
+    return pod(pipeline, phase="Running", state={"running": {"startedAt": timestamp(NOW)}}, **more)
 
 
 def ended(
-    of: Mapping[str, Any],
+    pipeline: Mapping[str, Any],
     code: int,
     outcome: str | None = None,
     reason: str = "",
@@ -126,7 +126,7 @@ def ended(
         **({"reason": why} if why else {}),
         **({"message": json.dumps(words | {"queries": [{"name": "a", "batch": 7}]})} if outcome else {}),
     }
-    return pod(of, phase="Failed" if code else "Succeeded", state={"terminated": state}, **more)
+    return pod(pipeline, phase="Failed" if code else "Succeeded", state={"terminated": state}, **more)
 
 
 def reported(*states: str, attempt: int = 1, seconds: float = 0, **query: Any) -> dict[str, Any]:
@@ -142,16 +142,18 @@ def reported(*states: str, attempt: int = 1, seconds: float = 0, **query: Any) -
     }
 
 
-def seen(of: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Observed:
+def observation(
+    pipeline: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any
+) -> Observed:
     """One look of an operator that has watched all along; all clocks are in step."""
-    given: dict[str, Any] = {"now": NOW, "settings": SETTINGS, "judgement": judge(of)} | more
+    given: dict[str, Any] = {"now": NOW, "settings": SETTINGS, "judgement": judge(pipeline)} | more
     if isinstance(given.get("refused"), str):  # in the words of the API server
         given["refused"] = Refusal("PodRefused", given["refused"])
-    observed = Observed(body=of, pod=its_pod, **given)
+    observed = Observed(body=pipeline, pod=its_pod, **given)
     ages = Ages()
     if time := observed.status.get("reported", {}).get("time"):
         ages.notice("report", time, moment(parsed(time)))
-    if time := of["metadata"].get("deletionTimestamp"):
+    if time := pipeline["metadata"].get("deletionTimestamp"):
         ages.notice("deleting", True, moment(parsed(time)))
     return aged(observed, ages, moment(observed.now))
 
@@ -161,27 +163,27 @@ def moment(when: datetime) -> Moment:
     return Moment(when, when.timestamp())
 
 
-def next_step(of: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Plan:
+def next_step(pipeline: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any) -> Plan:
     """What is to be done."""
-    return plan(seen(of, its_pod, **more))
+    return plan(observation(pipeline, its_pod, **more))
 
 
-def condition(found: Plan | Mapping[str, Any], kind: str) -> tuple[str, str, str]:
+def condition(plan: Plan | Mapping[str, Any], kind: str) -> tuple[str, str, str]:
     """Status, reason and message of a condition; `-` where there is none."""
-    status = found.status if isinstance(found, Plan) else found
-    for one in status.get("conditions", ()):
-        if one["type"] == kind:
-            return one["status"], one["reason"], one["message"]
+    status = plan.status if isinstance(plan, Plan) else plan
+    for entry in status.get("conditions", ()):
+        if entry["type"] == kind:
+            return entry["status"], entry["reason"], entry["message"]
     return "-", "-", "-"
 
 
-def status(phase: str, of: Mapping[str, Any], *, attempt: int = 1, **more: Any) -> dict[str, Any]:
+def status(phase: str, pipeline: Mapping[str, Any], *, attempt: int = 1, **more: Any) -> dict[str, Any]:
     """The operator's part of a status, as it was written when this was the phase."""
     return {
-        "observedGeneration": of["metadata"]["generation"],
+        "observedGeneration": pipeline["metadata"]["generation"],
         "phase": phase,
         "conditions": [],
-        "revision": revision(of).name,
+        "revision": revision(pipeline).name,
         "attempt": attempt,
         "restarts": 0,
         **more,

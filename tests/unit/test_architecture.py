@@ -26,25 +26,25 @@ DRAWN = [
 def arrows(graph: ImportGraph, package: str) -> set[tuple[str, str]]:
     """What directly within a package imports what; in the app's picture the operator is one of them."""
     inner = {*graph.find_children(package), *(["mainstem_operator"] if package == "mainstem" else [])}
-    of = {module: part for part in inner for module in (part, *graph.find_descendants(part))}
+    parts = {module: part for part in inner for module in (part, *graph.find_descendants(part))}
     return {
-        (of[module], of[imported])
-        for module in of
+        (parts[module], parts[imported])
+        for module in parts
         for imported in graph.find_modules_directly_imported_by(module)
-        if imported in of and of[module] != of[imported]
+        if imported in parts and parts[module] != parts[imported]
     }
 
 
 def reached(edges: set[tuple[str, str]], start: str) -> set[str]:
     """What the arrows lead to from a package."""
-    found: set[str] = set()
+    modules: set[str] = set()
     left = [start]
     while left:
-        following = {head for tail, head in edges if tail == left[-1]} - found
+        following = {head for tail, head in edges if tail == left[-1]} - modules
         left.pop()
-        found |= following
+        modules |= following
         left += following
-    return found
+    return modules
 
 
 def needed(edges: set[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -126,11 +126,13 @@ def test_every_package_has_a_docstring(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    found = imports()
+    graph_of_imports = imports()
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(
         BLOCK.sub(
-            lambda block: f"<!-- packages of {block[1]} -->\n\n```mermaid\n{picture(found, block[1])}```\n",
+            lambda block: (
+                f"<!-- packages of {block[1]} -->\n\n```mermaid\n{picture(graph_of_imports, block[1])}```\n"
+            ),
             page,
         ),
         encoding="utf-8",

@@ -37,10 +37,18 @@ def attempts(*failures: Failure) -> list[tuple[str, str, dict[str, Any]]]:
 def test_each_attempt_is_one_line_with_its_number_and_the_next_try() -> None:
     failure = Failure("PythonFailed", "ValueError: odd")
     first, second, last = attempts(failure, failure, failure)
-    told = {"query": "q", "reason": "PythonFailed", "error": "ValueError: odd"}
-    assert first == ("warning", "query restarts", told | {"seconds": 5.0, "attempt": 1, "attempts": 2})
-    assert second == ("warning", "query restarts", told | {"seconds": 10.0, "attempt": 2, "attempts": 2})
-    assert last == ("error", "query failed", told | {"restarts": 2})
+    fields_of_failure = {"query": "q", "reason": "PythonFailed", "error": "ValueError: odd"}
+    assert first == (
+        "warning",
+        "query restarts",
+        fields_of_failure | {"seconds": 5.0, "attempt": 1, "attempts": 2},
+    )
+    assert second == (
+        "warning",
+        "query restarts",
+        fields_of_failure | {"seconds": 10.0, "attempt": 2, "attempts": 2},
+    )
+    assert last == ("error", "query failed", fields_of_failure | {"restarts": 2})
 
 
 def test_a_traceback_is_logged_once_until_it_changes() -> None:
@@ -58,7 +66,7 @@ def test_an_outage_has_no_last_attempt() -> None:
 def test_a_traceback_includes_the_tracebacks_of_its_causes() -> None:
     cause = TRACE.format("first")
     chained = f"{cause}\n\nThe above exception was the direct cause of the following exception:\n\n{TRACE.format('second')}"
-    found = classify_text(
+    traceback = classify_text(
         f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {chained}\n"
     ).traceback
-    assert found == chained
+    assert traceback == chained

@@ -94,12 +94,14 @@ def test_every_reason_of_the_rules_is_in_the_table() -> None:
     modules = [path for path in folder.rglob("*.py") if path.name != "status.py"]
     sources = "\n".join(path.read_text(encoding="utf-8") for path in modules)
     known = set(re.findall(r'"((?:[A-Z][a-z]*){2,}[a-z]|UnusedSource)"', sources)) - NO_REASONS
-    seen = {reason for bad in ALL for line in bad.problems for reason in re.findall(r"\[(\w+)\]$", line)}
+    reasons_in_table = {
+        reason for bad in ALL for line in bad.problems for reason in re.findall(r"\[(\w+)\]$", line)
+    }
     # Documents that are too large to stand in a table are in test_language_cost.
     too_large = {"DocumentTooComplex", "TooManyOccurrences"}
     elsewhere = {"NotFaultTolerant", "BucketUnlisted", "NotOnePipeline", "FileNotReadable"} | too_large
     assert elsewhere <= known
-    assert known - elsewhere == seen
+    assert known - elsewhere == reasons_in_table
 
 
 def test_all_problems_are_reported_together_in_the_order_of_the_file() -> None:
@@ -112,8 +114,8 @@ def test_all_problems_are_reported_together_in_the_order_of_the_file() -> None:
 
 def test_problems_of_every_document_of_a_file_are_reported() -> None:
     text = BASE.replace("from: weather", "from: wether")
-    found = refused(f"{text}---\n{text}")
-    assert [line.split(":")[0] for line in found] == ["60", str(60 + text.count("\n") + 1)]
+    problems = refused(f"{text}---\n{text}")
+    assert [line.split(":")[0] for line in problems] == ["60", str(60 + text.count("\n") + 1)]
 
 
 def test_the_order_of_problems_does_not_depend_on_the_run() -> None:

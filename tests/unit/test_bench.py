@@ -24,18 +24,18 @@ def stats() -> ModuleType:
 
 
 def test_a_ratio_of_medians_comes_with_the_spread_of_the_pairs(stats):
-    ratio = stats.Ratio.of([2.0, 4.0, 6.0, 8.0, 30.0], [2.0, 2.0, 2.0, 2.0, 2.0])
+    ratio = stats.Ratio.between([2.0, 4.0, 6.0, 8.0, 30.0], [2.0, 2.0, 2.0, 2.0, 2.0])
 
     assert ratio == stats.Ratio(of_medians=3.0, low=1.0, high=15.0, spread=1.0)
 
 
 def test_one_pair_has_no_spread(stats):
-    assert stats.Ratio.of([3.0], [2.0]) == stats.Ratio(1.5, 1.5, 1.5, 0.0)
+    assert stats.Ratio.between([3.0], [2.0]) == stats.Ratio(1.5, 1.5, 1.5, 0.0)
 
 
 def test_series_of_different_lengths_are_rejected(stats):
     with pytest.raises(ValueError, match="longer"):
-        stats.Ratio.of([1.0], [1.0, 2.0])
+        stats.Ratio.between([1.0], [1.0, 2.0])
 
 
 def test_every_order_comes_once_before_any_comes_again(stats):

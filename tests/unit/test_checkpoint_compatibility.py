@@ -8,7 +8,7 @@ from mainstem.runtime.checkpoint.checkpoint_compatibility import PROVIDER, diffe
 
 
 @pytest.mark.parametrize(
-    ("partitions", "conf", "told"),
+    ("partitions", "conf", "expected"),
     [
         ([8], {PROVIDER: STATE_STORES["rocksdb"]}, []),
         ([2], {PROVIDER: STATE_STORES["rocksdb"]}, ["state.partitions is fixed at 2"]),
@@ -19,10 +19,10 @@ from mainstem.runtime.checkpoint.checkpoint_compatibility import PROVIDER, diffe
     ],
 )
 def test_a_setting_that_differs_from_the_checkpoint_is_reported(
-    partitions: list[int], conf: dict[str, str] | None, told: list[str]
+    partitions: list[int], conf: dict[str, str] | None, expected: list[str]
 ) -> None:
     entry = "\n".join(["v2", json.dumps({"batchWatermarkMs": 0, "conf": conf}), 'a:{"logOffset":0}'])
     stores = [{"storeName": "default", "numPartitions": number} for number in partitions]
     operator = "v1\n" + json.dumps({"operatorInfo": {"operatorId": 0}, "stateStoreInfo": stores})
-    assert differences([operator], entry, State()) == told
+    assert differences([operator], entry, State()) == expected
     assert differences([], "", State()) == []

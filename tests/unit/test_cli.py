@@ -143,7 +143,7 @@ def test_parameters_are_set_from_the_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--set", "where"], "'where' is not NAME=VALUE"),
         (["--stop-when-idle", "soon"], "'soon' is not a duration such as '30 seconds' or '30s'"),
@@ -160,11 +160,11 @@ def test_parameters_are_set_from_the_command_line(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_is_reported_before_anything_runs(
-    document: Path, arguments: list[str], told: str
+    document: Path, arguments: list[str], message: str
 ) -> None:
     result = call("run", document, *arguments)
     assert result.exit_code == Exit.USAGE
-    assert told in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.output
 
 

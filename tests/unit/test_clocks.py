@@ -41,15 +41,17 @@ class Watcher:
         self.ages = Ages()
 
     def look(
-        self, seconds: float, of: dict[str, Any], pod: Any = None, jump: float = 0.0, **more: Any
+        self, seconds: float, pipeline: dict[str, Any], pod: Any = None, jump: float = 0.0, **more: Any
     ) -> Plan:
         now = Moment(at(seconds + jump), 1000.0 + seconds)
-        observed = Observed(body=of, pod=pod, judgement=judge(of), now=now.wall, settings=SETTINGS, **more)
+        observed = Observed(
+            body=pipeline, pod=pod, judgement=judge(pipeline), now=now.wall, settings=SETTINGS, **more
+        )
         return plan(aged(observed, self.ages, now))
 
 
-def after(found: Plan, of: dict[str, Any]) -> dict[str, Any]:
-    return {**of, "status": {**of.get("status", {}), **found.status, **(found.driver_part or {})}}
+def after(plan: Plan, pipeline: dict[str, Any]) -> dict[str, Any]:
+    return {**pipeline, "status": {**pipeline.get("status", {}), **plan.status, **(plan.driver_part or {})}}
 
 
 # -- the kubelet's clock
@@ -58,29 +60,29 @@ def after(found: Plan, of: dict[str, Any]) -> dict[str, Any]:
 @SKEWS
 @pytest.mark.parametrize("jump", [0.0, HOUR, -HOUR], ids=["steady", "jumps ahead", "jumps back"])
 def test_backoff_after_a_driver_that_this_operator_observed_running(skew: float, jump: float) -> None:
-    of, operator = body(status=status("Running", body())), Watcher()
-    operator.look(-60, of, running(of))
-    dead = ended(of, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew)
-    found = operator.look(0, of, dead)
-    assert (found.status["phase"], found.requeue) == ("BackingOff", 5.0)
-    assert found.status["lastTermination"]["finishedAt"] == timestamp(NOW)
-    assert condition(found, "Ready")[2].endswith(f"starts again at {timestamp(at(5))}")
-    of = after(found, of)
-    later = operator.look(4, of, dead, jump)
+    pipeline, operator = body(status=status("Running", body())), Watcher()
+    operator.look(-60, pipeline, running(pipeline))
+    dead = ended(pipeline, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew)
+    plan = operator.look(0, pipeline, dead)
+    assert (plan.status["phase"], plan.requeue) == ("BackingOff", 5.0)
+    assert plan.status["lastTermination"]["finishedAt"] == timestamp(NOW)
+    assert condition(plan, "Ready")[2].endswith(f"starts again at {timestamp(at(5))}")
+    pipeline = after(plan, pipeline)
+    later = operator.look(4, pipeline, dead, jump)
     assert (later.requeue, later.start, later.stop) == (1.0, None, False)
-    assert condition(later, "Ready")[2] == condition(found, "Ready")[2]
-    assert operator.look(5, of, dead, jump).stop
+    assert condition(later, "Ready")[2] == condition(plan, "Ready")[2]
+    assert operator.look(5, pipeline, dead, jump).stop
 
 
 @SKEWS
 def test_backoff_after_a_driver_that_this_operator_observed_only_at_its_end(skew: float) -> None:
     """It cannot know better than the node, but it never waits longer than the backoff from now on."""
-    of, operator = body(status=status("Running", body())), Watcher()
-    dead = ended(of, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew - 2)
-    found = operator.look(0, of, dead)
+    pipeline, operator = body(status=status("Running", body())), Watcher()
+    dead = ended(pipeline, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew - 2)
+    plan = operator.look(0, pipeline, dead)
     waits = 5.0 if skew > 0 else 3.0 if skew == 0 else 0.0
-    assert (0.0 if found.stop else found.requeue) == waits
-    assert operator.look(5, after(found, of), dead).stop
+    assert (0.0 if plan.stop else plan.requeue) == waits
+    assert operator.look(5, after(plan, pipeline), dead).stop
 
 
 @SKEWS
@@ -93,11 +95,11 @@ def test_an_operator_on_another_node_waits_no_longer_than_the_backoff(skew: floa
         "exitCode": 4,
         "finishedAt": timestamp(at(skew)),
     }
-    of = body(status=status("BackingOff", body(), lastTermination=last, restarts=1))
+    pipeline = body(status=status("BackingOff", body(), lastTermination=last, restarts=1))
     operator = Watcher()
-    found = operator.look(0, of)
-    assert found.start if skew < 0 else found.requeue == 5.0
-    assert operator.look(5, after(found, of)).start
+    plan = operator.look(0, pipeline)
+    assert plan.start if skew < 0 else plan.requeue == 5.0
+    assert operator.look(5, after(plan, pipeline)).start
 
 
 @SKEWS
@@ -106,10 +108,10 @@ def test_the_run_time_of_a_driver_is_measured_by_the_clock_of_its_node(
     skew: float, ran: float, failures: int
 ) -> None:
     """`resetAfter`: beginning and end are of one clock."""
-    of, operator = body(status=status("Running", body(), restarts=3)), Watcher()
-    operator.look(-60, of, running(of))
-    dead = ended(of, 4, "failed", "SinkRefused", started=skew - ran, finished=skew)
-    assert operator.look(0, of, dead).status["restarts"] == failures
+    pipeline, operator = body(status=status("Running", body(), restarts=3)), Watcher()
+    operator.look(-60, pipeline, running(pipeline))
+    dead = ended(pipeline, 4, "failed", "SinkRefused", started=skew - ran, finished=skew)
+    assert operator.look(0, pipeline, dead).status["restarts"] == failures
 
 
 # -- the driver's clock
@@ -117,28 +119,30 @@ def test_the_run_time_of_a_driver_is_measured_by_the_clock_of_its_node(
 
 @SKEWS
 def test_a_driver_is_not_reporting_three_minutes_after_its_last_report(skew: float) -> None:
-    of = body(status=status("Running", body()) | reported("Running", "Running", seconds=skew))
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running", seconds=skew))
     operator = Watcher()
-    assert condition(operator.look(0, of, running(of)), "Degraded")[0] == "False"
-    assert condition(operator.look(180, of, running(of)), "Degraded")[0] == "False"
-    silent = operator.look(181, of, running(of))
+    assert condition(operator.look(0, pipeline, running(pipeline)), "Degraded")[0] == "False"
+    assert condition(operator.look(180, pipeline, running(pipeline)), "Degraded")[0] == "False"
+    silent = operator.look(181, pipeline, running(pipeline))
     assert condition(silent, "Degraded")[1] == "DriverNotReporting"
-    of = after(silent, of)
-    assert condition(Watcher().look(200, of, running(of)), "Degraded")[1] == "DriverNotReporting", (
-        "an operator that is new takes nothing back"
-    )
-    of["status"] = of["status"] | reported("Running", "Running", seconds=200 + skew)
-    assert condition(operator.look(201, of, running(of)), "Degraded")[0] == "False"
+    pipeline = after(silent, pipeline)
+    assert (
+        condition(Watcher().look(200, pipeline, running(pipeline)), "Degraded")[1] == "DriverNotReporting"
+    ), "an operator that is new takes nothing back"
+    pipeline["status"] = pipeline["status"] | reported("Running", "Running", seconds=200 + skew)
+    assert condition(operator.look(201, pipeline, running(pipeline)), "Degraded")[0] == "False"
 
 
 @SKEWS
 @pytest.mark.parametrize(("since", "stalled"), [(590.0, "False"), (610.0, "True")])
 def test_a_batch_stalls_by_the_clock_of_the_driver(skew: float, since: float, stalled: str) -> None:
     progress = timestamp(at(skew - since + 20))
-    of = body(status=status("Running", body()) | reported("Running", seconds=skew, lastProgressTime=progress))
+    pipeline = body(
+        status=status("Running", body()) | reported("Running", seconds=skew, lastProgressTime=progress)
+    )
     operator = Watcher()
-    operator.look(0, of, running(of))
-    assert condition(operator.look(20, of, running(of)), "DataStalled")[0] == stalled
+    operator.look(0, pipeline, running(pipeline))
+    assert condition(operator.look(20, pipeline, running(pipeline)), "DataStalled")[0] == stalled
 
 
 # -- the API server's clock
@@ -146,31 +150,31 @@ def test_a_batch_stalls_by_the_clock_of_the_driver(skew: float, since: float, st
 
 @SKEWS
 def test_a_deletion_waits_for_the_grace_period_of_the_driver(skew: float) -> None:
-    of, operator = body(status=status("Running", body()), deleted=True), Watcher()
-    of["metadata"]["deletionTimestamp"] = timestamp(at(skew))
-    deadline = grace_seconds(revision(of)) + CLEANUP_SECONDS
-    found = operator.look(0, of, running(of))
-    assert (found.stop, found.finished) == (True, False), "also one that was deleted while nobody looked"
-    going = running(of, leaving=True)
-    assert not operator.look(deadline - 1, of, going).finished
-    assert operator.look(deadline, of, going).finished
+    pipeline, operator = body(status=status("Running", body()), deleted=True), Watcher()
+    pipeline["metadata"]["deletionTimestamp"] = timestamp(at(skew))
+    deadline = grace_seconds(revision(pipeline)) + CLEANUP_SECONDS
+    plan = operator.look(0, pipeline, running(pipeline))
+    assert (plan.stop, plan.finished) == (True, False), "also one that was deleted while nobody looked"
+    going = running(pipeline, leaving=True)
+    assert not operator.look(deadline - 1, pipeline, going).finished
+    assert operator.look(deadline, pipeline, going).finished
 
 
 @SKEWS
 @pytest.mark.parametrize("created", [NOW, None], ids=["it was there", "it finds it"])
 def test_the_first_run_is_at_the_first_slot(skew: float, created: datetime | None) -> None:
-    of, operator = body(CRON), Watcher()
-    of["metadata"]["creationTimestamp"] = timestamp(at(skew))
-    found = operator.look(0, of, created=created)
+    pipeline, operator = body(CRON), Watcher()
+    pipeline["metadata"]["creationTimestamp"] = timestamp(at(skew))
+    plan = operator.look(0, pipeline, created=created)
     if skew < 0 and created is None:
-        assert found.start, "made an hour ago by the only clock that knows: the run is made up for"
+        assert plan.start, "made an hour ago by the only clock that knows: the run is made up for"
         return
-    assert (found.status["phase"], found.start) == ("Scheduled", None)
-    assert found.status["schedule"] == {"nextTime": timestamp(NOW + timedelta(minutes=10))}
-    of = after(found, of)
-    assert not operator.look(599, of, created=created).start
-    assert operator.look(600, of, created=created).start
-    assert Watcher().look(600, of).start, "an operator that is new"
+    assert (plan.status["phase"], plan.start) == ("Scheduled", None)
+    assert plan.status["schedule"] == {"nextTime": timestamp(NOW + timedelta(minutes=10))}
+    pipeline = after(plan, pipeline)
+    assert not operator.look(599, pipeline, created=created).start
+    assert operator.look(600, pipeline, created=created).start
+    assert Watcher().look(600, pipeline).start, "an operator that is new"
 
 
 # -- the clock of the operator before
@@ -188,16 +192,16 @@ def test_the_first_run_is_at_the_first_slot(skew: float, created: datetime | Non
 )
 def test_a_last_run_in_the_future_was_recorded_by_a_wrong_clock(last: float, due: float) -> None:
     done = {"attempt": 1, "outcome": "completed", "reason": "Completed", "finishedAt": timestamp(NOW)}
-    told = {"lastTime": timestamp(at(last)), "nextTime": timestamp(at(last + DAY))}
-    of, operator = (
-        body(DAILY, status=status("Scheduled", body(DAILY), lastTermination=done, schedule=told)),
+    schedule = {"lastTime": timestamp(at(last)), "nextTime": timestamp(at(last + DAY))}
+    pipeline, operator = (
+        body(DAILY, status=status("Scheduled", body(DAILY), lastTermination=done, schedule=schedule)),
         Watcher(),
     )
-    found = operator.look(0, of)
+    plan = operator.look(0, pipeline)
     if last == -DAY:
-        assert found.start
+        assert plan.start
         return
-    assert found.start is None
-    of = after(found, of)
-    assert operator.look(due - 1, of).start is None
-    assert operator.look(due, of).start
+    assert plan.start is None
+    pipeline = after(plan, pipeline)
+    assert operator.look(due - 1, pipeline).start is None
+    assert operator.look(due, pipeline).start

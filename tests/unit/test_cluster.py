@@ -12,7 +12,7 @@ FORBIDDEN = '{"kind": "Status", "message": "pods is forbidden: no such right"}'
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "reason", "told"),
+    ("status", "body", "reason", "beginning"),
     [
         (401, None, "ApiServerForbids", "its status: 401: Odd"),
         (403, FORBIDDEN, "ApiServerForbids", "its status: 403: pods is forbidden: no such right"),
@@ -22,12 +22,12 @@ FORBIDDEN = '{"kind": "Status", "message": "pods is forbidden: no such right"}'
         (0, None, "ApiServerUnreachable", "its status: the API server does not answer: (0)"),
     ],
 )
-def test_every_api_error_has_a_reason(status: int, body: Any, reason: str, told: str) -> None:
+def test_every_api_error_has_a_reason(status: int, body: Any, reason: str, beginning: str) -> None:
     error = ApiException(status=status, reason="Odd")
     error.body = body
-    found = _failure("its status", error)
-    assert found.reason == reason
-    assert found.message.startswith(told)
+    failure = _failure("its status", error)
+    assert failure.reason == reason
+    assert failure.message.startswith(beginning)
 
 
 def test_a_missing_answer_has_a_reason() -> None:

@@ -31,9 +31,9 @@ NOW = "2026-01-01T00:00:00Z"
 
 def written(*statuses: QueryStatus, executors: ExecutorCounts | None = None) -> dict[str, Any]:
     """A part, judged by the models of the resource."""
-    found = part(statuses, executors, attempt=3, time=NOW)
-    Status.model_validate(found)
-    return found
+    body = part(statuses, executors, attempt=3, time=NOW)
+    Status.model_validate(body)
+    return body
 
 
 def test_a_query_fills_every_field_of_the_resource() -> None:
@@ -124,8 +124,8 @@ def test_a_driver_without_queries_is_not_ready() -> None:
 def test_the_summary_adds_up() -> None:
     idle = replace(waiting(BUSY), name="b", rows_per_second=0.0, sources=(SourceStatus("files"),))
     done = replace(BUSY, name="c", state=QueryState.COMPLETED, rows_per_second=99.0, sources=())
-    found = summary([BUSY, idle, done], ExecutorCounts(1, 2, "0/1 nodes are available: password=hunter2"))
-    assert found == {
+    shown = summary([BUSY, idle, done], ExecutorCounts(1, 2, "0/1 nodes are available: password=hunter2"))
+    assert shown == {
         "queries": "2 active, 1 completed",
         "lag": 103,
         "rowsPerSecond": 1234,  # what is completed reads no more
@@ -140,27 +140,27 @@ def test_the_summary_omits_unknown_executors_and_unknown_lag() -> None:
 
 def test_messages_hold_no_credential_and_are_truncated() -> None:
     failed = replace(BUSY, state=QueryState.FAILED, reason="R" * 200, message=f"secretKey=abc {'x' * 5000}")
-    found = written(failed)["queries"][0]
-    assert "abc" not in found["message"]
-    assert (len(found["message"]), len(found["reason"])) == (1024, 128)
+    entry = written(failed)["queries"][0]
+    assert "abc" not in entry["message"]
+    assert (len(entry["message"]), len(entry["reason"])) == (1024, 128)
 
 
 @pytest.mark.parametrize(("end", "shown"), [("x" * 256, True), ("x" * 257, False), (None, False), (0, True)])
 def test_an_offset_is_shown_when_it_is_short(end: Any, shown: bool) -> None:
     source = replace(BUSY.sources[0], end_offset=end)
-    [found] = query(replace(BUSY, sources=(source,)))["sources"]
-    assert ("endOffset" in found) is shown
+    [entry] = query(replace(BUSY, sources=(source,)))["sources"]
+    assert ("endOffset" in entry) is shown
 
 
 def test_typical_queries_lose_only_values_that_are_too_long() -> None:
-    found = written(*[replace(BUSY, name=f"query-{n}") for n in range(24)])
-    assert "endOffset" in found["queries"][0]["sources"][0]
+    body = written(*[replace(BUSY, name=f"query-{n}") for n in range(24)])
+    assert "endOffset" in body["queries"][0]["sources"][0]
 
 
 def test_sixty_four_queries_fit_and_keep_the_essential_fields() -> None:
-    found = written(*[replace(BUSY, name=f"query-{n}", pool=f"query-{n}") for n in range(64)])
-    assert size(found) <= BUDGET
-    for entry in found["queries"]:
+    body = written(*[replace(BUSY, name=f"query-{n}", pool=f"query-{n}") for n in range(64)])
+    assert size(body) <= BUDGET
+    for entry in body["queries"]:
         assert entry.keys() >= {"name", "state", "batch", "lag", "rowsPerSecond", "watermark", "id"}
 
 
@@ -189,9 +189,9 @@ def test_the_longest_possible_status_fits() -> None:
         )
         for n in range(64)
     ]
-    found = written(*longest, executors=ExecutorCounts(0, 1000, "é" * 5000))
-    assert size(found) <= BUDGET
-    for entry in found["queries"]:
+    body = written(*longest, executors=ExecutorCounts(0, 1000, "é" * 5000))
+    assert size(body) <= BUDGET
+    for entry in body["queries"]:
         assert entry.keys() >= {"name", "state", "batch", "lag", "reason"}
 
 
@@ -272,10 +272,10 @@ def test_the_reason_for_missing_executors_is_requested_after_ten_seconds_and_eve
         return missing.look(float(second), ask)
 
     missing = Missing(lambda: ExecutorCounts(1, 2))
-    found = [look(second) for second in range(35)]
+    counts = [look(second) for second in range(35)]
     assert asked == [10, 20, 30]
-    assert found[9] == ExecutorCounts(1, 2)
-    assert found[34] == ExecutorCounts(1, 2, "said at 30")
+    assert counts[9] == ExecutorCounts(1, 2)
+    assert counts[34] == ExecutorCounts(1, 2, "said at 30")
     missing.count = lambda: ExecutorCounts(2, 2)
     assert look(35) == ExecutorCounts(2, 2)
     missing.count = lambda: ExecutorCounts(1, 2)

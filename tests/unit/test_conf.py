@@ -172,7 +172,7 @@ def test_each_bucket_uses_its_own_store() -> None:
     ]
     conf = spark_conf(pipeline(connections=connections), machine())
 
-    def of(bucket: str) -> dict[str, str]:
+    def bucket_conf(bucket: str) -> dict[str, str]:
         prefix = f"spark.hadoop.fs.s3a.bucket.{bucket}."
         return {key.removeprefix(prefix): value for key, value in conf.items() if key.startswith(prefix)}
 
@@ -182,9 +182,9 @@ def test_each_bucket_uses_its_own_store() -> None:
         "path.style.access": "true",
         "connection.ssl.enabled": "false",
     }
-    assert of("lake") == of("checkpoints") == own
-    assert of("archive") == {"endpoint.region": "us-east-1", "path.style.access": "false"}
-    assert of("safe")["connection.ssl.enabled"] == "true"
+    assert bucket_conf("lake") == bucket_conf("checkpoints") == own
+    assert bucket_conf("archive") == {"endpoint.region": "us-east-1", "path.style.access": "false"}
+    assert bucket_conf("safe")["connection.ssl.enabled"] == "true"
 
 
 def folder(tmp_path: Path, **files: str) -> Path:
@@ -229,10 +229,10 @@ def test_a_missing_secret_is_reported_with_its_file_and_without_a_value(
         secrets.write_profiles(
             pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"})]), tmp_path
         )
-    told = str(missing.value)
+    message = str(missing.value)
     assert missing.value.reason == "SecretNotFound"
-    assert str(tmp_path / "secrets" / "s3-user" / "secretKey") in told
-    assert ACCESS not in told
+    assert str(tmp_path / "secrets" / "s3-user" / "secretKey") in message
+    assert ACCESS not in message
 
 
 def test_pools_have_the_names_of_the_queries() -> None:

@@ -31,18 +31,18 @@ def classes() -> list[str]:
     """Every connector that Spark and Mainstem bring, by its class."""
     import mainstem_jars
 
-    found = []
+    names_of_classes = []
     for jar in [*(command_line.spark_home() / "jars").glob("*.jar"), *mainstem_jars.paths()]:
         with zipfile.ZipFile(jar) as packed:
             if REGISTER in packed.namelist():
-                found += packed.read(REGISTER).decode().splitlines()
-    return [line.strip() for line in found if line.strip() and not line.startswith("#")]
+                names_of_classes += packed.read(REGISTER).decode().splitlines()
+    return [line.strip() for line in names_of_classes if line.strip() and not line.startswith("#")]
 
 
 def test_built_in_connectors_of_spark_are_rejected_by_class_name() -> None:
-    found = classes()
-    assert len(found) >= 18
-    assert [name for name in found if not _OWN_CLASSES.match(name)] == []
+    names_of_classes = classes()
+    assert len(names_of_classes) >= 18
+    assert [name for name in names_of_classes if not _OWN_CLASSES.match(name)] == []
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_the_delivery_guarantee_of_a_connector_is_shown_as_unknown() -> None:
 
 
 def test_secrets_of_connectors_and_catalogs_are_mounted() -> None:
-    found = {connection.name: connection.secrets for connection in pipeline().spec.connections}
-    assert found == {"mongo": ("mongo",), "shop": ("mariadb",), "stock": ("mariadb",)}
+    mounted = {connection.name: connection.secrets for connection in pipeline().spec.connections}
+    assert mounted == {"mongo": ("mongo",), "shop": ("mariadb",), "stock": ("mariadb",)}
 
 
 def test_a_query_uses_the_connections_of_its_connectors() -> None:

@@ -38,11 +38,11 @@ def test_cores_are_those_of_all_executors_or_of_the_driver(conf: dict[str, str],
 
 
 def test_queries_with_endless_tasks_hold_a_core_for_each_partition() -> None:
-    found = graph()
-    names = [query.name for query in resident(found.spec.queries)]
+    document_graph = graph()
+    names = [query.name for query in resident(document_graph.spec.queries)]
     assert names == ["at-once", "row-by-row"]
-    assert held(found, found.spec.queries[0], lambda source: 3) == 3
-    [first, *_] = resident(found.spec.queries)
+    assert held(document_graph, document_graph.spec.queries[0], lambda source: 3) == 3
+    [first, *_] = resident(document_graph.spec.queries)
     assert resident([first.model_copy(update={"suspend": True})]) == []
 
 

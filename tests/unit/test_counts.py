@@ -54,7 +54,9 @@ def test_the_resource_has_the_worst_expectations_and_the_start_of_counting() -> 
     part = status_report.part([status], None, attempt=1, time="2026-01-01T00:00:10Z")
     shown = part["queries"][0]["expectations"]
     assert len(shown) == 64
-    assert [one["violated"] for one in shown] == sorted((one["violated"] for one in shown), reverse=True)
+    assert [entry["violated"] for entry in shown] == sorted(
+        (entry["violated"] for entry in shown), reverse=True
+    )
     assert shown[0]["violated"] == 2
     assert part["reported"]["since"] == "2026-01-01T00:00:00Z"
     del part["queries"][0]["lastProgressTime"]
@@ -66,7 +68,7 @@ def test_satisfied_expectations_are_dropped_first_when_space_is_short() -> None:
     queries = [QueryStatus(f"q{number}", expectations=many) for number in range(64)]
     part = status_report.part(queries, None, attempt=1, time="2026-01-01T00:00:10Z")
     assert status_report.size(part) <= status_report.BUDGET
-    assert [one["name"] for one in part["queries"][63]["expectations"]] == ["e7" * 9]
+    assert [entry["name"] for entry in part["queries"][63]["expectations"]] == ["e7" * 9]
 
 
 def test_prometheus_exports_expectations_and_expired_offsets() -> None:
@@ -118,10 +120,10 @@ def test_expired_offsets_of_a_batch_are_counted(
 
 @pytest.mark.S03
 def test_expired_offsets_are_summed_by_occurrence() -> None:
-    told = batch(0) | {"sources": [{"startOffset": {"t": {"0": 1}}, "endOffset": {"t": {"0": 9}}}]}
-    status = updated(QueryStatus("copy"), told, ["orders"], {"orders": {"t": {"0": 3}}})
-    status = updated(status, told, ["orders"], {"orders": {"t": {"0": 4}}})
-    status = updated(status, told, ["orders"])
+    event = batch(0) | {"sources": [{"startOffset": {"t": {"0": 1}}, "endOffset": {"t": {"0": 9}}}]}
+    status = updated(QueryStatus("copy"), event, ["orders"], {"orders": {"t": {"0": 3}}})
+    status = updated(status, event, ["orders"], {"orders": {"t": {"0": 4}}})
+    status = updated(status, event, ["orders"])
     assert (status.sources[0].expired, status.expired) == (5, 5)
 
 

@@ -41,9 +41,9 @@ def test_valid_patterns_have_no_fault(pattern: str) -> None:
 def test_invalid_patterns_are_rejected_with_their_position(
     pattern: str, expected: list[tuple[int, str]]
 ) -> None:
-    found = faults(pattern, parsing=True)
-    assert [fault.offset for fault in found] == [offset for offset, _ in expected]
-    for fault, (_, said) in zip(found, expected, strict=True):
+    problems = faults(pattern, parsing=True)
+    assert [fault.offset for fault in problems] == [offset for offset, _ in expected]
+    for fault, (_, said) in zip(problems, expected, strict=True):
         assert fault.certain
         assert said in fault.message
 

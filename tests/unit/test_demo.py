@@ -82,12 +82,12 @@ def test_a_record_has_every_column_with_its_type(files: dict[str, list[bytes]]) 
 
 
 def test_twelve_broken_records_of_several_kinds_are_in_several_files(files: dict[str, list[bytes]]) -> None:
-    found = [(name, line) for name, lines in files.items() for line in lines if line in BROKEN]
-    assert [line for _, line in found] == [line for _, line in replay.BROKEN]
-    assert len(found) == 12
-    assert len({name for name, _ in found}) == 12
+    broken = [(name, line) for name, lines in files.items() for line in lines if line in BROKEN]
+    assert [line for _, line in broken] == [line for _, line in replay.BROKEN]
+    assert len(broken) == 12
+    assert len({name for name, _ in broken}) == 12
     assert len({kind for kind, _ in replay.BROKEN}) >= 4
-    assert not any(b"\n" in line or b"\r" in line for _, line in found)
+    assert not any(b"\n" in line or b"\r" in line for _, line in broken)
 
 
 def test_files_are_half_months(files: dict[str, list[bytes]]) -> None:
@@ -259,8 +259,8 @@ def small_lake(tmp_path: Path) -> Path:
 
 
 def test_a_small_lake_is_counted(small_lake: Path) -> None:
-    found = report.count(small_lake / "input", small_lake / "lake")
-    assert asdict(found) == {
+    findings = report.count(small_lake / "input", small_lake / "lake")
+    assert asdict(findings) == {
         "files": 1,
         "records": 7,
         "archive": 6,
@@ -272,8 +272,8 @@ def test_a_small_lake_is_counted(small_lake: Path) -> None:
         "without_delay": 1,
         "dead_letters": 1,
     }
-    assert report.table(found).splitlines()[-1].strip() == "6 good + 1 dead = 7 of 7 read"
-    assert "archive: rows, one a flight: 6, expected 336,776" in report.differences(found)
+    assert report.table(findings).splitlines()[-1].strip() == "6 good + 1 dead = 7 of 7 read"
+    assert "archive: rows, one a flight: 6, expected 336,776" in report.differences(findings)
 
 
 def test_differences_name_each_wrong_total() -> None:
@@ -321,8 +321,8 @@ def test_each_colour_has_a_label() -> None:
 
 
 def test_the_page_is_complete_and_loads_nothing_from_the_network(small_lake: Path) -> None:
-    found = report.count(small_lake / "input", small_lake / "lake")
-    text = page.build(year.read(small_lake / "lake"), found)
+    findings = report.count(small_lake / "input", small_lake / "lake")
+    text = page.build(year.read(small_lake / "lake"), findings)
     assert not re.search(r"https?:|//|<script|@import|url\(|<link|<img", text)
     assert "Two &amp; Co" in text
     assert "Thu 28 Feb 2013: 15.0 min on average, 2 of 2 flights left" in text

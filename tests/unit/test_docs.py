@@ -136,19 +136,21 @@ def reasons_of(module: Path) -> Iterator[str]:
 def reasons() -> dict[str, str]:
     """Reason -> a module that gives it."""
     modules = sorted([*APP.rglob("*.py"), *OPERATOR.rglob("*.py")])
-    found = {reason: module.name for module in modules for reason in reasons_of(module)}
-    found.pop("Pod", None)  # how a line of Kubernetes' client ends, which a driver leaves out of its log
-    return found
+    modules_of_reasons = {reason: module.name for module in modules for reason in reasons_of(module)}
+    modules_of_reasons.pop(
+        "Pod", None
+    )  # how a line of Kubernetes' client ends, which a driver leaves out of its log
+    return modules_of_reasons
 
 
 def said() -> dict[str, str]:
     """Every CamelCase word that the operator may say of a pipeline -> its module; `NO_REASON` is all that it does not mean."""
-    found = {}
+    words = {}
     for name in DECIDING:
         for node in ast.walk(ast.parse(text(OPERATOR / f"{name}.py"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and CAMEL.fullmatch(node.value):
-                found[node.value] = name
-    return found
+                words[node.value] = name
+    return words
 
 
 def faults() -> set[str]:
@@ -158,13 +160,13 @@ def faults() -> set[str]:
 
 def imported(module: Path) -> set[str]:
     """The packages that a module imports."""
-    found = set()
+    packages = set()
     for node in ast.walk(ast.parse(text(module))):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            packages |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.partition(".")[0])
-    return found
+            packages.add(node.module.partition(".")[0])
+    return packages
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
@@ -301,21 +303,21 @@ def test_the_runbook_has_the_command_of_the_chart() -> None:
 
 def test_only_the_outer_modules_import_kubernetes_and_kopf() -> None:
     modules = [*APP.rglob("*.py"), *OPERATOR.rglob("*.py")]
-    of = {
+    importers = {
         name: {str(m.relative_to(ROOT)) for m in modules if name in imported(m)}
         for name in ("kubernetes", "kopf")
     }
-    assert of["kubernetes"] == {
+    assert importers["kubernetes"] == {
         f"{APP.relative_to(ROOT)}/runtime/driver/status_api.py",
         f"{OPERATOR.relative_to(ROOT)}/api/kubernetes_api.py",
     }
     at_kopf = ("handlers", "kopf_settings", "service")
-    assert of["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in at_kopf}
+    assert importers["kopf"] == {f"{OPERATOR.relative_to(ROOT)}/{name}.py" for name in at_kopf}
 
 
 def test_every_scenario_is_in_its_table() -> None:
-    found = re.findall(r"^\| (S\d\d) \|", text(ROOT / "docs" / "scenarios.md"), re.MULTILINE)
-    assert found == [f"S{number:02d}" for number in range(1, 40)]
+    numbers = re.findall(r"^\| (S\d\d) \|", text(ROOT / "docs" / "scenarios.md"), re.MULTILINE)
+    assert numbers == [f"S{number:02d}" for number in range(1, 40)]
 
 
 def test_the_readmes_pipeline_is_the_sample() -> None:

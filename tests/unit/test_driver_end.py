@@ -36,9 +36,11 @@ def test_the_termination_message_is_never_too_long(message: str, queries: int) -
     statuses = [replace(QUERY, name=f"{'q' * 60}{n:03}") for n in range(queries)]
     said = text("failed", "R" * 300, message, statuses)
     assert len(said.encode()) <= MAX_BYTES
-    found = json.loads(said)
-    assert len(found["message"].encode()) <= 1024
-    assert [q["name"] for q in found["queries"]] == [s.name for s in statuses][: len(found["queries"])]
+    message_body = json.loads(said)
+    assert len(message_body["message"].encode()) <= 1024
+    assert [q["name"] for q in message_body["queries"]] == [s.name for s in statuses][
+        : len(message_body["queries"])
+    ]
 
 
 def test_the_termination_message_holds_no_credential() -> None:

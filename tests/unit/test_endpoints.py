@@ -41,19 +41,23 @@ def ask(url: str) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-def told(url: str) -> Any:
+def body_of(url: str) -> Any:
     return json.loads(ask(url)[1])
 
 
 def test_a_starting_driver_is_healthy_and_not_ready(url: str) -> None:
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
     assert ask(f"{url}/readyz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
-    assert told(f"{url}/readyz") == {"ready": False, "stage": "Starting", "notActive": {"copy": "Starting"}}
+    assert body_of(f"{url}/readyz") == {
+        "ready": False,
+        "stage": "Starting",
+        "notActive": {"copy": "Starting"},
+    }
 
 
 def test_a_driver_is_ready_when_all_queries_are_active(url: str, driver: DriverState) -> None:
     driver.update([BUSY, QueryStatus("other")])
-    assert told(f"{url}/readyz")["notActive"] == {"other": "Starting"}
+    assert body_of(f"{url}/readyz")["notActive"] == {"other": "Starting"}
     driver.update([BUSY, replace(BUSY, name="other", idle=True)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.OK
     driver.update([BUSY, replace(BUSY, name="other", state=QueryState.FAILED)])
@@ -72,7 +76,7 @@ def test_a_driver_without_its_jvm_is_not_healthy(url: str, driver: DriverState) 
     driver.update([BUSY])
     driver.jvm_alive = lambda: False
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
-    assert told(f"{url}/healthz")["message"] == "Spark's JVM has ended"
+    assert body_of(f"{url}/healthz")["message"] == "Spark's JVM has ended"
 
 
 def test_a_driver_with_a_stuck_loop_is_not_healthy(
@@ -83,7 +87,7 @@ def test_a_driver_with_a_stuck_loop_is_not_healthy(
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
     time.sleep(0.3)
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
-    assert "no sign of life for 0 s while running" in told(f"{url}/healthz")["message"]
+    assert "no sign of life for 0 s while running" in body_of(f"{url}/healthz")["message"]
     driver.update([BUSY])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
 
@@ -103,17 +107,17 @@ def test_a_restarting_query_may_block_the_loop(
 def test_the_status_is_the_report_with_offsets(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, idle=True, message="secretKey=abc")])
     driver.executors = ExecutorCounts(1, 2)
-    found = told(f"{url}/status")
-    assert (found["pipeline"], found["namespace"], found["attempt"]) == ("flights", "team", 3)
-    assert found["summary"]["executors"] == "1/2"
-    [query] = found["queries"]
+    status = body_of(f"{url}/status")
+    assert (status["pipeline"], status["namespace"], status["attempt"]) == ("flights", "team", 3)
+    assert status["summary"]["executors"] == "1/2"
+    [query] = status["queries"]
     assert (query["state"], query["lag"], query["message"]) == ("Idle", 103, "secretKey=*****")
     assert query["sources"][0]["endOffset"] == OFFSETS
 
 
 def test_unknown_paths_are_not_found(url: str) -> None:
     assert ask(f"{url}/")[0] == HTTPStatus.NOT_FOUND
-    assert "/metrics" in told(f"{url}/nothing")["paths"]
+    assert "/metrics" in body_of(f"{url}/nothing")["paths"]
 
 
 def test_an_invalid_request_does_not_stop_the_server(url: str) -> None:
@@ -127,18 +131,18 @@ def test_an_invalid_request_does_not_stop_the_server(url: str) -> None:
 
 
 def samples(url: str) -> dict[tuple[str, ...], float]:
-    found = {}
+    values = {}
     for family in text_string_to_metric_families(ask(f"{url}/metrics")[1]):
         for sample in family.samples:
             assert sample.labels.pop("pipeline") == "flights"
-            found[sample.name, *sample.labels.values()] = sample.value
-    return found
+            values[sample.name, *sample.labels.values()] = sample.value
+    return values
 
 
 def test_metrics_have_stable_names(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, watermark="1971-01-01T00:00:00.000Z")])
     driver.executors = ExecutorCounts(1, 2)
-    found = samples(url)
+    values = samples(url)
     expected = {
         ("mainstem_ready",): 1,
         ("mainstem_attempt",): 3,
@@ -163,21 +167,21 @@ def test_metrics_have_stable_names(url: str, driver: DriverState) -> None:
         ("mainstem_source_decoded_records_total", "copy", "orders"): 119,
         ("mainstem_source_malformed_records_total", "copy", "orders"): 1,
     }
-    assert {key: found[key] for key in expected} == expected
-    assert found["mainstem_query_watermark_lag_seconds", "copy"] > 50 * 365 * 24 * 3600
-    assert sum(value for key, value in found.items() if key[0] == "mainstem_query_state") == 1
+    assert {key: values[key] for key in expected} == expected
+    assert values["mainstem_query_watermark_lag_seconds", "copy"] > 50 * 365 * 24 * 3600
+    assert sum(value for key, value in values.items() if key[0] == "mainstem_query_state") == 1
 
 
 def test_a_watermark_out_of_range_hides_no_other_metric(url: str, driver: DriverState) -> None:
     driver.update([replace(BUSY, watermark="+54321-01-01T00:00:00.000Z")])
-    found = samples(url)
-    assert found["mainstem_query_batch", "copy"] == 7
-    assert ("mainstem_query_watermark_lag_seconds", "copy") not in found
+    values = samples(url)
+    assert values["mainstem_query_batch", "copy"] == 7
+    assert ("mainstem_query_watermark_lag_seconds", "copy") not in values
 
 
 def test_unknown_values_have_no_sample(url: str) -> None:
-    found = {key[0] for key in samples(url)}
-    assert found.isdisjoint(
+    metrics_shown = {key[0] for key in samples(url)}
+    assert metrics_shown.isdisjoint(
         {"mainstem_query_lag_records", "mainstem_query_batch", "mainstem_executors_wanted"}
     )
 

@@ -80,10 +80,10 @@ def test_executors_use_the_class_archive_and_never_write_it(home: Path) -> None:
 
 
 def test_all_missing_variables_are_named_together(home: Path) -> None:
-    with pytest.raises(NotReady, match=r"SPARK_DRIVER_URL.*SPARK_EXECUTOR_MEMORY") as told:
+    with pytest.raises(NotReady, match=r"SPARK_DRIVER_URL.*SPARK_EXECUTOR_MEMORY") as error:
         entry.command({"SPARK_EXECUTOR_ID": "1"}, "/java", home, JARS)
-    assert told.value.reason == "NotAnExecutor"
-    assert "SPARK_EXECUTOR_ID" not in str(told.value)
+    assert error.value.reason == "NotAnExecutor"
+    assert "SPARK_EXECUTOR_ID" not in str(error.value)
 
 
 def test_the_entry_imports_no_pyspark() -> None:
@@ -141,6 +141,6 @@ def test_a_failure_is_one_line_with_its_exit_code(pod: Path, capsys: pytest.Capt
     with pytest.raises(SystemExit) as end:
         entry.main()
     assert end.value.code == 5
-    told = capsys.readouterr().err
-    assert told.startswith("error: these environment variables are not set: SPARK_DRIVER_URL")
-    assert "hush" not in told
+    output = capsys.readouterr().err
+    assert output.startswith("error: these environment variables are not set: SPARK_DRIVER_URL")
+    assert "hush" not in output

@@ -31,9 +31,9 @@ def flights() -> StreamingPipeline:
 
 @pytest.mark.parametrize("name", VALID)
 def test_every_valid_document_can_be_explained(name: str) -> None:
-    told = text(meaning(pipeline(VALID[name])))
-    assert "None" not in told
-    assert all(len(line) <= 110 or " " not in line.strip() for line in told.splitlines())
+    lines = text(meaning(pipeline(VALID[name])))
+    assert "None" not in lines
+    assert all(len(line) <= 110 or " " not in line.strip() for line in lines.splitlines())
 
 
 def test_a_stateful_query_shows_operators_watermarks_and_guarantees() -> None:
@@ -49,9 +49,9 @@ def test_a_stateful_query_shows_operators_watermarks_and_guarantees() -> None:
 
 
 def test_a_plan_that_only_spark_knows_is_not_called_stateless() -> None:
-    told = text(meaning(pipeline(STEPS), "enriched"))
-    assert "  plan       unknown\n" in told
-    assert "  state      known to Spark alone\n" in told
+    lines = text(meaning(pipeline(STEPS), "enriched"))
+    assert "  plan       unknown\n" in lines
+    assert "  state      known to Spark alone\n" in lines
 
 
 def test_state_without_a_watermark_is_a_warning() -> None:
@@ -67,16 +67,19 @@ def test_state_without_a_watermark_is_a_warning() -> None:
 @pytest.mark.S34
 def test_triggers_are_listed_with_their_obstacles() -> None:
     [query] = meaning(flights(), "archive")["queries"]
-    told = {found["trigger"]: [what["what"] for what in found["obstacles"]] for found in query["triggers"]}
-    assert list(told) == list(TRIGGERS)
-    assert told["availableNow"] == []
-    assert told["continuous"] == [
+    obstacles_of = {
+        trigger["trigger"]: [obstacle["what"] for obstacle in trigger["obstacles"]]
+        for trigger in query["triggers"]
+    }
+    assert list(obstacles_of) == list(TRIGGERS)
+    assert obstacles_of["availableNow"] == []
+    assert obstacles_of["continuous"] == [
         "the sink 'files' is parquet",
         "'enriched' joins",
         "'departures' is decoded, and its records counted",
         "'departures' has a watermark",
     ]
-    assert told["realTime"] == [
+    assert obstacles_of["realTime"] == [
         "the sink 'files' is parquet",
         "the mode is append",
         "the source 'departures' has maxOffsetsPerTrigger",
@@ -87,7 +90,7 @@ def test_triggers_are_listed_with_their_obstacles() -> None:
 def test_a_bounded_query_has_no_streaming_trigger_and_a_free_checkpoint() -> None:
     query = meaning(pipeline(VALID["kafka-bounded"]), "part")["queries"][0]
     assert query["plan"]["kind"] == "batch"
-    assert [found["trigger"] for found in query["triggers"] if found["eligible"]] == [
+    assert [trigger["trigger"] for trigger in query["triggers"] if trigger["eligible"]] == [
         "default",
         "availableNow",
         "once",
@@ -120,7 +123,7 @@ def test_an_eligible_trigger_is_not_rejected() -> None:
     ],
 )
 def test_continuous_lists_the_plans_that_it_does_not_support(sql: str, stands: list[str]) -> None:
-    found = pipeline(
+    document = pipeline(
         f"""
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline
@@ -135,9 +138,9 @@ spec:
   checkpoints: {{location: /ckpt}}
 """
     )
-    graph = Graph(found)
-    told = [obstacle.conflict for obstacle in obstacles(graph, graph.spec.queries[0], "continuous")]
-    assert told == [f"'v' {what}" for what in stands]
+    graph = Graph(document)
+    conflicts = [obstacle.conflict for obstacle in obstacles(graph, graph.spec.queries[0], "continuous")]
+    assert conflicts == [f"'v' {conflict}" for conflict in stands]
 
 
 def test_every_sink_has_a_delivery_guarantee_and_a_weaker_one_without_batches() -> None:
@@ -162,6 +165,6 @@ def test_the_defaults_are_on_the_architecture_page() -> None:
 
 
 def test_explain_lists_only_defaults_that_affect_the_document() -> None:
-    told = {default["setting"] for default in meaning(pipeline(VALID["smallest"]))["defaults"]}
-    assert "spark.scheduler.mode" in told
-    assert not any("delta" in setting or "stateStore" in setting for setting in told)
+    settings = {default["setting"] for default in meaning(pipeline(VALID["smallest"]))["defaults"]}
+    assert "spark.scheduler.mode" in settings
+    assert not any("delta" in setting or "stateStore" in setting for setting in settings)

@@ -13,8 +13,8 @@ WAITS = StepFailure("no pods today", retry_in=3.5)
 DUE = StepFailure("no pods today", retry_in=0.0)
 
 
-def after(found: Any, of: dict[str, Any]) -> dict[str, Any]:
-    return {**of, "status": found.status}
+def after(plan: Any, pipeline: dict[str, Any]) -> dict[str, Any]:
+    return {**pipeline, "status": plan.status}
 
 
 def test_waits_double_up_to_a_minute() -> None:
@@ -40,56 +40,56 @@ def test_an_error_without_a_message_is_named_by_its_type() -> None:
 
 
 def test_a_failed_first_start_is_reported_and_waits() -> None:
-    of = body()
-    found = next_step(of, failure=WAITS)
-    assert (found.status["phase"], found.start, found.requeue) == ("BackingOff", None, 3.5)
-    assert condition(found, "DriverRunning") == (
+    pipeline = body()
+    plan = next_step(pipeline, failure=WAITS)
+    assert (plan.status["phase"], plan.start, plan.requeue) == ("BackingOff", None, 3.5)
+    assert condition(plan, "DriverRunning") == (
         "False",
         "StartFailed",
         "no pods today; the start is tried again, at least once a minute",
     )
-    assert (found.status["attempt"], found.status["revision"]) == (1, revision(of).name)
-    assert [event.reason for event in found.events] == ["BackingOff"]
+    assert (plan.status["attempt"], plan.status["revision"]) == (1, revision(pipeline).name)
+    assert [event.reason for event in plan.events] == ["BackingOff"]
 
 
 @pytest.mark.parametrize("failure", [DUE, None], ids=["due", "an operator that is new"])
 def test_a_due_start_is_retried_without_an_event(failure: StepFailure | None) -> None:
-    of = body()
-    waiting = after(next_step(of, failure=WAITS), of)
+    pipeline = body()
+    waiting = after(next_step(pipeline, failure=WAITS), pipeline)
     again = next_step(waiting, failure=failure)
-    assert again.start == Start(revision(of), attempt=1, run="generation-1")
+    assert again.start == Start(revision(pipeline), attempt=1, run="generation-1")
     assert (again.status, again.events) == (waiting["status"], ())
 
 
 def test_a_changed_document_starts_without_the_old_failure() -> None:
-    of = body()
-    waiting = after(next_step(of, failure=WAITS), of)
+    pipeline = body()
+    waiting = after(next_step(pipeline, failure=WAITS), pipeline)
     changed = {**body(timeZone="Europe/Zurich", generation=2), "status": waiting["status"]}
-    found = next_step(changed)
-    assert (found.status["phase"], found.start) == (
+    plan = next_step(changed)
+    assert (plan.status["phase"], plan.start) == (
         "Starting",
         Start(revision(changed), attempt=1, run="generation-2"),
     )
 
 
 def test_a_start_without_an_answer_is_starting() -> None:
-    found = next_step(body(), failure=StepFailure("no answer", retry_in=9e9, is_pending=True))
-    assert (found.status["phase"], found.start) == ("Starting", None)
-    assert condition(found, "DriverRunning") == ("False", "DriverStarting", "no answer")
+    plan = next_step(body(), failure=StepFailure("no answer", retry_in=9e9, is_pending=True))
+    assert (plan.status["phase"], plan.start) == ("Starting", None)
+    assert condition(plan, "DriverRunning") == ("False", "DriverStarting", "no answer")
 
 
 def test_a_later_start_keeps_its_attempt_and_the_earlier_failures() -> None:
-    of = body(status=status("BackingOff", body(), restarts=1))
-    failed = next_step(of, ended(body(), 4, "failed", "SinkRefused", finished=-60))
+    pipeline = body(status=status("BackingOff", body(), restarts=1))
+    failed = next_step(pipeline, ended(body(), 4, "failed", "SinkRefused", finished=-60))
     assert failed.stop  # first the pod of the driver before goes
-    gone = after(failed, of)
+    gone = after(failed, pipeline)
     started = next_step(gone, gone=ended(body(), 4, "failed", "SinkRefused", finished=-60))
-    assert started.start == Start(revision(of), attempt=2, run="generation-1")
-    found = next_step(after(started, of), failure=WAITS)
-    assert (found.status["phase"], found.status["attempt"]) == ("BackingOff", 2)
-    assert found.status["lastTermination"]["reason"] == "SinkRefused"
-    assert next_step(after(found, of), failure=DUE).start == Start(
-        revision(of), attempt=2, run="generation-1"
+    assert started.start == Start(revision(pipeline), attempt=2, run="generation-1")
+    plan = next_step(after(started, pipeline), failure=WAITS)
+    assert (plan.status["phase"], plan.status["attempt"]) == ("BackingOff", 2)
+    assert plan.status["lastTermination"]["reason"] == "SinkRefused"
+    assert next_step(after(plan, pipeline), failure=DUE).start == Start(
+        revision(pipeline), attempt=2, run="generation-1"
     )
 
 
@@ -97,18 +97,18 @@ def test_a_later_start_keeps_its_attempt_and_the_earlier_failures() -> None:
     ("more", "reason"), [({"suspend": True}, "Suspending"), ({"deleted": True}, "Deleting")]
 )
 def test_a_failed_stop_is_reported_and_waits(more: dict[str, Any], reason: str) -> None:
-    of = body(status=status("Running", body()), **more)
-    found = next_step(of, running(body()), failure=WAITS)
-    assert (found.stop, found.requeue) == (False, 3.5)
-    _, said, message = condition(found, "DriverRunning")
+    pipeline = body(status=status("Running", body()), **more)
+    plan = next_step(pipeline, running(body()), failure=WAITS)
+    assert (plan.stop, plan.requeue) == (False, 3.5)
+    _, said, message = condition(plan, "DriverRunning")
     assert said == reason
     assert message.endswith("at least once a minute: no pods today")
-    due = next_step(after(found, of), running(body()), failure=DUE)
-    assert (due.stop, due.status) == (True, found.status)
+    due = next_step(after(plan, pipeline), running(body()), failure=DUE)
+    assert (due.stop, due.status) == (True, plan.status)
 
 
 def test_the_failure_is_cleared_when_the_pod_terminates() -> None:
-    of = body(status=status("Running", body()), suspend=True)
-    failed = next_step(of, running(body()), failure=WAITS)
-    found = next_step(after(failed, of), running(body(), leaving=True))
-    assert condition(found, "DriverRunning")[2] == "the pipeline is suspended"
+    pipeline = body(status=status("Running", body()), suspend=True)
+    failed = next_step(pipeline, running(body()), failure=WAITS)
+    plan = next_step(after(failed, pipeline), running(body(), leaving=True))
+    assert condition(plan, "DriverRunning")[2] == "the pipeline is suspended"

@@ -16,7 +16,7 @@ from mainstem.runtime.failures.full_disks import explained, local
 FULL = Failure("DiskFull", "no space is left on the device")
 
 
-def told(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
+def message(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
     """What is said where the device of one of the folders below the given one is full."""
     spec = {
         "sources": [{"name": "ticks", "rate": {}}],
@@ -56,7 +56,7 @@ def told(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
 def test_a_full_disk_is_reported_with_its_directories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str, said: str
 ) -> None:
-    assert told(tmp_path, monkeypatch, full) == f"no space is left on the device; {said}"
+    assert message(tmp_path, monkeypatch, full) == f"no space is left on the device; {said}"
 
 
 def test_other_failures_are_unchanged() -> None:

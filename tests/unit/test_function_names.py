@@ -62,11 +62,11 @@ def batched(names: list[str], size: int) -> Iterator[list[str]]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["sum", "count", "quantile", "arg_max", "upper"])
 def test_the_document_decides_whether_its_function_aggregates(kind: str, name: str) -> None:
-    found = refusals([name], kind, f"SELECT {name}(value) AS x FROM ticks")
+    reasons = refusals([name], kind, f"SELECT {name}(value) AS x FROM ticks")
     if name in BUILTINS:
-        assert found == ["FunctionNameTaken"]
+        assert reasons == ["FunctionNameTaken"]
     else:
-        assert found == (["AggregateNotAllowed"] if kind == "aggregate in Python" else [])
+        assert reasons == (["AggregateNotAllowed"] if kind == "aggregate in Python" else [])
 
 
 @pytest.mark.parametrize("name", ["quantile", "dayofweek_iso"])

@@ -39,8 +39,8 @@ def test_missing_java_is_reported_with_what_to_install(machine: Path) -> None:
 @pytest.mark.parametrize("home", ["/nowhere", "", "relative"])
 def test_an_invalid_java_home_is_ignored(machine: Path, monkeypatch: pytest.MonkeyPatch, home: str) -> None:
     monkeypatch.setenv("JAVA_HOME", home)
-    found = jdk(machine / "jvm" / "java-17-openjdk-amd64", "17.0.9")
-    assert java.home() == str(found)
+    valid_home = jdk(machine / "jvm" / "java-17-openjdk-amd64", "17.0.9")
+    assert java.home() == str(valid_home)
 
 
 def test_java_home_comes_first(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

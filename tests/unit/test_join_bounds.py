@@ -54,6 +54,6 @@ def test_validate_and_explain_warn_of_the_same_sides(shape: Shape) -> None:
 )
 def test_a_join_bound_that_loses_rows_is_rejected(condition: str, level: str) -> None:
     shape = Shape(f"SELECT a.k FROM a JOIN b ON a.k = b.k AND {condition}", NONE)
-    found = [problem for problem in checked(shape) if problem.reason == "JoinRowsLost"]
-    assert all("a.ex" in problem.message and "'ts'" in problem.message for problem in found)
-    assert ["warning" if problem.warning else "error" for problem in found] == [level] * (level != "none")
+    problems = [problem for problem in checked(shape) if problem.reason == "JoinRowsLost"]
+    assert all("a.ex" in problem.message and "'ts'" in problem.message for problem in problems)
+    assert ["warning" if problem.warning else "error" for problem in problems] == [level] * (level != "none")

@@ -7,7 +7,7 @@ from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.runtime.clients.kafka_admin import time_outs
 
 
-def told(**properties: str) -> dict[str, str]:
+def client_options(**properties: str) -> dict[str, str]:
     given = {key.replace("_", "."): value for key, value in properties.items()}
     return client(KafkaConnection.model_validate({"bootstrapServers": "kafka:9092", "properties": given}))
 
@@ -26,9 +26,9 @@ def test_no_timeout_is_shorter_than_its_parts(
     given: dict[str, str], asked: int, api: int, delivery: int
 ) -> None:
     """By the checks of Kafka's own AdminClientConfig and ProducerConfig."""
-    found = told(**given)
+    timeouts = client_options(**given)
     names = ("request.timeout.ms", "default.api.timeout.ms", "delivery.timeout.ms")
-    assert [int(found[name]) for name in names] == [asked, api, delivery]
+    assert [int(timeouts[name]) for name in names] == [asked, api, delivery]
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_no_timeout_is_shorter_than_its_parts(
 def test_a_timeout_of_the_user_is_never_shortened(
     given: dict[str, str], request_ms: int, api_ms: int
 ) -> None:
-    found = time_outs(given, 8000)
-    assert found == {"request.timeout.ms": str(request_ms), "default.api.timeout.ms": str(api_ms)}
+    timeouts = time_outs(given, 8000)
+    assert timeouts == {"request.timeout.ms": str(request_ms), "default.api.timeout.ms": str(api_ms)}
 
 
 def test_an_invalid_number_is_left_to_kafka() -> None:
-    assert told(request_timeout_ms="soon")["request.timeout.ms"] == "soon"
+    assert client_options(request_timeout_ms="soon")["request.timeout.ms"] == "soon"
 
 
 @pytest.mark.parametrize(

@@ -34,16 +34,16 @@ def security(**given: object) -> KafkaSecurity:
 
 
 def test_a_password_is_quoted_for_jaas(folder: Path) -> None:
-    found = secrets.kafka_properties(security(**SASL))
-    assert found == {
+    properties = secrets.kafka_properties(security(**SASL))
+    assert properties == {
         "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
         r'username="me" password="a\"b\\c";'
     }
 
 
 def test_certificates_and_a_key_become_properties(folder: Path) -> None:
-    found = secrets.kafka_properties(security(**TLS))
-    assert found == {
+    properties = secrets.kafka_properties(security(**TLS))
+    assert properties == {
         "ssl.truststore.certificates": "CA",
         "ssl.keystore.certificate.chain": "CRT",
         "ssl.keystore.key": KEY,

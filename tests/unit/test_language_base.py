@@ -192,13 +192,13 @@ def value(annotation: Any, limits: list[Any]) -> st.SearchStrategy[Any]:
 
 def limit(limits: list[Any], name: str, default: Any) -> Any:
     plain = [item for held in limits for item in (held.metadata if isinstance(held, FieldInfo) else [held])]
-    found = [
+    bounds = [
         getattr(item, name)
         for item in plain
         if isinstance(item, (Ge, Le, MinLen, MaxLen, StringConstraints))
         and getattr(item, name, None) is not None
     ]
-    return found[0] if found else default
+    return bounds[0] if bounds else default
 
 
 def strings(limits: list[Any]) -> st.SearchStrategy[str]:
@@ -208,8 +208,8 @@ def strings(limits: list[Any]) -> st.SearchStrategy[str]:
         return st.sampled_from(["0 3 * * *", "*/15 8-18 * * MON-FRI", "0 0 L 2,12 *"])
     if pattern := limit(limits, "pattern", None):
         anchored = re.sub(r"\$(?=$|[|)])", r"\\Z", pattern)  # not the `$` of a class of characters
-        found = st.from_regex(re.compile(anchored, re.ASCII), fullmatch=True)
-        return found.filter(lambda text: len(text) <= limit(limits, "max_length", 1024))
+        texts = st.from_regex(re.compile(anchored, re.ASCII), fullmatch=True)
+        return texts.filter(lambda text: len(text) <= limit(limits, "max_length", 1024))
     letters = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff\ufffe\uffff")
     return st.text(letters, min_size=limit(limits, "min_length", 0), max_size=20)
 
@@ -224,8 +224,8 @@ def models(draw: st.DrawFn, model: type[Model]) -> dict[str, Any]:
             continue
         if key != choice and not field.is_required() and draw(st.booleans()):
             continue
-        found = draw(values(field))
-        data[key] = found
+        fields = draw(values(field))
+        data[key] = fields
     return data
 
 

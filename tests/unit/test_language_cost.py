@@ -48,11 +48,11 @@ def problems(data: dict[str, Any]) -> list[Problem]:
     started = time.process_time()
     try:
         meaning(read_object(data).pipeline)
-        found: list[Problem] = []
+        errors: list[Problem] = []
     except SpecInvalid as refused:
-        found = [problem for problem in refused.problems if not problem.warning]
+        errors = [problem for problem in refused.problems if not problem.warning]
     assert time.process_time() - started < CPU_SECONDS
-    return found
+    return errors
 
 
 def doubling(views: int, times: int = 2, between: str = ", ") -> list[dict[str, Any]]:
@@ -100,8 +100,8 @@ def test_occurrences_up_to_the_limit_are_named() -> None:
 def test_bounded_sources_and_views_without_sources_count_too() -> None:
     static = {"name": "ticks", "static": {"csv": {"path": "s3a://lake/a.csv"}}}
     for views in (doubling(26), [{"name": "v0", "sql": "SELECT 1"}, *doubling(26)[1:]]):
-        found = problems(document(views, sources=[static]))
-        assert [problem.reason for problem in found] == ["TooManyOccurrences"]
+        errors = problems(document(views, sources=[static]))
+        assert [problem.reason for problem in errors] == ["TooManyOccurrences"]
 
 
 def views_of(names: list[str], reads: list[list[str]], sql: bool, unreadable: bool) -> list[dict[str, Any]]:
@@ -231,9 +231,9 @@ def test_a_rule_reports_a_hundred_problems_at_most() -> None:
         {"name": f"v{index}", "sql": "SELECT * FROM " + ", ".join(f"zz{at}" for at in range(500))}
         for index in range(64)
     ]
-    found = problems(document(views))
-    assert {problem.reason for problem in found} == {"UnknownRelation"}
-    assert len(found) == 100
+    errors = problems(document(views))
+    assert {problem.reason for problem in errors} == {"UnknownRelation"}
+    assert len(errors) == 100
 
 
 def test_at_most_a_hundred_errors_of_shape_are_reported() -> None:

@@ -29,7 +29,7 @@ def foreign(message: str, written: str) -> set[str]:
     return set(FOREIGN.findall(message)) - set(FOREIGN.findall(written))
 
 
-def judged(text: str) -> None:
+def check_text(text: str) -> None:
     try:
         documents = read_text(text, "f", {"lake": "/lake"} if "lake" in text else None)
     except SpecInvalid as refusal:
@@ -128,13 +128,13 @@ def mutants(draw: st.DrawFn) -> Any:
 @LENIENT
 @given(mutants())
 def test_mutated_yaml_is_read_or_rejected_in_our_own_words(data: Any) -> None:
-    judged(yaml.dump(data, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper)))
+    check_text(yaml.dump(data, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper)))
 
 
 @LENIENT
 @given(mutants())
 def test_mutated_json_is_read_or_rejected_in_our_own_words(data: Any) -> None:
-    judged(json.dumps(data))
+    check_text(json.dumps(data))
 
 
 @LENIENT
@@ -149,8 +149,8 @@ def test_mutated_data_is_read_or_rejected_in_our_own_words(data: Any) -> None:
 @LENIENT
 @given(JUNK)
 def test_any_value_for_a_document_is_read_or_rejected(data: Any) -> None:
-    judged(json.dumps(data))
-    judged(
+    check_text(json.dumps(data))
+    check_text(
         json.dumps(
             {
                 "apiVersion": "mainstem.dev/v1alpha1",
@@ -166,7 +166,7 @@ def test_any_value_for_a_document_is_read_or_rejected(data: Any) -> None:
 @given(st.text(max_size=200))
 @example("None")
 def test_any_text_is_read_or_rejected(text: str) -> None:
-    judged(text)
+    check_text(text)
 
 
 TOKENS = [
@@ -205,7 +205,7 @@ TOKENS = [
 @LENIENT
 @given(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join))
 def test_any_sequence_of_tokens_is_read_or_rejected(text: str) -> None:
-    judged(text)
+    check_text(text)
 
 
 @LENIENT
@@ -217,4 +217,4 @@ def test_any_sequence_of_tokens_is_read_or_rejected(text: str) -> None:
     ),
 )
 def test_any_typing_error_is_read_or_rejected(at: int, length: int, put: str) -> None:
-    judged(BASE[:at] + put + BASE[at + length :])
+    check_text(BASE[:at] + put + BASE[at + length :])

@@ -65,23 +65,23 @@ def problems(views: dict[str, str], start: str) -> list[str]:
     ],
 )
 def test_occurrences_are_in_the_order_of_the_text(views: dict[str, str], names: list[str]) -> None:
-    found = graph(views, "v" if views else "s")
-    assert [name for name, _ in occurrence_names(found, "v" if views else "s")] == names
+    document_graph = graph(views, "v" if views else "s")
+    assert [name for name, _ in occurrence_names(document_graph, "v" if views else "s")] == names
 
 
 def test_the_graph_has_reads_and_their_closure() -> None:
-    found = graph(
+    document_graph = graph(
         {
             "u": "SELECT * FROM s JOIN t USING (value)",
             "v": "SELECT * FROM U JOIN `r` USING (value) JOIN u AS b",
         },
         "v",
     )
-    assert found.reads("v") == ["u", "r", "u"]
-    assert found.reads("s") == []
-    assert set(found.closure("v")) == {"v", "u", "r", "s", "t"}
-    assert found.streams("v")
-    assert not found.streams("t")
+    assert document_graph.reads("v") == ["u", "r", "u"]
+    assert document_graph.reads("s") == []
+    assert set(document_graph.closure("v")) == {"v", "u", "r", "s", "t"}
+    assert document_graph.streams("v")
+    assert not document_graph.streams("t")
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_cycles_of_views_are_reported(views: dict[str, str], cycle: list[str] | 
 
 def test_a_text_that_is_not_understood_makes_no_cycle() -> None:
     views = {"a": "SELECT b FROM STREAM(s)", "b": "SELECT a FROM STREAM(r)"}
-    found = graph(views, "a")
-    assert found.cycle() is None
-    assert found.aggregated("a") is None
-    assert [name for name, _ in occurrence_names(found, "a")] == ["r", "s"]
+    document_graph = graph(views, "a")
+    assert document_graph.cycle() is None
+    assert document_graph.aggregated("a") is None
+    assert [name for name, _ in occurrence_names(document_graph, "a")] == ["r", "s"]
 
 
 def test_a_guess_rejects_nothing() -> None:
@@ -125,9 +125,9 @@ def test_a_guess_rejects_nothing() -> None:
         "sorted": "SELECT * FROM guessed ORDER BY 1",
         "summed": "SELECT count(*) AS n FROM s",
     }
-    found = graph(views | {"v": "SELECT * FROM guessed JOIN s ON TRUE"}, "v")
-    assert found.streams("guessed")
-    assert not found.streams("guessed", certain=True)
+    document_graph = graph(views | {"v": "SELECT * FROM guessed JOIN s ON TRUE"}, "v")
+    assert document_graph.streams("guessed")
+    assert not document_graph.streams("guessed", certain=True)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mainstem.errors import SpecInvalid
 from mainstem.language.yaml.yamltext import YamlText, parse, render_path
 
 
-def one(text: str) -> Any:
+def parsed(text: str) -> Any:
     (document,) = parse(text)
     return document.data
 
@@ -79,13 +79,13 @@ def refused(text: str) -> list[str]:
     ],
 )
 def test_scalars_follow_yaml_1_2(text: str, value: object) -> None:
-    found = one(f"a: {text}")["a"]
-    assert found == value
-    assert type(found) is type(value)
+    value_parsed = parsed(f"a: {text}")["a"]
+    assert value_parsed == value
+    assert type(value_parsed) is type(value)
 
 
 def test_keys_are_strings() -> None:
-    assert one("1: a\ntrue: b\n~: c\n'<<': d") == {"1": "a", "true": "b", "~": "c", "<<": "d"}
+    assert parsed("1: a\ntrue: b\n~: c\n'<<': d") == {"1": "a", "true": "b", "~": "c", "<<": "d"}
 
 
 def test_empty_documents_are_omitted() -> None:
@@ -103,7 +103,7 @@ def test_a_byte_order_mark_and_carriage_returns_are_accepted() -> None:
 
 
 def test_aliases_are_expanded() -> None:
-    assert one("a: &x {b: [1, 2]}\nc: *x\nd: [*x]") == {
+    assert parsed("a: &x {b: [1, 2]}\nc: *x\nd: [*x]") == {
         "a": {"b": [1, 2]},
         "c": {"b": [1, 2]},
         "d": [{"b": [1, 2]}],
@@ -133,7 +133,7 @@ def test_an_alias_has_the_position_of_its_anchor() -> None:
 )
 def test_merge_keys_are_applied(text: str, value: dict[str, int]) -> None:
     base = "x: &x {a: 1, b: 2}\ny: &y {a: 7, z: 9}\nw: &w {<<: [*x, *y], a: 0}\n"
-    assert one(f"{base}d: {text}")["d"] == value
+    assert parsed(f"{base}d: {text}")["d"] == value
 
 
 @given(
@@ -143,7 +143,7 @@ def test_merge_keys_are_applied(text: str, value: dict[str, int]) -> None:
 def test_merges_match_the_reference_loader(bases: list[dict[str, int]], own: dict[str, int]) -> None:
     fields = [f"<<: [{', '.join(map(str, bases))}]".replace("'", ""), *(f"{k}: {v}" for k, v in own.items())]
     text = "{" + ", ".join(fields) + "}"
-    assert one(text) == yaml.safe_load(text)
+    assert parsed(text) == yaml.safe_load(text)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_documents_that_expand_without_limit_are_rejected_fast(text: str, messag
 
 def test_nested_merges_stay_cheap() -> None:
     start = time.monotonic()
-    assert one(bomb("{<<: [*, *, *, *]}", 64))["a63"] == {"k": "x"}
+    assert parsed(bomb("{<<: [*, *, *, *]}", 64))["a63"] == {"k": "x"}
     assert time.monotonic() - start < 5
 
 
@@ -269,8 +269,8 @@ def test_every_letter_of_a_string_has_its_position_in_the_text(text: str) -> Non
         if letter.isspace():
             continue
         line, column = document.where_in(("s",), value, offset)
-        found = lines[line - 1][column - 1]
-        assert found == letter or found == "\\", (offset, letter, line, column)
+        letter_there = lines[line - 1][column - 1]
+        assert letter_there == letter or letter_there == "\\", (offset, letter, line, column)
         checked += 1
     assert checked > 10
 

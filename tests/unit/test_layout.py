@@ -92,14 +92,14 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"pyspark", "py4
 
 
 def test_nothing_names_a_registry_or_a_machine() -> None:
-    found = []
+    mentions = []
     for path in tracked():
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        found += [
+        mentions += [
             f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
             for match in _ANYWHERE.finditer(text)
         ]
-    assert found == []
+    assert mentions == []

@@ -59,7 +59,7 @@ TABLE = [
 def test_the_leases_decide_which_operator_writes(
     leases: list[Held], live: list[Held], candidate: Candidate, wanted: Decision
 ) -> None:
-    assert decide(leases, [one.name for one in live], candidate) == wanted
+    assert decide(leases, [candidate_lease.name for candidate_lease in live], candidate) == wanted
 
 
 def test_a_lease_is_live_while_it_changes_within_its_duration() -> None:
@@ -75,13 +75,13 @@ def test_a_written_lease_is_read_back() -> None:
     written = manifest(ME, "kube-system", None, NOW)
     assert "resourceVersion" not in written["metadata"]
     written["metadata"]["resourceVersion"] = "7"
-    found = held(written)
-    assert found == Held(ME.lease, "me", "one/mainstem", ("a", "b"), 15.0, 0, "7")
-    renewed = manifest(ME, "kube-system", found, NOW)
+    lease_held = held(written)
+    assert lease_held == Held(ME.lease, "me", "one/mainstem", ("a", "b"), 15.0, 0, "7")
+    renewed = manifest(ME, "kube-system", lease_held, NOW)
     assert renewed["metadata"]["resourceVersion"] == "7"
     assert (renewed["spec"]["leaseTransitions"], renewed["spec"]["holderIdentity"]) == (0, "me")
     assert manifest(ME, "kube-system", lease("other"), NOW)["spec"]["leaseTransitions"] == 4
-    released = manifest(ME, "kube-system", found, NOW, held=False)
+    released = manifest(ME, "kube-system", lease_held, NOW, held=False)
     assert (released["spec"]["leaseTransitions"], released["spec"]["holderIdentity"]) == (0, "")
 
 
@@ -137,8 +137,8 @@ def test_no_write_passes_a_closed_fence(ticking: list[float]) -> None:
 
         async def send(method: str) -> None:
             try:
-                async with session.request(method, url) as found:
-                    await found.read()
+                async with session.request(method, url) as response:
+                    await response.read()
             except NotTheHolder:
                 errors.append(method)
 
@@ -178,9 +178,9 @@ def test_a_rejected_write_looks_like_a_server_that_does_not_answer() -> None:
     ],
 )
 def test_an_operator_without_its_lease_is_ready_only_as_a_standby(blocker: Held | None, problem: str) -> None:
-    async def found() -> str:
+    async def problem_name() -> str:
         election = Election(cast("Any", None), ME, "kube-system", Fence())
         election.trouble, election.blocker = "", blocker
         return election.problem.partition(":")[0]
 
-    assert asyncio.run(found()) == problem
+    assert asyncio.run(problem_name()) == problem

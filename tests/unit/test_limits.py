@@ -94,8 +94,8 @@ def test_a_killed_validation_rejects_only_its_own_document() -> None:
             assert not all(task.done() for task in harmful)
             assert time.monotonic() - started < 30
             assert {judgement.reason for judgement in others} == {"Accepted"}
-            found = await asyncio.gather(*harmful)
-            assert [judgement.reason for judgement in found] == ["DocumentTooComplex"] * 3
+            judgements = await asyncio.gather(*harmful)
+            assert [judgement.reason for judgement in judgements] == ["DocumentTooComplex"] * 3
             assert (await validators.judge(resource("tenant"))).reason == "Accepted"
             with pytest.raises(Exception, match="ZeroDivisionError"):
                 await validators.judge(resource("tenant", harm="fault"))
@@ -107,8 +107,8 @@ def test_a_killed_validation_rejects_only_its_own_document() -> None:
 
 
 def children(process: int) -> set[int]:
-    found = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-    return {int(child) for child in found}
+    numbers = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+    return {int(child) for child in numbers}
 
 
 @pytest.mark.parametrize("number", [signal.SIGXCPU, signal.SIGKILL, signal.SIGSEGV])
@@ -127,8 +127,8 @@ def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> 
                 assert validators._process.poll() is None
                 await asyncio.sleep(0.01)
             lost = VALIDATORS_LOST._value.get()
-            found = [await validators.judge(resource(key)) for key in "abcd"]
-            assert [judgement.reason for judgement in found] == ["Accepted"] * 4
+            judgements = [await validators.judge(resource(key)) for key in "abcd"]
+            assert [judgement.reason for judgement in judgements] == ["Accepted"] * 4
             assert VALIDATORS_LOST._value.get() == lost
             # A document that is at fault is told from those before it and after it.
             reasons = [

@@ -26,26 +26,28 @@ class Heard(StreamingQueryListener):
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Listeners:
+def user_listeners(monkeypatch: pytest.MonkeyPatch) -> Listeners:
     monkeypatch.setattr(listeners, "_event", lambda _method, event: event)
     monkeypatch.setattr(Heard, "events", [])
     return Listeners([f"{__name__}:Heard"])
 
 
-def test_a_late_termination_event_reaches_the_listener(told: Listeners) -> None:
-    told.tell("onQueryStarted", "one")
-    told.tell("onQueryStarted", "two")
-    told.tell("onQueryTerminated", "one is over")
-    later = threading.Timer(0.3, told.tell, ("onQueryTerminated", "two is over"))
+def test_a_late_termination_event_reaches_the_listener(user_listeners: Listeners) -> None:
+    user_listeners.tell("onQueryStarted", "one")
+    user_listeners.tell("onQueryStarted", "two")
+    user_listeners.tell("onQueryTerminated", "one is over")
+    later = threading.Timer(0.3, user_listeners.tell, ("onQueryTerminated", "two is over"))
     later.start()
-    told.close()
+    user_listeners.close()
     assert Heard.events == ["one", "two", "one is over", "two is over"]
 
 
-def test_a_missing_termination_event_does_not_block(told: Listeners, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_termination_event_does_not_block(
+    user_listeners: Listeners, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(listeners, "GOODBYE", 0.2)
-    told.tell("onQueryStarted", "one")
+    user_listeners.tell("onQueryStarted", "one")
     began = time.monotonic()
-    told.close()
+    user_listeners.close()
     assert time.monotonic() - began < 5
     assert Heard.events == ["one"]

@@ -43,14 +43,14 @@ PHASES = st.sampled_from(get_args(Phase))
 
 
 @given(FOUND, PHASES)
-def test_ready_shows_the_first_condition_that_is_not_true(found: list[Condition], phase: str) -> None:
-    ready, *rest = with_summary(found, phase)
-    assert [one for one in rest if one.type not in DERIVED] == found
+def test_ready_shows_the_first_condition_that_is_not_true(conditions: list[Condition], phase: str) -> None:
+    ready, *rest = with_summary(conditions, phase)
+    assert [entry for entry in rest if entry.type not in DERIVED] == conditions
     assert ready.type == "Ready"
-    by_type = {one.type: one for one in found}
+    by_type = {entry.type: entry for entry in conditions}
     chain = [by_type.get(name) for name in DEPENDENTS]
-    first = next((one for one in chain if one is None or one.status != TRUE), None)
-    if all(one is not None and one.status == TRUE for one in chain):
+    first = next((entry for entry in chain if entry is None or entry.status != TRUE), None)
+    if all(entry is not None and entry.status == TRUE for entry in chain):
         assert ready == Condition("Ready", TRUE, "Running", "every query is active")
     elif first is None:
         assert ready == Condition("Ready", UNKNOWN, "NotYetKnown")
@@ -60,14 +60,14 @@ def test_ready_shows_the_first_condition_that_is_not_true(found: list[Condition]
 
 
 @given(FOUND, PHASES)
-def test_a_pipeline_is_ready_or_reconciling_or_stalled(found: list[Condition], phase: str) -> None:
+def test_a_pipeline_is_ready_or_reconciling_or_stalled(conditions: list[Condition], phase: str) -> None:
     """Exactly one of the three is True, and the two that do not hold are absent: so kstatus asks for it."""
-    derived = {one.type: one for one in with_summary(found, phase) if one.type in DERIVED}
-    assert [name for name, one in derived.items() if one.status == TRUE] == (
+    derived = {entry.type: entry for entry in with_summary(conditions, phase) if entry.type in DERIVED}
+    assert [name for name, entry in derived.items() if entry.status == TRUE] == (
         ["Ready"] if len(derived) == 1 else [name for name in derived if name != "Ready"]
     )
     assert len(derived) <= 2
-    by_type = {one.type: one for one in found}
+    by_type = {entry.type: entry for entry in conditions}
     if "Stalled" in derived:
         refused = by_type.get("SpecValid", derived["Ready"]).status == FALSE
         assert phase in ENDED or refused or by_type["Degraded"].reason == "QueryFailed"
@@ -83,21 +83,21 @@ def test_a_transition_time_changes_only_with_the_status(
     later = NOW + timedelta(hours=hours)
     old = rendered(before, (), 1, NOW)
     new = rendered(after, old, 2, later)
-    known = {one["type"]: one for one in old}
-    for one in new:
-        was = known.get(one["type"])
-        kept = was is not None and was["status"] == one["status"]
-        assert parsed(one["lastTransitionTime"]) == (NOW if kept else later)
-        assert one["observedGeneration"] == 2
+    known = {entry["type"]: entry for entry in old}
+    for entry in new:
+        was = known.get(entry["type"])
+        kept = was is not None and was["status"] == entry["status"]
+        assert parsed(entry["lastTransitionTime"]) == (NOW if kept else later)
+        assert entry["observedGeneration"] == 2
     assert rendered(after, new, 2, later + timedelta(hours=1)) == new
 
 
 @given(FOUND)
-def test_no_event_without_a_transition(found: list[Condition]) -> None:
+def test_no_event_without_a_transition(conditions: list[Condition]) -> None:
     status = {
         "phase": "Running",
         "conditions": rendered(
-            with_summary([*found, Condition("DriverRunning", TRUE, "R")], "Running"), (), 1, NOW
+            with_summary([*conditions, Condition("DriverRunning", TRUE, "R")], "Running"), (), 1, NOW
         ),
     }
     assert events(status, status) == ()
@@ -131,12 +131,12 @@ SLOTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("what", "cron", "zone", "last", "now", "due", "following"), SLOTS)
+@pytest.mark.parametrize(("case", "cron", "zone", "last", "now", "due", "following"), SLOTS)
 def test_a_schedule_has_a_due_slot_and_a_next_slot(
-    what: str, cron: str, zone: str, last: str, now: str, due: str | None, following: str
+    case: str, cron: str, zone: str, last: str, now: str, due: str | None, following: str
 ) -> None:
-    found = slots(schedule(cron, zone), parsed(last), parsed(now))
-    assert (found[0] and timestamp(found[0]), timestamp(found[1])) == (due, following)
+    due_and_next = slots(schedule(cron, zone), parsed(last), parsed(now))
+    assert (due_and_next[0] and timestamp(due_and_next[0]), timestamp(due_and_next[1])) == (due, following)
 
 
 @settings(max_examples=40)

@@ -39,10 +39,10 @@ ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
 _JUDGED: dict[str, Judgement] = {}
 
 
-def judged(of: dict[str, Any]) -> Judgement:
-    key = json.dumps(of["spec"])
+def judgement_of(pipeline: dict[str, Any]) -> Judgement:
+    key = json.dumps(pipeline["spec"])
     if key not in _JUDGED:
-        _JUDGED[key] = judge(of)
+        _JUDGED[key] = judge(pipeline)
     return _JUDGED[key]
 
 
@@ -67,7 +67,7 @@ class Life(RuleBasedStateMachine):
     # -- the operator
 
     def look(self) -> Observed:
-        judgement = judged(self.body)
+        judgement = judgement_of(self.body)
         name = self.status.get("revision")
         current = None if judgement.revision else self.revisions.get(name)
         wanted = judgement.revision
@@ -85,35 +85,37 @@ class Life(RuleBasedStateMachine):
 
     @property
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.body.get("status", {})
-        return found
+        next_plan: dict[str, Any] = self.body.get("status", {})
+        return next_plan
 
-    def write(self, found: Plan) -> bool:
+    def write(self, next_plan: Plan) -> bool:
         old = copy.deepcopy(self.status)
-        if found.driver_part is not None:
+        if next_plan.driver_part is not None:
             kept = {key: value for key, value in self.status.items() if key not in DRIVERS_PART}
-            self.body["status"] = kept | found.driver_part
-        if found.status:
+            self.body["status"] = kept | next_plan.driver_part
+        if next_plan.status:
             kept = {key: value for key, value in self.status.items() if key in DRIVERS_PART}
-            self.body["status"] = kept | copy.deepcopy(dict(found.status))
+            self.body["status"] = kept | copy.deepcopy(dict(next_plan.status))
         self.check_transitions(old)
         changed = old != self.status
-        assert changed or not found.events, "an event without a transition"
+        assert changed or not next_plan.events, "an event without a transition"
         return changed
 
-    def carry_out(self, found: Plan) -> bool:
-        if found.stop:
+    def carry_out(self, next_plan: Plan) -> bool:
+        if next_plan.stop:
             assert self.pod is not None
             assert not pod_status.leaving(self.pod), "told to go twice"
             self.tell_to_go()
             return True
-        if found.start:
+        if next_plan.start:
             assert self.pod is None, "two drivers at a time"
             assert not self.body["spec"].get("suspend")
             assert "deletionTimestamp" not in self.body["metadata"]
-            revision, attempt = found.start.revision, found.start.attempt
+            revision, attempt = next_plan.start.revision, next_plan.start.attempt
             self.revisions[revision.name] = revision
-            self.pod = pods.driver_pod(self.body, revision, SETTINGS, attempt=attempt, run=found.start.run)
+            self.pod = pods.driver_pod(
+                self.body, revision, SETTINGS, attempt=attempt, run=next_plan.start.run
+            )
             self.made += 1
             self.pod["metadata"] |= {"uid": f"pod-{self.made}", "resourceVersion": "1"}
             self.pod["status"] = {"phase": "Pending"}
@@ -134,13 +136,13 @@ class Life(RuleBasedStateMachine):
     @rule()
     def turns(self) -> None:
         for _ in range(5):
-            found = plan(self.look())
-            changed = self.write(found)
-            self.finished = self.finished or found.finished
-            if not (self.carry_out(found) or changed) or found.finished:
+            next_plan = plan(self.look())
+            changed = self.write(next_plan)
+            self.finished = self.finished or next_plan.finished
+            if not (self.carry_out(next_plan) or changed) or next_plan.finished:
                 break
         else:
-            found = plan(self.look())
+            next_plan = plan(self.look())
         before = copy.deepcopy(self.status)
         again = plan(self.look())
         assert not self.write(again), (before, self.status)
@@ -155,9 +157,9 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def dies_after_a_step(self) -> None:
-        found = plan(self.look())
-        self.write(found)
-        self.carry_out(found)
+        next_plan = plan(self.look())
+        self.write(next_plan)
+        self.carry_out(next_plan)
         self.gone = None
 
     # -- the kubelet and the driver
@@ -263,13 +265,13 @@ class Life(RuleBasedStateMachine):
     # -- always
 
     def check_transitions(self, old: dict[str, Any]) -> None:
-        before = {one["type"]: one for one in old.get("conditions", ())}
-        for one in self.status.get("conditions", ()):
-            was = before.get(one["type"])
-            if was and was["status"] == one["status"]:
-                assert one["lastTransitionTime"] == was["lastTransitionTime"], one
+        before = {entry["type"]: entry for entry in old.get("conditions", ())}
+        for entry in self.status.get("conditions", ()):
+            was = before.get(entry["type"])
+            if was and was["status"] == entry["status"]:
+                assert entry["lastTransitionTime"] == was["lastTransitionTime"], entry
             else:
-                assert parsed(one["lastTransitionTime"]) == self.now.replace(microsecond=0), one
+                assert parsed(entry["lastTransitionTime"]) == self.now.replace(microsecond=0), entry
         assert self.status.get("attempt", 0) >= old.get("attempt", 0)
 
     @invariant()
@@ -277,7 +279,7 @@ class Life(RuleBasedStateMachine):
         if self.status:
             Status.model_validate(self.status)
             assert len(json.dumps(self.status).encode()) < MAX_BYTES
-            types = [one["type"] for one in self.status.get("conditions", ())]
+            types = [entry["type"] for entry in self.status.get("conditions", ())]
             assert len(types) == len(set(types))
 
     @invariant()
@@ -287,7 +289,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def it_is_ready_or_reconciling_or_stalled(self) -> None:
-        conditions = {one["type"]: one["status"] for one in self.status.get("conditions", ())}
+        conditions = {entry["type"]: entry["status"] for entry in self.status.get("conditions", ())}
         if not conditions:
             return
         assert [conditions["Ready"] == "True", "Reconciling" in conditions, "Stalled" in conditions].count(

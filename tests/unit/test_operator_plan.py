@@ -33,56 +33,56 @@ CHANGED = body(SPEC, timeZone="Europe/Zurich", generation=2)
 BROKEN = {**SPEC, "queries": [{**SPEC["queries"][0], "from": "nothing"}]}
 
 
-def phase(found: Plan) -> Any:
-    return found.status.get("phase")
+def phase(plan: Plan) -> Any:
+    return plan.status.get("phase")
 
 
-def reasons(found: Plan) -> list[str]:
-    return [event.reason for event in found.events]
+def reasons(plan: Plan) -> list[str]:
+    return [event.reason for event in plan.events]
 
 
-def after(found: Plan, of: dict[str, Any], **driver: Any) -> dict[str, Any]:
+def after(plan: Plan, pipeline: dict[str, Any], **driver: Any) -> dict[str, Any]:
     """The pipeline once the plan's status is written."""
-    return {**of, "status": {**found.status, **(found.driver_part or {}), **driver}}
+    return {**pipeline, "status": {**plan.status, **(plan.driver_part or {}), **driver}}
 
 
 # -- start ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_new_pipeline_gets_its_first_driver_before_the_status_is_written() -> None:
-    found = next_step(body())
-    assert (found.status, found.driver_part, found.stop, found.events) == ({}, None, False, ())
-    assert found.start == Start(revision(body()), attempt=1, run="generation-1")
-    assert found.requeue == SOON_SECONDS
+    plan = next_step(body())
+    assert (plan.status, plan.driver_part, plan.stop, plan.events) == ({}, None, False, ())
+    assert plan.start == Start(revision(body()), attempt=1, run="generation-1")
+    assert plan.requeue == SOON_SECONDS
 
 
 def test_the_status_is_written_once_the_first_driver_exists() -> None:
-    found = next_step(body(), pod(body()))
-    assert (phase(found), found.stop, found.start) == ("Starting", False, None)
-    assert found.status["attempt"] == 1
-    assert found.status["revision"] == revision(body()).name
-    assert found.status["driver"] == {"pod": "ticks-driver"}
-    assert found.status["checkpoint"] == "s3a://checkpoints/ticks"
-    assert found.status["observedGeneration"] == 1
-    assert condition(found, "Ready")[:2] == ("False", "DriverStarting")
-    assert condition(found, "SpecValid")[:2] == ("True", "Accepted")
-    assert reasons(found) == ["DriverStarting"]
+    plan = next_step(body(), pod(body()))
+    assert (phase(plan), plan.stop, plan.start) == ("Starting", False, None)
+    assert plan.status["attempt"] == 1
+    assert plan.status["revision"] == revision(body()).name
+    assert plan.status["driver"] == {"pod": "ticks-driver"}
+    assert plan.status["checkpoint"] == "s3a://checkpoints/ticks"
+    assert plan.status["observedGeneration"] == 1
+    assert condition(plan, "Ready")[:2] == ("False", "DriverStarting")
+    assert condition(plan, "SpecValid")[:2] == ("True", "Accepted")
+    assert reasons(plan) == ["DriverStarting"]
 
 
 def test_a_first_driver_that_vanished_is_known_by_the_status_that_it_wrote() -> None:
-    found = next_step(body(status=reported("Running")))
-    assert (phase(found), found.status["attempt"]) == ("Starting", 2)
-    assert (found.status["lastTermination"]["attempt"], found.status["lastTermination"]["reason"]) == (
+    plan = next_step(body(status=reported("Running")))
+    assert (phase(plan), plan.status["attempt"]) == ("Starting", 2)
+    assert (plan.status["lastTermination"]["attempt"], plan.status["lastTermination"]["reason"]) == (
         1,
         "DriverLost",
     )
 
 
 def test_a_planned_start_without_a_pod_is_carried_out_and_counted_once() -> None:
-    of = body(status=status("Suspended", body(), attempt=1))
-    first = next_step(of)
+    pipeline = body(status=status("Suspended", body(), attempt=1))
+    first = next_step(pipeline)
     assert (phase(first), first.status["attempt"]) == ("Starting", 2)
-    again = next_step(after(first, of))
+    again = next_step(after(first, pipeline))
     assert again.status == first.status
     assert again.start is not None
     assert again.start.attempt == 2
@@ -103,21 +103,21 @@ def test_a_first_driver_that_ended_before_the_first_status_is_evaluated_by_its_p
     code: int, outcome: str, policy: str, want: str
 ) -> None:
     """The operator was killed after it had made the pod."""
-    of = body(BOUNDED, reported("Completed"), restart={"policy": policy})
-    found = next_step(of, ended(of, code, outcome))
-    assert (phase(found), found.start, found.stop) == (want, None, want == "Completed")
-    assert (found.status["attempt"], found.status["revision"]) == (1, revision(of).name)
-    assert found.status["lastTermination"]["outcome"] == outcome
-    rests = next_step(after(found, of), gone=ended(of, code, outcome))
+    pipeline = body(BOUNDED, reported("Completed"), restart={"policy": policy})
+    plan = next_step(pipeline, ended(pipeline, code, outcome))
+    assert (phase(plan), plan.start, plan.stop) == (want, None, want == "Completed")
+    assert (plan.status["attempt"], plan.status["revision"]) == (1, revision(pipeline).name)
+    assert plan.status["lastTermination"]["outcome"] == outcome
+    rests = next_step(after(plan, pipeline), gone=ended(pipeline, code, outcome))
     assert (phase(rests), rests.start) == (want, None)
 
 
 def test_a_changed_document_starts_after_a_first_driver_that_ended_before_the_first_status() -> None:
-    of = body(BOUNDED)
-    over = ended(of, 0, "completed")
+    pipeline = body(BOUNDED)
+    over = ended(pipeline, 0, "completed")
     changed = body(BOUNDED, timeZone="Europe/Zurich", generation=2)
     goes = next_step(changed, over)
-    assert (goes.stop, goes.start, goes.status["revision"]) == (True, None, revision(of).name)
+    assert (goes.stop, goes.start, goes.status["revision"]) == (True, None, revision(pipeline).name)
     starts = next_step(after(goes, changed), gone=over)
     assert starts.start is not None
     assert (starts.start.attempt, starts.start.run) == (2, "generation-2")
@@ -155,11 +155,11 @@ WAITING = [
 
 @pytest.mark.parametrize(("given", "reason", "message"), WAITING)
 def test_a_waiting_pod_shows_its_reason(given: dict[str, Any], reason: str, message: str) -> None:
-    of = body(status=status("Starting", body()))
-    found = next_step(of, pod(of, **given))
-    assert (phase(found), found.stop, found.start) == ("Starting", False, None)
-    assert condition(found, "DriverRunning") == condition(found, "Ready") == ("False", reason, message)
-    assert condition(found, "QueriesActive")[0] == "-"
+    pipeline = body(status=status("Starting", body()))
+    plan = next_step(pipeline, pod(pipeline, **given))
+    assert (phase(plan), plan.stop, plan.start) == ("Starting", False, None)
+    assert condition(plan, "DriverRunning") == condition(plan, "Ready") == ("False", reason, message)
+    assert condition(plan, "QueriesActive")[0] == "-"
 
 
 NO_SECRET = 'MountVolume.SetUp failed for volume "mainstem-secrets-0" : secret "nope" not found'
@@ -182,17 +182,17 @@ def test_the_newest_event_of_a_pod_is_its_warning() -> None:
 
 
 def test_a_failed_mount_is_the_reason_of_a_waiting_pod() -> None:
-    of = body(status=status("Starting", body()))
-    waits = pod(of, state={"waiting": {"reason": "ContainerCreating"}})
-    found = next_step(of, waits, driver_warning=PodWarning("FailedMount", NO_SECRET))
-    assert condition(found, "DriverRunning") == ("False", "FailedMount", NO_SECRET)
-    assert (phase(found), found.status["reason"]) == ("Starting", "FailedMount")
+    pipeline = body(status=status("Starting", body()))
+    waits = pod(pipeline, state={"waiting": {"reason": "ContainerCreating"}})
+    plan = next_step(pipeline, waits, driver_warning=PodWarning("FailedMount", NO_SECRET))
+    assert condition(plan, "DriverRunning") == ("False", "FailedMount", NO_SECRET)
+    assert (phase(plan), plan.status["reason"]) == ("Starting", "FailedMount")
 
 
 def test_an_executor_whose_mount_fails_makes_the_pipeline_degraded() -> None:
-    of = body(status=status("Running", body()) | reported("Idle", "Idle"))
-    found = next_step(of, running(of), executors_warning=PodWarning("FailedMount", NO_SECRET))
-    assert condition(found, "Degraded") == ("True", "ExecutorsUnschedulable", f"FailedMount: {NO_SECRET}")
+    pipeline = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    plan = next_step(pipeline, running(pipeline), executors_warning=PodWarning("FailedMount", NO_SECRET))
+    assert condition(plan, "Degraded") == ("True", "ExecutorsUnschedulable", f"FailedMount: {NO_SECRET}")
 
 
 SILENT = [
@@ -217,21 +217,21 @@ def test_events_are_read_only_of_pods_that_wait_without_a_reason(given: dict[str
 
 
 def test_a_failed_init_container_shows_its_reason() -> None:
-    of = body(status=status("Starting", body()))
+    pipeline = body(status=status("Starting", body()))
     given = {"name": "fetch", "state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
-    waits = pod(of, state={"waiting": {"reason": "PodInitializing"}}, initContainerStatuses=[given])
-    assert condition(next_step(of, waits), "Ready") == ("False", "ErrImagePull", "no such image")
+    waits = pod(pipeline, state={"waiting": {"reason": "PodInitializing"}}, initContainerStatuses=[given])
+    assert condition(next_step(pipeline, waits), "Ready") == ("False", "ErrImagePull", "no such image")
 
 
 def test_a_long_message_of_the_scheduler_is_truncated() -> None:
-    of = body(status=status("Starting", body()))
+    pipeline = body(status=status("Starting", body()))
     words = {
         "type": "PodScheduled",
         "status": "False",
         "reason": "U" * 300,
         "message": "0/5000 nodes; " * 1000,
     }
-    _, reason, message = condition(next_step(of, pod(of, conditions=[words])), "DriverRunning")
+    _, reason, message = condition(next_step(pipeline, pod(pipeline, conditions=[words])), "DriverRunning")
     assert (len(reason), len(message)) == (128, 4096)
 
 
@@ -273,17 +273,17 @@ RUNNING = [
 def test_a_running_driver_is_evaluated_by_its_report(
     driver: dict[str, Any], want: str, ready: str, reason: str, flowing: str, degraded: str, stalled: str
 ) -> None:
-    of = body(status=status("Starting", body()) | driver)
-    found = next_step(of, running(of))
-    assert (phase(found), found.stop, found.start) == (want, False, None)
-    assert condition(found, "Ready")[:2] == (ready, reason)
-    assert condition(found, "DriverRunning")[0] == "True"
-    assert [condition(found, name)[0] for name in ("DataFlowing", "Degraded", "DataStalled")] == [
+    pipeline = body(status=status("Starting", body()) | driver)
+    plan = next_step(pipeline, running(pipeline))
+    assert (phase(plan), plan.stop, plan.start) == (want, False, None)
+    assert condition(plan, "Ready")[:2] == (ready, reason)
+    assert condition(plan, "DriverRunning")[0] == "True"
+    assert [condition(plan, name)[0] for name in ("DataFlowing", "Degraded", "DataStalled")] == [
         flowing,
         degraded,
         stalled,
     ]
-    assert found.requeue is not None
+    assert plan.requeue is not None
 
 
 @pytest.mark.parametrize(
@@ -319,29 +319,29 @@ def test_a_running_driver_is_evaluated_by_its_report(
     ],
 )
 def test_degraded_has_a_reason(driver: dict[str, Any], reason: str, message: str) -> None:
-    of = body(status=status("Running", body()) | driver)
-    found = next_step(of, running(of))
-    assert condition(found, "Degraded")[:2] == ("True", reason)
-    assert message in condition(found, "Degraded")[2]
-    assert reason in reasons(found)
+    pipeline = body(status=status("Running", body()) | driver)
+    plan = next_step(pipeline, running(pipeline))
+    assert condition(plan, "Degraded")[:2] == ("True", reason)
+    assert message in condition(plan, "Degraded")[2]
+    assert reason in reasons(plan)
 
 
 def test_a_failed_query_beside_healthy_ones_does_not_look_like_a_start() -> None:
     driver = reported("Failed", "Running", "Running", reason="SinkRefused", message="no")
-    of = body(status=status("Starting", body()) | driver)
-    found = next_step(of, running(of))
-    assert (phase(found), found.status["reason"]) == ("Degraded", "SinkRefused")
-    assert condition(found, "Stalled") == ("True", "SinkRefused", "a: no")
-    assert [(event.type, event.reason) for event in found.events] == [("Warning", "QueryFailed")]
+    pipeline = body(status=status("Starting", body()) | driver)
+    plan = next_step(pipeline, running(pipeline))
+    assert (phase(plan), plan.status["reason"]) == ("Degraded", "SinkRefused")
+    assert condition(plan, "Stalled") == ("True", "SinkRefused", "a: no")
+    assert [(event.type, event.reason) for event in plan.events] == [("Warning", "QueryFailed")]
 
 
 def test_a_restarting_query_is_degraded_and_running_again_after_it() -> None:
-    of = body(status=status("Running", body()) | reported("Restarting", "Running"))
-    found = next_step(of, running(of))
-    assert (phase(found), found.status["reason"]) == ("Degraded", "QueryRestarting")
-    assert condition(found, "Ready")[:2] == ("False", "QueryRestarting")
-    assert condition(found, "Reconciling")[:2] == ("True", "QueryRestarting")
-    starts = next_step(after(found, of, **reported("Starting", "Running")), running(of))
+    pipeline = body(status=status("Running", body()) | reported("Restarting", "Running"))
+    plan = next_step(pipeline, running(pipeline))
+    assert (phase(plan), plan.status["reason"]) == ("Degraded", "QueryRestarting")
+    assert condition(plan, "Ready")[:2] == ("False", "QueryRestarting")
+    assert condition(plan, "Reconciling")[:2] == ("True", "QueryRestarting")
+    starts = next_step(after(plan, pipeline, **reported("Starting", "Running")), running(pipeline))
     assert (phase(starts), starts.status["reason"]) == ("Running", "QueriesStarting")
 
 
@@ -356,22 +356,22 @@ def test_a_restarting_query_is_degraded_and_running_again_after_it() -> None:
 def test_a_ready_pipeline_that_is_impaired_has_the_reason_in_its_status(
     driver: dict[str, Any], reason: str
 ) -> None:
-    of = body(status=status("Running", body()) | driver)
-    found = next_step(of, running(of))
-    assert condition(found, "Ready")[0] == "True"
-    assert found.status["reason"] == reason
+    pipeline = body(status=status("Running", body()) | driver)
+    plan = next_step(pipeline, running(pipeline))
+    assert condition(plan, "Ready")[0] == "True"
+    assert plan.status["reason"] == reason
 
 
 def test_numbers_of_the_previous_driver_are_removed() -> None:
-    of = body(status=status("Starting", body(), attempt=2) | reported("Running", "Failed", attempt=1))
-    found = next_step(of, running(of, attempt=2))
-    assert found.driver_part is not None
-    assert found.driver_part["summary"] == {"queries": "1 failed, 1 stopped"}
-    assert [(query["name"], query["state"]) for query in found.driver_part["queries"]] == [
+    pipeline = body(status=status("Starting", body(), attempt=2) | reported("Running", "Failed", attempt=1))
+    plan = next_step(pipeline, running(pipeline, attempt=2))
+    assert plan.driver_part is not None
+    assert plan.driver_part["summary"] == {"queries": "1 failed, 1 stopped"}
+    assert [(query["name"], query["state"]) for query in plan.driver_part["queries"]] == [
         ("a", "Stopped"),
         ("b", "Failed"),
     ]
-    assert all("lag" not in query and "rowsPerSecond" not in query for query in found.driver_part["queries"])
+    assert all("lag" not in query and "rowsPerSecond" not in query for query in plan.driver_part["queries"])
 
 
 # -- a driver that has never run --------------------------------------------------------------------------------------
@@ -393,37 +393,41 @@ NEVER_RAN = [
 def test_a_driver_that_never_ran_is_replaced_when_settings_change(
     given: dict[str, Any], settings: Settings
 ) -> None:
-    of = body(status=status("Starting", body()))
-    waiting = pod(of, **given)
-    assert next_step(of, waiting).stop is False
-    goes = next_step(of, waiting, settings=settings)
+    pipeline = body(status=status("Starting", body()))
+    waiting = pod(pipeline, **given)
+    assert next_step(pipeline, waiting).stop is False
+    goes = next_step(pipeline, waiting, settings=settings)
     assert (phase(goes), goes.stop) == ("Draining", True)
     assert condition(goes, "DriverRunning")[1] == "Updating"
-    of = after(goes, of)
-    starts = next_step(of, settings=settings)
+    pipeline = after(goes, pipeline)
+    starts = next_step(pipeline, settings=settings)
     assert starts.start is not None
     assert (starts.start.attempt, starts.start.run, starts.status["restarts"]) == (2, "generation-1", 0)
-    again = next_step(after(starts, of), pod(of, attempt=2, settings=settings, **given), settings=settings)
+    again = next_step(
+        after(starts, pipeline), pod(pipeline, attempt=2, settings=settings, **given), settings=settings
+    )
     assert (phase(again), again.stop) == ("Starting", False), "replaced once"
 
 
 def test_a_running_or_reporting_driver_is_not_replaced_when_settings_change() -> None:
-    of = body(status=status("Starting", body()))
-    assert not next_step(of, running(of), settings=MENDED).stop
-    of = body(status=status("Starting", body()) | reported("Starting"))
-    assert not next_step(of, pod(of), settings=MENDED).stop, "its driver was heard of before its container"
+    pipeline = body(status=status("Starting", body()))
+    assert not next_step(pipeline, running(pipeline), settings=MENDED).stop
+    pipeline = body(status=status("Starting", body()) | reported("Starting"))
+    assert not next_step(pipeline, pod(pipeline), settings=MENDED).stop, (
+        "its driver was heard of before its container"
+    )
 
 
 def test_a_waiting_driver_is_not_replaced_for_admission_or_for_an_edit_without_effect() -> None:
-    of = body(status=status("Starting", body()))
-    waiting = pod(of)
+    pipeline = body(status=status("Starting", body()))
+    waiting = pod(pipeline)
     waiting["spec"]["containers"].append({"name": "istio-proxy", "image": "proxy"})
     waiting["spec"]["containers"][0]["image"] = "mirror.example/mainstem:1"
     waiting["metadata"]["labels"]["injected"] = "yes"
-    edited = {**of, "metadata": {**of["metadata"], "generation": 7}}
+    edited = {**pipeline, "metadata": {**pipeline["metadata"], "generation": 7}}
     assert not next_step(edited, waiting).stop
     del waiting["metadata"]["annotations"]["mainstem.dev/template-hash"]  # an operator of before made it
-    assert not next_step(of, waiting, settings=MENDED).stop
+    assert not next_step(pipeline, waiting, settings=MENDED).stop
 
 
 # -- what hangs ------------------------------------------------------------------------------------------------------
@@ -440,67 +444,70 @@ def test_a_waiting_driver_is_not_replaced_for_admission_or_for_an_edit_without_e
 )
 @pytest.mark.parametrize("state", ["Starting", "Restarting"])
 def test_a_first_batch_that_never_ends_is_stalled(state: str, query: dict[str, Any], stalled: str) -> None:
-    of = body(status=status("Starting", body()) | reported(state, **query))
-    found = next_step(of, running(of))
-    assert condition(found, "DataStalled")[0] == stalled
+    pipeline = body(status=status("Starting", body()) | reported(state, **query))
+    plan = next_step(pipeline, running(pipeline))
+    assert condition(plan, "DataStalled")[0] == stalled
     if stalled == "True":
-        assert condition(found, "DataStalled")[1:] == (
+        assert condition(plan, "DataStalled")[1:] == (
             "NoProgress",
             "no batch within ten minutes of its start: a",
         )
-        assert "NoProgress" in reasons(found)
-        assert found.status["reason"] == ("NoProgress" if state == "Starting" else "QueryRestarting")
+        assert "NoProgress" in reasons(plan)
+        assert plan.status["reason"] == ("NoProgress" if state == "Starting" else "QueryRestarting")
 
 
 @pytest.mark.parametrize("state", ["Waiting", "Idle", "Completed", "Failed"])
 def test_a_query_without_a_first_batch_is_not_stalled(state: str) -> None:
-    of = body(status=status("Running", body()) | reported(state, startedAt="2026-03-01T11:00:00Z"))
-    assert condition(next_step(of, running(of)), "DataStalled")[0] == "False"
+    pipeline = body(status=status("Running", body()) | reported(state, startedAt="2026-03-01T11:00:00Z"))
+    assert condition(next_step(pipeline, running(pipeline)), "DataStalled")[0] == "False"
 
 
-def leaves(of: dict[str, Any], node: str = "node-1") -> dict[str, Any]:
+def leaves(pipeline: dict[str, Any], node: str = "node-1") -> dict[str, Any]:
     """A driver's pod that was told to go, and whose grace is over now."""
-    found = running(of, leaving=True)
-    found["metadata"]["namespace"] = "ns"
-    found["spec"]["nodeName"] = node
-    return found
+    leaving_pod = running(pipeline, leaving=True)
+    leaving_pod["metadata"]["namespace"] = "ns"
+    leaving_pod["spec"]["nodeName"] = node
+    return leaving_pod
 
 
 def test_a_pod_that_does_not_terminate_shows_its_silent_node_and_the_remedy() -> None:
-    of = body(status=status("Running", body()) | reported("Running", "Running"))
-    drains = next_step(of, leaves(of))
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running"))
+    drains = next_step(pipeline, leaves(pipeline))
     assert condition(drains, "DriverRunning")[1] == "Draining"
-    of = after(drains, of)
-    assert condition(next_step(of, leaves(of), now=at(30)), "DriverRunning")[1] == "Draining"
-    silent = next_step(of, leaves(of), now=at(31))
+    pipeline = after(drains, pipeline)
+    assert condition(next_step(pipeline, leaves(pipeline), now=at(30)), "DriverRunning")[1] == "Draining"
+    silent = next_step(pipeline, leaves(pipeline), now=at(31))
     assert (phase(silent), silent.start, silent.stop) == ("Draining", None, False)
     assert condition(silent, "Ready")[:2] == ("False", "NodeSilent")
     assert "kubectl delete pod ticks-driver --namespace ns --force" in condition(silent, "Ready")[2]
     assert "node-1" in condition(silent, "Ready")[2]
     assert [(event.type, event.reason) for event in silent.events] == [("Warning", "NodeSilent")]
-    of = after(silent, of)
-    again = next_step(of, leaves(of), now=at(60))
+    pipeline = after(silent, pipeline)
+    again = next_step(pipeline, leaves(pipeline), now=at(60))
     assert (again.status, again.events) == (silent.status, ())
-    gone = next_step(of, None, now=at(90))
+    gone = next_step(pipeline, None, now=at(90))
     assert condition(gone, "Ready")[1] != "NodeSilent"
 
 
 def test_a_clock_ahead_makes_no_node_silent() -> None:
     """The grace is the API server's time: the operator waits by its own clock as well."""
-    of = body(status=status("Running", body()) | reported("Running", "Running"))
-    told = next_step(of, leaves(of), now=at(3600))
-    assert condition(told, "DriverRunning")[1] == "Draining"
-    of = after(told, of)
-    assert condition(next_step(of, leaves(of), now=at(3629)), "DriverRunning")[1] == "Draining"
-    assert condition(next_step(of, leaves(of), now=at(3631)), "DriverRunning")[1] == "NodeSilent"
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running"))
+    draining = next_step(pipeline, leaves(pipeline), now=at(3600))
+    assert condition(draining, "DriverRunning")[1] == "Draining"
+    pipeline = after(draining, pipeline)
+    assert condition(next_step(pipeline, leaves(pipeline), now=at(3629)), "DriverRunning")[1] == "Draining"
+    assert condition(next_step(pipeline, leaves(pipeline), now=at(3631)), "DriverRunning")[1] == "NodeSilent"
 
 
 # -- restart ------------------------------------------------------------------------------------------------------
 
 
-def restarted(of: dict[str, Any], when: str = "2026-03-01T12:00:00Z") -> dict[str, Any]:
+def restarted(pipeline: dict[str, Any], when: str = "2026-03-01T12:00:00Z") -> dict[str, Any]:
     """The pipeline once somebody asks for a new driver."""
-    return {**of, "metadata": {**of["metadata"], "annotations": {"mainstem.dev/restartedAt": when}}}
+    return {
+        **pipeline,
+        "metadata": {**pipeline["metadata"], "annotations": {"mainstem.dev/restartedAt": when}},
+    }
 
 
 def test_a_restart_request_drains_then_starts_once() -> None:
@@ -524,28 +531,30 @@ def test_a_restart_request_drains_then_starts_once() -> None:
 @pytest.mark.parametrize("kind", ["failed for good", "backing off", "completed", "failed query"])
 def test_a_restart_request_starts_a_finished_pipeline(kind: str) -> None:
     if kind == "failed query":
-        of = body(status=status("Degraded", body()) | reported("Failed", "Idle"))
-        assert next_step(restarted(of), running(of)).stop
+        pipeline = body(status=status("Degraded", body()) | reported("Failed", "Idle"))
+        assert next_step(restarted(pipeline), running(pipeline)).stop
         return
     bounded = kind == "completed"
-    of = body(BOUNDED if bounded else SPEC, status=None)
-    of["status"] = status("Running", of)
+    pipeline = body(BOUNDED if bounded else SPEC, status=None)
+    pipeline["status"] = status("Running", pipeline)
     over = (
-        ended(of, 0, "completed") if bounded else ended(of, 3 if kind == "failed for good" else 4, "failed")
+        ended(pipeline, 0, "completed")
+        if bounded
+        else ended(pipeline, 3 if kind == "failed for good" else 4, "failed")
     )
-    rests = after(next_step(of, over), of)
+    rests = after(next_step(pipeline, over), pipeline)
     assert next_step(rests, gone=over, now=at(1)).start is None
     starts = next_step(restarted(rests), gone=over, now=at(1))
     assert starts.start is not None
-    assert (starts.start.revision, starts.start.attempt) == (revision(of), 2)
+    assert (starts.start.revision, starts.start.attempt) == (revision(pipeline), 2)
     assert starts.status["restarts"] == 0
 
 
 def test_a_pipeline_with_the_annotation_from_the_start_is_started_once() -> None:
-    of = restarted(body())
-    assert next_step(of).start == Start(revision(of), attempt=1, run="generation-1")
-    told = next_step(of, pod(of))
-    assert (phase(told), told.status["restartedAt"]) == ("Starting", "2026-03-01T12:00:00Z")
+    pipeline = restarted(body())
+    assert next_step(pipeline).start == Start(revision(pipeline), attempt=1, run="generation-1")
+    starting = next_step(pipeline, pod(pipeline))
+    assert (phase(starting), starting.status["restartedAt"]) == ("Starting", "2026-03-01T12:00:00Z")
 
 
 # -- change ---------------------------------------------------------------------------------------------------------
@@ -563,13 +572,13 @@ def test_a_change_drains_then_removes_then_starts() -> None:
     assert reasons(drains) == ["Draining"]
 
     new = after(drains, new, **reported("Running", "Running"))
-    told = next_step(new, running(old, leaving=True))
-    assert (phase(told), told.stop) == ("Draining", False)
-    assert condition(told, "DriverRunning")[1] == "Updating"
-    assert told.status == drains.status
-    assert told.events == ()
+    draining = next_step(new, running(old, leaving=True))
+    assert (phase(draining), draining.stop) == ("Draining", False)
+    assert condition(draining, "DriverRunning")[1] == "Updating"
+    assert draining.status == drains.status
+    assert draining.events == ()
 
-    new = after(told, new, **reported("Running", "Running"))
+    new = after(draining, new, **reported("Running", "Running"))
     over = ended(old, 0, "drained")
     removed = next_step(new, over)
     assert (phase(removed), removed.stop, removed.start) == ("Draining", True, None)
@@ -595,8 +604,11 @@ def test_a_change_drains_then_removes_then_starts() -> None:
 
 
 def test_suspend_and_schedule_edits_restart_no_driver() -> None:
-    of = body(status=status("Running", body()) | reported("Idle", "Idle"))
-    assert phase(next_step({**of, "spec": {**of["spec"], "suspend": False}}, running(of))) == "Running"
+    pipeline = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    assert (
+        phase(next_step({**pipeline, "spec": {**pipeline["spec"], "suspend": False}}, running(pipeline)))
+        == "Running"
+    )
     bounded = body(BOUNDED, status=status("Running", body(BOUNDED)) | reported("Running"))
     scheduled = {**bounded, "spec": {**bounded["spec"], "schedule": {"cron": "0 3 * * *"}}}
     assert phase(next_step(scheduled, running(bounded))) == "Running"
@@ -607,21 +619,21 @@ def test_a_broken_change_leaves_the_running_driver_alone(kind: str) -> None:
     old = body(status=status("Running", body()) | reported("Idle", "Idle"))
     broken = kind == "refused by the rules"
     new = body(BROKEN if broken else CHANGED["spec"], old["status"], generation=2)
-    found = next_step(new, running(old), current=revision(old), refused=None if broken else "quota exceeded")
-    assert (phase(found), found.stop, found.start) == ("Running", False, None)
-    assert condition(found, "SpecValid")[:2] == ("False", "UnknownRelation" if broken else "PodRefused")
-    assert condition(found, "Ready")[:2] == condition(found, "SpecValid")[:2]
-    assert condition(found, "QueriesActive")[0] == "True"
-    assert found.status["observedGeneration"] == 2
-    assert found.status["revision"] == revision(old).name
-    assert len([one for one in found.events if one.type == "Warning"]) == 1
+    plan = next_step(new, running(old), current=revision(old), refused=None if broken else "quota exceeded")
+    assert (phase(plan), plan.stop, plan.start) == ("Running", False, None)
+    assert condition(plan, "SpecValid")[:2] == ("False", "UnknownRelation" if broken else "PodRefused")
+    assert condition(plan, "Ready")[:2] == condition(plan, "SpecValid")[:2]
+    assert condition(plan, "QueriesActive")[0] == "True"
+    assert plan.status["observedGeneration"] == 2
+    assert plan.status["revision"] == revision(old).name
+    assert len([event for event in plan.events if event.type == "Warning"]) == 1
     again = next_step(
-        after(found, new, **reported("Idle", "Idle")),
+        after(plan, new, **reported("Idle", "Idle")),
         running(old),
         current=revision(old),
         refused=None if broken else "quota exceeded",
     )
-    assert again.status == found.status
+    assert again.status == plan.status
     assert again.events == ()
 
 
@@ -640,21 +652,21 @@ def test_the_running_revision_restarts_under_an_invalid_document() -> None:
 
 
 def test_an_invalid_document_that_never_ran_is_rejected_and_not_retried() -> None:
-    found = next_step(body(BROKEN))
-    assert (phase(found), found.start, found.requeue) == ("Invalid", None, None)
-    assert condition(found, "SpecValid")[:2] == ("False", "UnknownRelation")
-    assert "spec.queries[0].from" in condition(found, "Ready")[2]
-    assert {(event.type, event.reason) for event in found.events} == {
+    plan = next_step(body(BROKEN))
+    assert (phase(plan), plan.start, plan.requeue) == ("Invalid", None, None)
+    assert condition(plan, "SpecValid")[:2] == ("False", "UnknownRelation")
+    assert "spec.queries[0].from" in condition(plan, "Ready")[2]
+    assert {(event.type, event.reason) for event in plan.events} == {
         ("Warning", "Invalid"),
         ("Warning", "UnknownRelation"),
     }
 
 
 def test_a_rejected_pod_is_retried() -> None:
-    found = next_step(body(), refused="exceeded quota: pods")
-    assert (phase(found), found.start, found.requeue) == ("Failed", None, 60.0)
-    assert condition(found, "Ready") == ("False", "PodRefused", "exceeded quota: pods")
-    starts = next_step(after(found, body()))
+    plan = next_step(body(), refused="exceeded quota: pods")
+    assert (phase(plan), plan.start, plan.requeue) == ("Failed", None, 60.0)
+    assert condition(plan, "Ready") == ("False", "PodRefused", "exceeded quota: pods")
+    starts = next_step(after(plan, body()))
     assert starts.start is not None
 
 
@@ -662,22 +674,24 @@ def test_a_rejected_pod_is_retried() -> None:
 
 
 def test_suspend_drains_and_resume_resets_the_restarts() -> None:
-    of = body(status=status("Running", body(), restarts=2) | reported("Running", "Running"), suspend=True)
-    drains = next_step(of, running(body()))
+    pipeline = body(
+        status=status("Running", body(), restarts=2) | reported("Running", "Running"), suspend=True
+    )
+    drains = next_step(pipeline, running(body()))
     assert (phase(drains), drains.stop) == ("Draining", True)
     assert condition(drains, "Ready")[1] == "Suspending"
-    of = after(drains, of, **reported("Running", "Running"))
+    pipeline = after(drains, pipeline, **reported("Running", "Running"))
     over = ended(body(), 0, "drained", leaving=True)
-    rests = next_step(of, over)
+    rests = next_step(pipeline, over)
     assert (phase(rests), rests.stop, rests.start) == ("Suspended", False, None), "told already"
     assert rests.status["lastTermination"]["outcome"] == "drained"
-    of = after(rests, of)
-    rests = next_step(of, gone=over)
+    pipeline = after(rests, pipeline)
+    rests = next_step(pipeline, gone=over)
     assert (phase(rests), rests.events) == ("Suspended", ())
     assert "driver" not in rests.status
-    of = after(rests, of)
-    of["spec"]["suspend"] = False
-    starts = next_step(of)
+    pipeline = after(rests, pipeline)
+    pipeline["spec"]["suspend"] = False
+    starts = next_step(pipeline)
     assert starts.start is not None
     assert (starts.start.attempt, starts.status["restarts"]) == (2, 0)
 
@@ -686,29 +700,29 @@ def test_suspend_drains_and_resume_resets_the_restarts() -> None:
 @pytest.mark.parametrize("policy", ["OnFailure", "Never"])
 def test_a_resume_while_draining_waits_for_no_backoff(code: int, policy: str) -> None:
     spec = {**SPEC, "restart": {"policy": policy}}
-    of = body(spec, status("Draining", body(spec)))
-    over = ended(of, code, {0: "drained", 6: "interrupted"}.get(code))
-    goes = next_step(of, over)
+    pipeline = body(spec, status("Draining", body(spec)))
+    over = ended(pipeline, code, {0: "drained", 6: "interrupted"}.get(code))
+    goes = next_step(pipeline, over)
     assert (goes.stop, goes.start) == (True, None)
-    starts = next_step(after(goes, of), gone=over)
+    starts = next_step(after(goes, pipeline), gone=over)
     assert starts.start is not None
     assert starts.status["restarts"] == 0
 
 
 def test_a_pipeline_suspended_before_its_first_run_starts_nothing() -> None:
-    found = next_step(body(suspend=True))
-    assert (phase(found), found.start, found.stop) == ("Suspended", None, False)
-    assert "attempt" not in found.status
+    plan = next_step(body(suspend=True))
+    assert (phase(plan), plan.start, plan.stop) == ("Suspended", None, False)
+    assert "attempt" not in plan.status
 
 
 def test_resume_after_a_failure_starts_at_once() -> None:
-    of = body(status=status("BackingOff", body(), restarts=4), suspend=True)
-    over = ended(of, 4, "failed")
-    rests = next_step(of, over)
+    pipeline = body(status=status("BackingOff", body(), restarts=4), suspend=True)
+    over = ended(pipeline, 4, "failed")
+    rests = next_step(pipeline, over)
     assert (phase(rests), rests.stop) == ("Suspended", True)
-    of = after(rests, of)
-    of["spec"]["suspend"] = False
-    starts = next_step(of, gone=over)
+    pipeline = after(rests, pipeline)
+    pipeline["spec"]["suspend"] = False
+    starts = next_step(pipeline, gone=over)
     assert starts.start is not None
     assert starts.status["restarts"] == 0
 
@@ -741,30 +755,30 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "outcome", "reason", "why", "want", "told"), ENDS)
+@pytest.mark.parametrize(("code", "outcome", "reason", "why", "want", "message"), ENDS)
 def test_the_exit_of_a_driver_decides_the_next_phase(
-    code: int, outcome: str | None, reason: str, why: str, want: str, told: str
+    code: int, outcome: str | None, reason: str, why: str, want: str, message: str
 ) -> None:
-    of = body(status=status("Running", body()) | reported("Running", "Idle"))
-    found = next_step(of, ended(of, code, outcome, reason, why=why))
-    assert (phase(found), found.start, found.stop) == (want, None, False), "the pod stays, for its log"
-    assert condition(found, "DriverRunning")[:2] == ("False", told)
-    assert found.status["lastTermination"]["reason"] == told
-    assert found.status["lastTermination"]["exitCode"] == code
-    assert found.status["restarts"] == 1
-    assert found.driver_part is not None
-    assert found.requeue == (5.0 if want == "BackingOff" else None)
-    assert condition(found, "SpecValid")[0] == ("False" if code == 3 else "True")
-    assert ("Warning", want) in {(event.type, event.reason) for event in found.events}
+    pipeline = body(status=status("Running", body()) | reported("Running", "Idle"))
+    plan = next_step(pipeline, ended(pipeline, code, outcome, reason, why=why))
+    assert (phase(plan), plan.start, plan.stop) == (want, None, False), "the pod stays, for its log"
+    assert condition(plan, "DriverRunning")[:2] == ("False", message)
+    assert plan.status["lastTermination"]["reason"] == message
+    assert plan.status["lastTermination"]["exitCode"] == code
+    assert plan.status["restarts"] == 1
+    assert plan.driver_part is not None
+    assert plan.requeue == (5.0 if want == "BackingOff" else None)
+    assert condition(plan, "SpecValid")[0] == ("False" if code == 3 else "True")
+    assert ("Warning", want) in {(event.type, event.reason) for event in plan.events}
 
 
 @pytest.mark.parametrize("code", [1, 4, 5, 6, 137])
 def test_policy_never_restarts_no_failed_driver(code: int) -> None:
     spec = {**SPEC, "restart": {"policy": "Never"}}
-    of = body(spec, status("Running", body(spec)))
-    found = next_step(of, ended(of, code, "failed"), now=at(86400))
-    assert (phase(found), found.start, found.requeue) == ("Failed", None, None)
-    assert "restart.policy is Never" in condition(found, "Ready")[2]
+    pipeline = body(spec, status("Running", body(spec)))
+    plan = next_step(pipeline, ended(pipeline, code, "failed"), now=at(86400))
+    assert (phase(plan), plan.start, plan.requeue) == ("Failed", None, None)
+    assert "restart.policy is Never" in condition(plan, "Ready")[2]
 
 
 def test_a_document_that_spark_rejects_runs_again_after_a_change() -> None:
@@ -780,128 +794,128 @@ def test_a_document_that_spark_rejects_runs_again_after_a_change() -> None:
 
 
 def test_an_eviction_before_the_first_run_counts_from_its_observation() -> None:
-    of = body(status=status("Starting", body()))
-    evicted = pod(of, phase="Failed", reason="Evicted", message="The node was low on memory")
-    found = next_step(of, evicted)
-    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
-    assert condition(found, "Ready")[1] == "Evicted"
-    of = after(found, of)
-    later = next_step(of, evicted, now=at(4))
-    assert (later.status, later.requeue) == (found.status, 1.0)
-    assert next_step(of, evicted, now=at(5)).stop
-    assert next_step(of, gone=evicted, now=at(5)).start is not None
+    pipeline = body(status=status("Starting", body()))
+    evicted = pod(pipeline, phase="Failed", reason="Evicted", message="The node was low on memory")
+    plan = next_step(pipeline, evicted)
+    assert (phase(plan), plan.requeue) == ("BackingOff", 5.0)
+    assert condition(plan, "Ready")[1] == "Evicted"
+    pipeline = after(plan, pipeline)
+    later = next_step(pipeline, evicted, now=at(4))
+    assert (later.status, later.requeue) == (plan.status, 1.0)
+    assert next_step(pipeline, evicted, now=at(5)).stop
+    assert next_step(pipeline, gone=evicted, now=at(5)).start is not None
 
 
 def test_a_driver_that_vanished_after_a_report_is_lost() -> None:
-    of = body(status=status("Running", body()) | reported("Running", "Running"))
-    found = next_step(of)
-    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
-    assert condition(found, "Ready")[1] == "DriverLost"
-    assert "exitCode" not in found.status["lastTermination"]
-    of = after(found, of)
-    assert next_step(of, now=at(4)).status == found.status
-    starts = next_step(of, now=at(5))
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running"))
+    plan = next_step(pipeline)
+    assert (phase(plan), plan.requeue) == ("BackingOff", 5.0)
+    assert condition(plan, "Ready")[1] == "DriverLost"
+    assert "exitCode" not in plan.status["lastTermination"]
+    pipeline = after(plan, pipeline)
+    assert next_step(pipeline, now=at(4)).status == plan.status
+    starts = next_step(pipeline, now=at(5))
     assert starts.start is not None
     assert starts.start.attempt == 2
     assert vanished(1, NOW).ran_seconds == 0
 
 
 def test_a_vanished_pod_that_never_ran_is_created_again() -> None:
-    of = body(status=status("Starting", body()))
-    starts = next_step(of, gone=pod(of))
+    pipeline = body(status=status("Starting", body()))
+    starts = next_step(pipeline, gone=pod(pipeline))
     assert starts.start is not None
     assert starts.start.attempt == 1
 
 
 def test_a_driver_that_others_drained_restarts_at_once() -> None:
-    of = body(status=status("Running", body()) | reported("Running", "Running"))
-    told = next_step(of, running(of, leaving=True))
-    assert (phase(told), told.stop) == ("Draining", False)
-    assert condition(told, "DriverRunning")[1] == "Draining"
-    over = ended(of, 0, "drained", leaving=True)
-    of = after(told, of, **reported("Running", "Running"))
-    assert next_step(of, over).start is None
-    starts = next_step(of, gone=over)
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running"))
+    draining = next_step(pipeline, running(pipeline, leaving=True))
+    assert (phase(draining), draining.stop) == ("Draining", False)
+    assert condition(draining, "DriverRunning")[1] == "Draining"
+    over = ended(pipeline, 0, "drained", leaving=True)
+    pipeline = after(draining, pipeline, **reported("Running", "Running"))
+    assert next_step(pipeline, over).start is None
+    starts = next_step(pipeline, gone=over)
     assert starts.start is not None
     assert starts.status["restarts"] == 0
 
 
 def test_an_image_that_exits_at_once_without_error_backs_off() -> None:
-    of = body(status=status("Starting", body()))
-    found = next_step(of, ended(of, 0, None))
-    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
+    pipeline = body(status=status("Starting", body()))
+    plan = next_step(pipeline, ended(pipeline, 0, None))
+    assert (phase(plan), plan.requeue) == ("BackingOff", 5.0)
 
 
 def test_an_invalid_termination_message_is_ignored() -> None:
-    of = body(status=status("Running", body()))
+    pipeline = body(status=status("Running", body()))
     for garbage in ('{"outcome": 5}', "[1]", '"x"', '{"outcome": "failed", "reason": {}, "queries": [1, {"name": 2}, {"name": "a", "batch": "x"}]}', '{"outcome"', "[" * 5000):  # fmt: skip
-        its_pod = ended(of, 4)
+        its_pod = ended(pipeline, 4)
         its_pod["status"]["containerStatuses"][0]["state"]["terminated"]["message"] = garbage
-        found = next_step(of, its_pod)
-        assert phase(found) == "BackingOff"
-        assert found.status["lastTermination"]["reason"] == "QueryFailed"
+        plan = next_step(pipeline, its_pod)
+        assert phase(plan) == "BackingOff"
+        assert plan.status["lastTermination"]["reason"] == "QueryFailed"
 
 
 def test_backoff_doubles_to_its_maximum_and_resets() -> None:
-    of = body(restart={"backoff": "5 seconds", "maxBackoff": "60s", "resetAfter": "10 minutes"})
+    pipeline = body(restart={"backoff": "5 seconds", "maxBackoff": "60s", "resetAfter": "10 minutes"})
     waits, now = [], 0.0
-    of["status"] = status("Running", of)
+    pipeline["status"] = status("Running", pipeline)
     for attempt in range(1, 8):
-        dead = ended(of, 4, "failed", attempt=attempt, started=now, finished=now + 1)
-        found = next_step(of, dead, now=at(now + 1))
-        assert found.requeue is not None
-        waits.append(found.requeue)
-        of = after(found, of)
-        now += 1 + found.requeue
-        assert next_step(of, dead, now=at(now - 0.5)).status == found.status
-        starts = next_step(of, gone=dead, now=at(now))
+        dead = ended(pipeline, 4, "failed", attempt=attempt, started=now, finished=now + 1)
+        plan = next_step(pipeline, dead, now=at(now + 1))
+        assert plan.requeue is not None
+        waits.append(plan.requeue)
+        pipeline = after(plan, pipeline)
+        now += 1 + plan.requeue
+        assert next_step(pipeline, dead, now=at(now - 0.5)).status == plan.status
+        starts = next_step(pipeline, gone=dead, now=at(now))
         assert starts.start is not None
         assert starts.start.attempt == attempt + 1
-        of = after(starts, of)
+        pipeline = after(starts, pipeline)
     assert waits == [5, 10, 20, 40, 60, 60, 60]
-    long_run = ended(of, 4, "failed", attempt=8, started=now, finished=now + 600)
-    found = next_step(of, long_run, now=at(now + 600))
-    assert (found.requeue, found.status["restarts"]) == (5.0, 1)
+    long_run = ended(pipeline, 4, "failed", attempt=8, started=now, finished=now + 600)
+    plan = next_step(pipeline, long_run, now=at(now + 600))
+    assert (plan.requeue, plan.status["restarts"]) == (5.0, 1)
 
 
 # -- bounded, scheduled ---------------------------------------------------------------------------------------------
 
 
 def test_a_finished_bounded_pipeline_is_complete_and_its_pod_deleted() -> None:
-    of = body(BOUNDED, status("Running", body(BOUNDED)) | reported("Completed"))
-    over = ended(of, 0, "completed")
-    found = next_step(of, over)
-    assert (phase(found), found.stop, found.requeue) == ("Completed", True, None)
-    assert condition(found, "Complete")[0] == "True"
-    assert condition(found, "Ready")[:2] == ("True", "Completed")
-    assert found.driver_part is not None
-    assert found.driver_part["summary"] == {"queries": "1 completed"}
-    of = after(found, of)
-    rests = next_step(of, gone=over)
-    assert {**rests.status, "driver": None} == {**found.status, "driver": None}
-    of = after(rests, of)
-    assert next_step(of).status == rests.status, "after an operator's restart"
-    changed = next_step({**of, "spec": {**of["spec"], "timeZone": "Europe/Zurich"}})
+    pipeline = body(BOUNDED, status("Running", body(BOUNDED)) | reported("Completed"))
+    over = ended(pipeline, 0, "completed")
+    plan = next_step(pipeline, over)
+    assert (phase(plan), plan.stop, plan.requeue) == ("Completed", True, None)
+    assert condition(plan, "Complete")[0] == "True"
+    assert condition(plan, "Ready")[:2] == ("True", "Completed")
+    assert plan.driver_part is not None
+    assert plan.driver_part["summary"] == {"queries": "1 completed"}
+    pipeline = after(plan, pipeline)
+    rests = next_step(pipeline, gone=over)
+    assert {**rests.status, "driver": None} == {**plan.status, "driver": None}
+    pipeline = after(rests, pipeline)
+    assert next_step(pipeline).status == rests.status, "after an operator's restart"
+    changed = next_step({**pipeline, "spec": {**pipeline["spec"], "timeZone": "Europe/Zurich"}})
     assert changed.start is not None
     assert changed.start.attempt == 2
     assert condition(changed, "Complete")[0] == "-"
 
 
 def test_a_run_that_completes_while_its_node_drains_is_complete() -> None:
-    of = body(BOUNDED, status("Draining", body(BOUNDED)) | reported("Completed"))
-    over = ended(of, 0, "completed", leaving=True)
-    found = next_step(of, over)
-    assert (phase(found), found.stop, found.start) == ("Completed", False, None)
-    rests = next_step(after(found, of), gone=over)
+    pipeline = body(BOUNDED, status("Draining", body(BOUNDED)) | reported("Completed"))
+    over = ended(pipeline, 0, "completed", leaving=True)
+    plan = next_step(pipeline, over)
+    assert (phase(plan), plan.stop, plan.start) == ("Completed", False, None)
+    rests = next_step(after(plan, pipeline), gone=over)
     assert (phase(rests), rests.start) == ("Completed", None)
-    assert next_step(of, gone=over).status == {**rests.status}
+    assert next_step(pipeline, gone=over).status == {**rests.status}
 
 
 def test_a_completed_first_run_has_no_restarts_and_a_retried_run_keeps_its_count() -> None:
-    of = body(BOUNDED, status("Running", body(BOUNDED)))
-    assert next_step(of, ended(of, 0, "completed")).status["restarts"] == 0
-    of = body(BOUNDED, status("Running", body(BOUNDED), attempt=3, restarts=2))
-    assert next_step(of, ended(of, 0, "completed", attempt=3)).status["restarts"] == 2
+    pipeline = body(BOUNDED, status("Running", body(BOUNDED)))
+    assert next_step(pipeline, ended(pipeline, 0, "completed")).status["restarts"] == 0
+    pipeline = body(BOUNDED, status("Running", body(BOUNDED), attempt=3, restarts=2))
+    assert next_step(pipeline, ended(pipeline, 0, "completed", attempt=3)).status["restarts"] == 2
 
 
 def test_a_suspended_query_does_not_prevent_completion() -> None:
@@ -910,9 +924,9 @@ def test_a_suspended_query_does_not_prevent_completion() -> None:
     endless = {key: value for key, value in query.items() if key != "trigger"} | {"name": "b", "to": to}
     for suspend in (True, False):
         spec = {**BOUNDED, "queries": [query, {**endless, "suspend": suspend}]}
-        of = body(spec, status("Running", body(spec)) | reported("Completed", "Suspended"))
-        found = next_step(of, ended(of, 0, "completed"))
-        assert (phase(found) == "Completed") == suspend
+        pipeline = body(spec, status("Running", body(spec)) | reported("Completed", "Suspended"))
+        plan = next_step(pipeline, ended(pipeline, 0, "completed"))
+        assert (phase(plan) == "Completed") == suspend
 
 
 SCHEDULED = body(BOUNDED, schedule={"cron": "0 3 * * *"})
@@ -924,71 +938,71 @@ def scheduled(last: str | None = None, phase: str = "Scheduled", **more: Any) ->
 
 
 def test_a_schedule_waits_for_its_slot() -> None:
-    found = next_step(SCHEDULED)
-    assert (phase(found), found.start, found.requeue) == ("Scheduled", None, 15 * 3600.0)
-    assert found.status["schedule"] == {"nextTime": "2026-03-02T03:00:00Z"}
-    assert condition(found, "Ready")[1] == "Scheduled"
-    assert next_step(after(found, SCHEDULED), now=at(60)).status == found.status
+    plan = next_step(SCHEDULED)
+    assert (phase(plan), plan.start, plan.requeue) == ("Scheduled", None, 15 * 3600.0)
+    assert plan.status["schedule"] == {"nextTime": "2026-03-02T03:00:00Z"}
+    assert condition(plan, "Ready")[1] == "Scheduled"
+    assert next_step(after(plan, SCHEDULED), now=at(60)).status == plan.status
 
 
 def test_a_due_slot_starts_a_run_and_missed_slots_start_one_run() -> None:
-    of = scheduled("2026-02-20T03:00:00Z")
-    starts = next_step(of)
+    pipeline = scheduled("2026-02-20T03:00:00Z")
+    starts = next_step(pipeline)
     assert starts.start is not None
     assert starts.start.attempt == 2
     assert starts.status["schedule"] == {
         "lastTime": "2026-03-01T03:00:00Z",
         "nextTime": "2026-03-02T03:00:00Z",
     }
-    again = next_step(after(starts, of))
+    again = next_step(after(starts, pipeline))
     assert again.status == starts.status, "the intent is written once"
     assert again.start is not None
 
 
 def test_a_finished_run_waits_for_the_next_slot() -> None:
-    of = scheduled("2026-03-01T03:00:00Z", "Running")
-    over = ended(of, 0, "completed")
-    found = next_step(of, over)
-    assert (phase(found), found.stop, found.requeue) == ("Scheduled", True, 15 * 3600.0)
-    assert condition(found, "Complete")[0] == "True"
-    assert found.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
+    pipeline = scheduled("2026-03-01T03:00:00Z", "Running")
+    over = ended(pipeline, 0, "completed")
+    plan = next_step(pipeline, over)
+    assert (phase(plan), plan.stop, plan.requeue) == ("Scheduled", True, 15 * 3600.0)
+    assert condition(plan, "Complete")[0] == "True"
+    assert plan.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
 
 
 def test_a_run_beyond_the_next_slot_continues_and_the_slot_runs_afterwards() -> None:
-    of = scheduled("2026-02-28T03:00:00Z", "Running") | {}
-    of["status"] |= reported("Running")
-    assert phase(next_step(of, running(of))) == "Running"
-    over = ended(of, 0, "completed")
-    assert next_step(of, over).stop
-    starts = next_step(of, gone=over)
+    pipeline = scheduled("2026-02-28T03:00:00Z", "Running") | {}
+    pipeline["status"] |= reported("Running")
+    assert phase(next_step(pipeline, running(pipeline))) == "Running"
+    over = ended(pipeline, 0, "completed")
+    assert next_step(pipeline, over).stop
+    starts = next_step(pipeline, gone=over)
     assert starts.start is not None
     assert starts.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
 
 
 def test_a_failed_run_is_retried_and_the_next_slot_is_not_missed() -> None:
-    of = scheduled("2026-03-01T03:00:00Z", "Running")
-    dead = ended(of, 4, "failed")
-    found = next_step(of, dead)
-    assert (phase(found), found.requeue) == ("BackingOff", 5.0)
-    refused = next_step(of, ended(of, 3, "failed"))
+    pipeline = scheduled("2026-03-01T03:00:00Z", "Running")
+    dead = ended(pipeline, 4, "failed")
+    plan = next_step(pipeline, dead)
+    assert (phase(plan), plan.requeue) == ("BackingOff", 5.0)
+    refused = next_step(pipeline, ended(pipeline, 3, "failed"))
     assert (phase(refused), refused.requeue) == ("Failed", 15 * 3600.0)
-    of = after(refused, of)
-    due = next_step(of, gone=ended(of, 3, "failed"), now=at(15 * 3600))
+    pipeline = after(refused, pipeline)
+    due = next_step(pipeline, gone=ended(pipeline, 3, "failed"), now=at(15 * 3600))
     assert due.start is not None
 
 
 def test_a_failed_run_is_retried_with_the_changed_document() -> None:
-    of = scheduled("2026-03-01T03:00:00Z", "Failed")
-    dead = ended(of, 3, "failed")
-    new = {**of, "spec": {**of["spec"], "timeZone": "Europe/Zurich"}}
+    pipeline = scheduled("2026-03-01T03:00:00Z", "Failed")
+    dead = ended(pipeline, 3, "failed")
+    new = {**pipeline, "spec": {**pipeline["spec"], "timeZone": "Europe/Zurich"}}
     starts = next_step(new, gone=dead)
     assert starts.start is not None
     assert starts.status["schedule"]["lastTime"] == "2026-03-01T03:00:00Z"
 
 
 def test_a_suspended_run_continues_when_it_is_resumed() -> None:
-    of = scheduled("2026-03-01T03:00:00Z", "Suspended")
-    assert next_step(of, gone=ended(of, 6, "interrupted")).start is not None
+    pipeline = scheduled("2026-03-01T03:00:00Z", "Suspended")
+    assert next_step(pipeline, gone=ended(pipeline, 6, "interrupted")).start is not None
 
 
 @pytest.mark.parametrize("is_gone", [False, True], ids=["over", "gone"])
@@ -1003,26 +1017,26 @@ def test_a_scheduled_run_restarts_like_any_other_run(
     code: int, outcome: str | None, phase_before: str, is_gone: bool
 ) -> None:
     """But that it is tried until the next slot is due, and what the status says of the schedule."""
-    of = scheduled("2026-03-01T03:00:00Z", phase_before, restarts=3)
+    pipeline = scheduled("2026-03-01T03:00:00Z", phase_before, restarts=3)
     plain = body(BOUNDED, status(phase_before, body(BOUNDED), restarts=3))
-    found = []
-    for each in (of, plain):
+    plans = []
+    for each in (pipeline, plain):
         over = ended(each, code, outcome)
-        found.append(next_step(each, gone=over) if is_gone else next_step(each, over))
+        plans.append(next_step(each, gone=over) if is_gone else next_step(each, over))
     keys = ("phase", "attempt", "restarts", "driver", "lastTermination")
-    told = [{key: one.status.get(key) for key in keys} for one in found]
-    assert told[0] == told[1]
-    assert condition(found[0], "DriverRunning") == condition(found[1], "DriverRunning")
-    starts = [one.start and one.start.attempt for one in found]
-    assert (found[0].stop, starts[0]) == (found[1].stop, starts[1])
+    statuses = [{key: plan.status.get(key) for key in keys} for plan in plans]
+    assert statuses[0] == statuses[1]
+    assert condition(plans[0], "DriverRunning") == condition(plans[1], "DriverRunning")
+    starts = [plan.start and plan.start.attempt for plan in plans]
+    assert (plans[0].stop, starts[0]) == (plans[1].stop, starts[1])
 
 
 # -- which run a start belongs to --------------------------------------------------------------------------------------
 
 
-def run_of_next(of: dict[str, Any], over: Any = None, **more: Any) -> str:
+def run_of_next(pipeline: dict[str, Any], over: Any = None, **more: Any) -> str:
     """The run of the start that comes next, once the pod of the driver before is gone."""
-    starts = next_step(of, gone=over, **more)
+    starts = next_step(pipeline, gone=over, **more)
     assert starts.start is not None
     assert starts.status.get("run", starts.start.run) == starts.start.run
     return starts.start.run
@@ -1030,68 +1044,68 @@ def run_of_next(of: dict[str, Any], over: Any = None, **more: Any) -> str:
 
 def test_a_start_after_a_failure_belongs_to_the_same_run() -> None:
     assert run_of_next(body(BOUNDED, generation=3)) == "generation-3"
-    of = body(BOUNDED, status("BackingOff", body(BOUNDED), run="generation-3"), generation=5)
-    assert run_of_next(of, ended(of, 137, run=""), now=at(60)) == "generation-3", "by the status"
-    of = body(BOUNDED, reported("Running"), generation=5)
+    pipeline = body(BOUNDED, status("BackingOff", body(BOUNDED), run="generation-3"), generation=5)
+    assert run_of_next(pipeline, ended(pipeline, 137, run=""), now=at(60)) == "generation-3", "by the status"
+    pipeline = body(BOUNDED, reported("Running"), generation=5)
     lost = ended(body(BOUNDED, generation=3), 137, run="generation-3")
-    assert run_of_next(after(next_step(of, lost), of), now=at(60)) == "generation-3", "by the pod"
+    assert run_of_next(after(next_step(pipeline, lost), pipeline), now=at(60)) == "generation-3", "by the pod"
 
 
 @pytest.mark.parametrize("before", ["Suspended", "Draining"])
 def test_a_start_after_an_interruption_belongs_to_the_same_run(before: str) -> None:
-    of = body(BOUNDED, status(before, body(BOUNDED), run="generation-1"), generation=3)
-    assert run_of_next(of, ended(of, 0, "drained")) == "generation-1"
-    assert run_of_next(of, ended(of, 6, "interrupted")) == "generation-1"
+    pipeline = body(BOUNDED, status(before, body(BOUNDED), run="generation-1"), generation=3)
+    assert run_of_next(pipeline, ended(pipeline, 0, "drained")) == "generation-1"
+    assert run_of_next(pipeline, ended(pipeline, 6, "interrupted")) == "generation-1"
 
 
 def test_a_changed_document_and_a_resumed_completed_pipeline_start_another_run() -> None:
-    of = body(BOUNDED, status("Running", body(BOUNDED), run="generation-1"), generation=3)
-    changed = {**of, "spec": {**of["spec"], "timeZone": "Europe/Zurich"}}
-    assert run_of_next(changed, ended(of, 0, "drained")) == "generation-3"
+    pipeline = body(BOUNDED, status("Running", body(BOUNDED), run="generation-1"), generation=3)
+    changed = {**pipeline, "spec": {**pipeline["spec"], "timeZone": "Europe/Zurich"}}
+    assert run_of_next(changed, ended(pipeline, 0, "drained")) == "generation-3"
     resumed = body(BOUNDED, status("Suspended", body(BOUNDED), run="generation-1"), generation=3)
-    assert run_of_next(resumed, ended(of, 0, "completed")) == "generation-3"
+    assert run_of_next(resumed, ended(pipeline, 0, "completed")) == "generation-3"
 
 
 def test_a_requested_restart_begins_a_new_run_only_after_a_finished_run() -> None:
-    of = body(BOUNDED, status("Completed", body(BOUNDED), run="generation-1"))
-    of["metadata"]["annotations"] = {RESTARTED_AT: "now: 1/2"}
+    pipeline = body(BOUNDED, status("Completed", body(BOUNDED), run="generation-1"))
+    pipeline["metadata"]["annotations"] = {RESTARTED_AT: "now: 1/2"}
     assert re.fullmatch(
-        "generation-1-restart-[0-9a-f]{8}", run_of_next(of, ended(body(BOUNDED), 0, "completed"))
+        "generation-1-restart-[0-9a-f]{8}", run_of_next(pipeline, ended(body(BOUNDED), 0, "completed"))
     )
-    assert run_of_next(of, ended(body(BOUNDED), 0, "drained")) == "generation-1"
+    assert run_of_next(pipeline, ended(body(BOUNDED), 0, "drained")) == "generation-1"
 
 
 def test_each_slot_of_a_schedule_is_a_run() -> None:
     slot = "2026-03-01T03:00:00Z"
     assert run_of_next(scheduled("2026-02-20T03:00:00Z")) == slot
-    of = scheduled(slot, "BackingOff", run=slot)
-    assert run_of_next(of, ended(of, 4, "failed"), now=at(60)) == slot
-    assert run_of_next(of, ended(of, 4, "failed"), now=at(15 * 3600)) == "2026-03-02T03:00:00Z"
+    pipeline = scheduled(slot, "BackingOff", run=slot)
+    assert run_of_next(pipeline, ended(pipeline, 4, "failed"), now=at(60)) == slot
+    assert run_of_next(pipeline, ended(pipeline, 4, "failed"), now=at(15 * 3600)) == "2026-03-02T03:00:00Z"
 
 
 # -- deletion -------------------------------------------------------------------------------------------------------
 
 
 def test_deletion_drains_first_and_leaves_no_pod_behind() -> None:
-    of = body(status=status("Running", body()) | reported("Running", "Running"), deleted=True)
-    drains = next_step(of, running(body()))
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running"), deleted=True)
+    drains = next_step(pipeline, running(body()))
     assert (phase(drains), drains.stop, drains.finished) == ("Deleting", True, False)
     assert drains.requeue == CHANGING_SECONDS
-    of = after(drains, of, **reported("Running", "Running"))
-    told = next_step(of, running(body(), leaving=True), now=at(10))
-    assert (told.stop, told.finished, told.status) == (False, False, drains.status)
-    over = next_step(of, ended(body(), 0, "drained"), now=at(11))
+    pipeline = after(drains, pipeline, **reported("Running", "Running"))
+    draining = next_step(pipeline, running(body(), leaving=True), now=at(10))
+    assert (draining.stop, draining.finished, draining.status) == (False, False, drains.status)
+    over = next_step(pipeline, ended(body(), 0, "drained"), now=at(11))
     assert (over.stop, over.finished) == (True, False)
-    assert next_step(of, now=at(12)).finished
-    assert next_step(of, now=at(12)).start is None
+    assert next_step(pipeline, now=at(12)).finished
+    assert next_step(pipeline, now=at(12)).start is None
 
 
 def test_deletion_waits_no_longer_than_its_deadline() -> None:
-    of = body(deleted=True, drain={"timeout": "10 seconds"})
-    silent = running(of, leaving=True)
-    last_look = next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS - 1))
+    pipeline = body(deleted=True, drain={"timeout": "10 seconds"})
+    silent = running(pipeline, leaving=True)
+    last_look = next_step(pipeline, silent, now=at(10 + 30 + CLEANUP_SECONDS - 1))
     assert (last_look.finished, last_look.requeue) == (False, 1)
-    assert next_step(of, silent, now=at(10 + 30 + CLEANUP_SECONDS)).finished
+    assert next_step(pipeline, silent, now=at(10 + 30 + CLEANUP_SECONDS)).finished
 
 
 def test_deletion_without_a_driver_finishes_at_once() -> None:
@@ -1103,22 +1117,22 @@ def test_deletion_without_a_driver_finishes_at_once() -> None:
 
 
 def test_a_pod_newer_than_the_status_is_adopted() -> None:
-    of = body(
+    pipeline = body(
         status=status("BackingOff", body(), attempt=2, restarts=2) | reported("Running", "Running", attempt=3)
     )
-    found = next_step(of, running(of, attempt=3))
-    assert (phase(found), found.status["attempt"], found.start, found.stop) == ("Running", 3, None, False)
+    plan = next_step(pipeline, running(pipeline, attempt=3))
+    assert (phase(plan), plan.status["attempt"], plan.start, plan.stop) == ("Running", 3, None, False)
 
 
 def test_a_pod_without_any_status_is_adopted() -> None:
-    of = body(status=reported("Idle", "Idle"))
-    found = next_step(of, running(of))
-    assert (phase(found), found.status["attempt"], found.start) == ("Running", 1, None)
-    assert found.status["revision"] == revision(of).name
+    pipeline = body(status=reported("Idle", "Idle"))
+    plan = next_step(pipeline, running(pipeline))
+    assert (phase(plan), plan.status["attempt"], plan.start) == ("Running", 1, None)
+    assert plan.status["revision"] == revision(pipeline).name
 
 
 def test_an_early_report_of_the_new_driver_is_kept() -> None:
-    of = body(status=status("Starting", body(), attempt=2) | reported("Running", attempt=2))
-    assert next_step(of, pod(of, attempt=2)).driver_part is None
+    pipeline = body(status=status("Starting", body(), attempt=2) | reported("Running", attempt=2))
+    assert next_step(pipeline, pod(pipeline, attempt=2)).driver_part is None
     old = body(status=status("Starting", body(), attempt=2) | reported("Running", attempt=1))
     assert next_step(old, pod(old, attempt=2)).driver_part is not None

@@ -27,22 +27,22 @@ DOCUMENTS = ["kafka-to-parquet", "executors-templates"]
 
 
 def resource(name: str) -> dict[str, Any]:
-    found = document(name)
-    found["metadata"] |= {"namespace": "ns", "uid": "uid-1", "generation": 3}
-    return found
+    pipeline = document(name)
+    pipeline["metadata"] |= {"namespace": "ns", "uid": "uid-1", "generation": 3}
+    return pipeline
 
 
-def runs(of: dict[str, Any]) -> Revision:
+def runs(pipeline: dict[str, Any]) -> Revision:
     """A revision, durable or not."""
-    found = judge(of).revision
-    return found or Revision("00000000", read_object(of).pipeline, "")
+    current = judge(pipeline).revision
+    return current or Revision("00000000", read_object(pipeline).pipeline, "")
 
 
-def both(of: dict[str, Any], settings: Settings = SETTINGS) -> list[dict[str, Any]]:
-    rev = runs(of)
+def both(pipeline: dict[str, Any], settings: Settings = SETTINGS) -> list[dict[str, Any]]:
+    rev = runs(pipeline)
     made = [
-        pods.driver_pod(of, rev, settings, attempt=2, run="generation-1"),
-        pods.executor_template(of, rev, settings),
+        pods.driver_pod(pipeline, rev, settings, attempt=2, run="generation-1"),
+        pods.executor_template(pipeline, rev, settings),
     ]
     return [pod for pod in made if pod is not None]
 
@@ -64,10 +64,10 @@ def test_a_driver_has_five_minutes_to_start_before_its_liveness_counts() -> None
 
 
 def test_the_secret_of_an_unused_connection_blocks_no_pod() -> None:
-    found = resource("kafka-to-parquet")
+    pipeline = resource("kafka-to-parquet")
     spare = {"name": "spare", "s3": {"buckets": ["spare"], "secretRef": {"name": "not-there"}}}
-    found["spec"]["connections"].append(spare)
-    for pod in both(found):
+    pipeline["spec"]["connections"].append(spare)
+    for pod in both(pipeline):
         secrets = [each["secret"] for each in pod["spec"]["volumes"] if "secret" in each]
         optional = {each["secretName"]: each.get("optional", False) for each in secrets}
         assert optional.pop("not-there")
@@ -78,9 +78,9 @@ def test_the_secret_of_an_unused_connection_blocks_no_pod() -> None:
 
 
 def offences(pod: dict[str, Any]) -> list[str]:
-    spec, found = pod["spec"], []
+    spec, problems = pod["spec"], []
     if any(spec.get(field) for field in ("hostNetwork", "hostPID", "hostIPC")):
-        found.append("host namespaces")
+        problems.append("host namespaces")
     kinds = {
         "configMap",
         "csi",
@@ -91,32 +91,34 @@ def offences(pod: dict[str, Any]) -> list[str]:
         "projected",
         "secret",
     }
-    found += [
-        f"volume {one['name']}" for one in spec.get("volumes", ()) if not (one.keys() - {"name"}) <= kinds
+    problems += [
+        f"volume {entry['name']}"
+        for entry in spec.get("volumes", ())
+        if not (entry.keys() - {"name"}) <= kinds
     ]
     above = spec.get("securityContext", {})
     for container in [*spec["containers"], *spec.get("initContainers", ())]:
         own = container.get("securityContext", {})
         name = container["name"]
         if own.get("allowPrivilegeEscalation") is not False:
-            found.append(f"{name} may escalate")
+            problems.append(f"{name} may escalate")
         if own.get("capabilities", {}).get("drop") != ["ALL"] or own["capabilities"].get("add"):
-            found.append(f"{name} has capabilities")
+            problems.append(f"{name} has capabilities")
         if (
             not own.get("runAsNonRoot", above.get("runAsNonRoot"))
             or own.get("runAsUser", above.get("runAsUser")) == 0
         ):
-            found.append(f"{name} runs as root")
+            problems.append(f"{name} runs as root")
         if own.get("seccompProfile", above.get("seccompProfile", {})).get("type") not in (
             "RuntimeDefault",
             "Localhost",
         ):
-            found.append(f"{name} without seccomp")
+            problems.append(f"{name} without seccomp")
         if own.get("readOnlyRootFilesystem") is not True:
-            found.append(f"{name} writes its root")
+            problems.append(f"{name} writes its root")
         if any(port.get("hostPort") for port in container.get("ports", ())):
-            found.append(f"{name} on a host's port")
-    return found
+            problems.append(f"{name} on a host's port")
+    return problems
 
 
 @pytest.mark.parametrize("name", VALID)
@@ -143,12 +145,12 @@ def test_the_check_of_pod_security_can_fail() -> None:
 WORDS = st.text("abc", min_size=1, max_size=3)
 MAPPINGS = st.dictionaries(WORDS, WORDS, max_size=3)
 ENV = st.lists(
-    st.fixed_dictionaries({"name": WORDS, "value": WORDS}), max_size=3, unique_by=lambda one: one["name"]
+    st.fixed_dictionaries({"name": WORDS, "value": WORDS}), max_size=3, unique_by=lambda pair: pair["name"]
 )
 VOLUMES = st.lists(
     st.fixed_dictionaries({"name": WORDS, "emptyDir": st.just({})}),
     max_size=3,
-    unique_by=lambda one: one["name"],
+    unique_by=lambda pair: pair["name"],
 )
 TEMPLATES = st.fixed_dictionaries(
     {},
@@ -174,7 +176,7 @@ TEMPLATES = st.fixed_dictionaries(
                         },
                     ),
                     max_size=2,
-                    unique_by=lambda one: one["name"],
+                    unique_by=lambda pair: pair["name"],
                 ),
             },
         ),
@@ -189,7 +191,7 @@ def contains(whole: Any, part: Any) -> bool:
             key in whole and contains(whole[key], part[key]) for key in part
         )
     if isinstance(part, list):
-        return all(any(contains(found, wanted) for found in whole) for wanted in part)
+        return all(any(contains(entry, wanted) for entry in whole) for wanted in part)
     return bool(whole == part)
 
 
@@ -197,9 +199,9 @@ def contains(whole: Any, part: Any) -> bool:
 def test_owned_fields_win_over_the_template_and_the_template_over_defaults(
     template: dict[str, Any],
 ) -> None:
-    of = body()
-    rev = revision(of)
-    owned = pods.driver_pod(of, rev, SETTINGS, attempt=1, run="generation-1")
+    pipeline = body()
+    rev = revision(pipeline)
+    owned = pods.driver_pod(pipeline, rev, SETTINGS, attempt=1, run="generation-1")
     defaults = {
         "spec": {
             "securityContext": owned["spec"].pop("securityContext"),
@@ -253,9 +255,9 @@ def test_lists_are_merged_by_the_key_of_their_entries() -> None:
 def test_the_template_of_a_document_cannot_change_owned_fields() -> None:
     """Whatever a template may say by the rules, what it may not say is not said by the merge either."""
     hostile = {"metadata": {"labels": {"app.kubernetes.io/component": "x", "team": "data"}}}
-    of = body(driver={"template": hostile})
+    pipeline = body(driver={"template": hostile})
     with pytest.raises(SpecInvalid):
-        read_object(of)
+        read_object(pipeline)
     fine = body(driver={"template": {"metadata": {"labels": {"team": "data"}}}})
     made = pods.driver_pod(fine, revision(fine), SETTINGS, attempt=1, run="generation-1")
     assert made["metadata"]["labels"] == {**objects.labels("ticks", "driver"), "team": "data"}
@@ -269,28 +271,31 @@ def test_the_image_comes_from_the_document_or_the_operator() -> None:
     settings = Settings("registry.example/default:1", "Never", ("ours",))
     [mine], [default] = both(own, settings), both(body(), settings)
     containers = [pod["spec"]["containers"][0] for pod in (mine, default)]
-    assert [one["image"] for one in containers] == ["registry.example/own:3", "registry.example/default:1"]
-    assert [one["imagePullPolicy"] for one in containers] == ["Always", "Never"]
+    assert [entry["image"] for entry in containers] == [
+        "registry.example/own:3",
+        "registry.example/default:1",
+    ]
+    assert [entry["imagePullPolicy"] for entry in containers] == ["Always", "Never"]
     assert [
-        {one["name"]: one.get("value") for one in container["env"]}["MAINSTEM_IMAGE"]
+        {entry["name"]: entry.get("value") for entry in container["env"]}["MAINSTEM_IMAGE"]
         for container in containers
     ] == ["registry.example/own:3", "registry.example/default:1"]
     assert mine["spec"]["imagePullSecrets"] == [{"name": "mine"}, {"name": "ours"}]
 
 
 def test_secrets_are_mounted_only_as_files() -> None:
-    of = resource("s3-own-endpoint")
+    pipeline = resource("s3-own-endpoint")
     names = [
-        one["s3"]["secretRef"]["name"]
-        for one in of["spec"]["connections"]
-        if "secretRef" in one.get("s3", {})
+        entry["s3"]["secretRef"]["name"]
+        for entry in pipeline["spec"]["connections"]
+        if "secretRef" in entry.get("s3", {})
     ]
     assert names
-    [pod] = both(of)
-    volumes = {one["secret"]["secretName"] for one in pod["spec"]["volumes"] if "secret" in one}
+    [pod] = both(pipeline)
+    volumes = {entry["secret"]["secretName"] for entry in pod["spec"]["volumes"] if "secret" in entry}
     assert volumes == set(names)
     for container in pod["spec"]["containers"]:
-        assert not [one for one in container["env"] if "secretKeyRef" in one.get("valueFrom", {})]
+        assert not [entry for entry in container["env"] if "secretKeyRef" in entry.get("valueFrom", {})]
         for mount in container["volumeMounts"]:
             if mount["mountPath"].startswith("/etc/mainstem/secrets/"):
                 assert mount["readOnly"]
@@ -298,9 +303,9 @@ def test_secrets_are_mounted_only_as_files() -> None:
 
 @pytest.mark.parametrize("name", VALID)
 def test_a_revision_ignores_metadata_and_suspend(name: str) -> None:
-    of = resource(name)
-    rev = runs(of)
-    later = copy.deepcopy(of)
+    pipeline = resource(name)
+    rev = runs(pipeline)
+    later = copy.deepcopy(pipeline)
     later["metadata"] |= {"generation": 9, "uid": "other", "resourceVersion": "77"}
     later["spec"]["suspend"] = True
     assert runs(later).name == rev.name
@@ -316,14 +321,14 @@ def test_a_revision_changes_with_what_runs() -> None:
 
 
 def test_the_template_of_executors_belongs_to_the_release_and_not_to_the_revision() -> None:
-    of = body(executors={"instances": 1})
-    rev = revision(of)
+    pipeline = body(executors={"instances": 1})
+    rev = revision(pipeline)
     other = Settings("registry.example/default:1", "Never", ("pull",))
-    drivers, templates = zip(both(of), both(of, other), strict=True)
+    drivers, templates = zip(both(pipeline), both(pipeline, other), strict=True)
     mounted = [pod["spec"]["volumes"][0]["projected"]["sources"] for pod in drivers]
-    made = [objects.template(of, template)["metadata"]["name"] for template in templates]
-    assert [one[0]["configMap"]["name"] for one in mounted] == [f"ticks-{rev.name}"] * 2
-    assert [one[1]["configMap"]["name"] for one in mounted] == made
+    made = [objects.template(pipeline, template)["metadata"]["name"] for template in templates]
+    assert [entry[0]["configMap"]["name"] for entry in mounted] == [f"ticks-{rev.name}"] * 2
+    assert [entry[1]["configMap"]["name"] for entry in mounted] == made
     assert len(set(made)) == 2
 
 

@@ -36,11 +36,11 @@ HELD_FOR_OTHERS: dict[tuple[str, str], set[str]] = {
 
 
 def table(rights: tuple[Right, ...]) -> dict[tuple[str, str], set[str]]:
-    found: dict[tuple[str, str], set[str]] = {}
+    verbs_of: dict[tuple[str, str], set[str]] = {}
     for right in rights:
         for resource in right.resources:
-            found.setdefault((right.group, resource), set()).update(right.verbs)
-    return found
+            verbs_of.setdefault((right.group, resource), set()).update(right.verbs)
+    return verbs_of
 
 
 def test_the_operator_has_exactly_the_rights_that_it_uses() -> None:

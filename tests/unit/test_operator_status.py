@@ -26,8 +26,8 @@ def wide(message: str) -> dict[str, Any]:
     }
     part["queries"] = queries
     spare = (BUDGET - len(json.dumps(part))) // 64
-    for one in queries:
-        one["checkpoint"] = "c" * max(0, spare - 20)
+    for entry in queries:
+        entry["checkpoint"] = "c" * max(0, spare - 20)
     assert len(json.dumps(part)) <= BUDGET
     return part
 
@@ -46,21 +46,21 @@ BROKEN = {
 @pytest.mark.parametrize("state", ["Failed", "Restarting", "Starting", "Running"])
 @pytest.mark.parametrize("document", [MANY, BROKEN], ids=["many", "broken"])
 def test_the_longest_status_fits(state: str, document: dict[str, Any]) -> None:
-    of = body(MANY)
+    pipeline = body(MANY)
     part = wide("")
     part["queries"] = [{**query, "state": state} for query in part["queries"]]
-    before = ended(of, 4, "failed", "R" * 500)
+    before = ended(pipeline, 4, "failed", "R" * 500)
     terminated = before["status"]["containerStatuses"][0]["state"]["terminated"]
     words = {"outcome": "failed", "reason": "R" * 128, "message": "m" * 900}
     words |= {"queries": [{"name": query["name"], "batch": 10**6} for query in MANY["queries"][:32]]}
     terminated["message"] = json.dumps(words)
     assert len(terminated["message"]) <= 4096
-    dead = next_step({**of, "status": status("Running", of)}, before).status
+    dead = next_step({**pipeline, "status": status("Running", pipeline)}, before).status
     new = body(document, {**dead, **part, "attempt": 1}, generation=2)
-    found = next_step(new, running(of), current=revision(of), refused=None, now=at(1000))
-    whole = {**part, **found.status}
+    plan = next_step(new, running(pipeline), current=revision(pipeline), refused=None, now=at(1000))
+    whole = {**part, **plan.status}
     Status.model_validate(whole)
     assert len(json.dumps(whole).encode()) <= MAX_BYTES
-    assert not set(DRIVERS_PART) & found.status.keys()
-    again = next_step({**new, "status": whole}, running(of), current=revision(of), now=at(1001))
-    assert again.status == found.status
+    assert not set(DRIVERS_PART) & plan.status.keys()
+    again = next_step({**new, "status": whole}, running(pipeline), current=revision(pipeline), now=at(1001))
+    assert again.status == plan.status

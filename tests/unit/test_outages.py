@@ -34,11 +34,11 @@ def answer(
 
 
 def test_lag_is_the_distance_from_the_read_offsets_to_the_newest() -> None:
-    found = current(STATUS, None, {"orders": answer({"0": 14, "1": 6})}, ())
-    assert (found.lag, found.sources[0].max_lag, found.idle, found.reason) == (5, 4, True, None)
+    shown = current(STATUS, None, {"orders": answer({"0": 14, "1": 6})}, ())
+    assert (shown.lag, shown.sources[0].max_lag, shown.idle, shown.reason) == (5, 4, True, None)
     # A partition that is new begins where it begins; one that was read further than the answer knows is not behind.
-    found = current(STATUS, None, {"orders": answer({"0": 9, "1": 5, "2": 30}, {"2": 20})}, ())
-    assert (found.lag, found.sources[0].partitions) == (10, 3)
+    shown = current(STATUS, None, {"orders": answer({"0": 9, "1": 5, "2": 30}, {"2": 20})}, ())
+    assert (shown.lag, shown.sources[0].partitions) == (10, 3)
 
 
 def test_before_the_first_answer_the_lag_is_that_of_spark() -> None:
@@ -47,22 +47,22 @@ def test_before_the_first_answer_the_lag_is_that_of_spark() -> None:
 
 @pytest.mark.parametrize("state", [QueryState.STARTING, QueryState.RUNNING])
 def test_lag_is_unknown_and_no_query_idle_while_a_broker_does_not_answer(state: QueryState) -> None:
-    found = current(replace(STATUS, state=state), AWAY, {"orders": answer({"0": 14, "1": 6})}, {"orders"})
-    assert (found.state, found.lag, found.idle, found.reason) == (state, None, False, "BrokerUnreachable")
-    assert found.message == "no broker answers, since 2026-01-01T00:00:00Z"
+    shown = current(replace(STATUS, state=state), AWAY, {"orders": answer({"0": 14, "1": 6})}, {"orders"})
+    assert (shown.state, shown.lag, shown.idle, shown.reason) == (state, None, False, "BrokerUnreachable")
+    assert shown.message == "no broker answers, since 2026-01-01T00:00:00Z"
 
 
 def test_an_unreachable_store_does_not_make_the_lag_unknown() -> None:
-    found = current(STATUS, AWAY, {"orders": answer({"0": 14, "1": 6})}, ())
-    assert (found.lag, found.reason) == (5, "BrokerUnreachable")
+    shown = current(STATUS, AWAY, {"orders": answer({"0": 14, "1": 6})}, ())
+    assert (shown.lag, shown.reason) == (5, "BrokerUnreachable")
 
 
 def test_lag_is_unknown_after_an_old_answer_or_a_failure_of_the_broker() -> None:
     old = answer({"0": 14}, age=FRESH_SECONDS + 1)
     assert current(STATUS, None, {"orders": old}, ()).lag is None
     failed = replace(STATUS, state=QueryState.RESTARTING, reason="BrokerUnreachable", message="no answer")
-    found = current(failed, None, {"orders": answer({"0": 14})}, ())
-    assert (found.lag, found.reason, found.message) == (None, "BrokerUnreachable", "no answer")
+    shown = current(failed, None, {"orders": answer({"0": 14})}, ())
+    assert (shown.lag, shown.reason, shown.message) == (None, "BrokerUnreachable", "no answer")
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_finished_query_keeps_its_final_status(state: QueryState) -> None:
 
 def test_a_failed_query_keeps_its_reason_and_its_lag_grows() -> None:
     failed = replace(STATUS, state=QueryState.FAILED, reason="PythonFailed", message="no")
-    found = current(failed, AWAY, {"orders": answer({"0": 14, "1": 5})}, ())
-    assert (found.lag, found.reason, found.message) == (4, "PythonFailed", "no")
+    shown = current(failed, AWAY, {"orders": answer({"0": 14, "1": 5})}, ())
+    assert (shown.lag, shown.reason, shown.message) == (4, "PythonFailed", "no")
 
 
 def graph() -> Graph:
@@ -130,9 +130,9 @@ def until(holds: Any) -> None:
 def test_an_outage_affects_only_the_queries_that_use_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "GREET_SECONDS", 0.001)
     monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.001)
-    network, found = Network(), graph()
-    watch = Outages(found, network.greet)
-    queries = {query.name: query for query in found.spec.queries}
+    network, document_graph = Network(), graph()
+    watch = Outages(document_graph, network.greet)
+    queries = {query.name: query for query in document_graph.spec.queries}
     watch.start()
     try:
         until(lambda: {"events", "shop"} <= set(network.greeted))

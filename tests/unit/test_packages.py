@@ -80,12 +80,12 @@ def test_packages_come_after_the_jars_of_spark(tmp_path: Path, image: Path) -> N
     (tmp_path / "jars" / "spark.jar").touch()
     (image / "b.jar").touch()
     (image / "a.jar").touch()
-    found = command_line.image_jars(os.environ)
+    own_jars = command_line.image_jars(os.environ)
     expected = f"/m/own.jar:{tmp_path}/jars/spark.jar:{image}/a.jar:{image}/b.jar"
     conf = {"spark.driver.extraClassPath": "/m/own.jar", "spark.driver.memory": "1g", "spark.driver.extraJavaOptions": ""}  # fmt: skip
-    assert command_line.driver("/java", tmp_path, conf, [], {}, found)[2] == expected
+    assert command_line.driver("/java", tmp_path, conf, [], {}, own_jars)[2] == expected
     from_spark = dict.fromkeys(entry._ARGUMENTS.values(), "1") | {"SPARK_EXECUTOR_MEMORY": "1g"}
-    assert entry.command(from_spark, "/java", tmp_path, [Path("/m/own.jar")], found)[2] == expected
+    assert entry.command(from_spark, "/java", tmp_path, [Path("/m/own.jar")], own_jars)[2] == expected
 
 
 def test_the_image_has_a_directory_for_packages_that_its_user_can_write() -> None:
@@ -99,26 +99,26 @@ def test_packages_in_the_image_are_not_resolved_again(image: Path) -> None:
     for name in ("mariadb-java-client-3.5.6.jar", "mine.jar", "other.jar"):
         (image / name).touch()
     wanted = Packages(maven=(DRIVER,), jars=("/nowhere/mine.jar",))
-    found = packages.class_path(wanted, None)
-    assert [jar.name for jar in found] == ["mariadb-java-client-3.5.6.jar", "mine.jar", "other.jar"]
-    assert packages.class_path(wanted, Path("/nowhere")) == found
+    jars = packages.class_path(wanted, None)
+    assert [jar.name for jar in jars] == ["mariadb-java-client-3.5.6.jar", "mine.jar", "other.jar"]
+    assert packages.class_path(wanted, Path("/nowhere")) == jars
 
 
 def test_a_missing_package_is_reported_with_the_lines_that_build_an_image(image: Path) -> None:
     wanted = Packages(maven=(DRIVER,), jars=("jars/mine.jar",))
-    with pytest.raises(NotReady) as told:
+    with pytest.raises(NotReady) as error:
         packages.class_path(wanted, None)
-    assert told.value.reason == "PackagesMissing"
-    assert told.value.message == "the image has no mariadb-java-client-3.5.6.jar, mine.jar"
-    assert f"RUN mainstem packages install {DRIVER} | COPY mine.jar {image}/" in told.value.remedy
+    assert error.value.reason == "PackagesMissing"
+    assert error.value.message == "the image has no mariadb-java-client-3.5.6.jar, mine.jar"
+    assert f"RUN mainstem packages install {DRIVER} | COPY mine.jar {image}/" in error.value.remedy
 
 
 def test_jars_are_resolved_beside_the_document(tmp_path: Path) -> None:
     (tmp_path / "mine.jar").touch()
     assert packages.class_path(Packages(jars=("./mine.jar",)), tmp_path) == [tmp_path / "mine.jar"]
-    with pytest.raises(NotReady, match=f"the file {tmp_path}/other.jar does not exist") as told:
+    with pytest.raises(NotReady, match=f"the file {tmp_path}/other.jar does not exist") as error:
         packages.class_path(Packages(jars=("other.jar",)), tmp_path)
-    assert told.value.reason == "JarNotFound"
+    assert error.value.reason == "JarNotFound"
 
 
 def test_jars_of_spark_are_omitted_from_the_resolved_jars(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def test_a_broken_entry_is_the_only_problem_of_a_valid_document(file: Path) -> N
         for index in range(len(whole["spec"].get(name, ()))):
             data: Any = copy.deepcopy(whole)
             data["spec"][name][index]["colour"] = "red"
-            found = [(problem.path, problem.reason) for problem in refusals(yaml.safe_dump(data))]
-            assert found == [(f"spec.{name}[{index}].colour", "UnknownField")]
+            problems = [(problem.path, problem.reason) for problem in refusals(yaml.safe_dump(data))]
+            assert problems == [(f"spec.{name}[{index}].colour", "UnknownField")]
 
 
 @pytest.mark.parametrize("value", [True, False, 7, "text", {"name": "v"}], ids=str)

@@ -43,9 +43,19 @@ def pipeline(**spec: Any) -> StreamingPipeline:
 def conf(pod: Pod = POD, **spec: Any) -> dict[str, str]:
     """All properties of a run in a pod, as the session has them."""
     document = pipeline(**spec)
-    found = pod_environment(document, pod)
+    environment = pod_environment(document, pod)
     files = Path("/f")
-    machine = Machine(found.cores, found.heap, (), LOG4J, files, None, files, found.defaults, found.owned)
+    machine = Machine(
+        environment.cores,
+        environment.heap,
+        (),
+        LOG4J,
+        files,
+        None,
+        files,
+        environment.defaults,
+        environment.owned,
+    )
     return spark_conf(document, machine)
 
 
@@ -74,32 +84,34 @@ def test_an_attempt_must_be_a_number() -> None:
 
 
 def test_without_executors_the_driver_runs_all_tasks() -> None:
-    found = conf(driver={"cores": 3})
-    assert found["spark.master"] == "local[3, 4]"
-    assert found["spark.driver.host"] == "127.0.0.1"
-    assert [key for key in found if "kubernetes" in key or "authenticate" in key or "executor" in key] == []
+    properties = conf(driver={"cores": 3})
+    assert properties["spark.master"] == "local[3, 4]"
+    assert properties["spark.driver.host"] == "127.0.0.1"
+    assert [
+        key for key in properties if "kubernetes" in key or "authenticate" in key or "executor" in key
+    ] == []
 
 
 def test_the_spark_ui_is_read_only_with_and_without_executors() -> None:
     for spec in ({}, {"executors": {"instances": 1}}):
-        found = conf(**spec)
-        assert (found["spark.ui.enabled"], found["spark.ui.port"]) == ("true", "4040")
-        assert found["spark.ui.killEnabled"] == "false"
+        properties = conf(**spec)
+        assert (properties["spark.ui.enabled"], properties["spark.ui.port"]) == ("true", "4040")
+        assert properties["spark.ui.killEnabled"] == "false"
         assert pod_environment(pipeline(**spec), POD).address is None  # every address of the pod
 
 
 def test_executors_are_pods_owned_by_the_driver() -> None:
-    found = conf(executors={"instances": 2, "cores": 2})
-    assert found["spark.master"] == "k8s://https://kubernetes.default.svc"
-    assert found["spark.kubernetes.namespace"] == "team"
-    assert found["spark.kubernetes.driver.pod.name"] == "flights-driver"
-    assert found["spark.driver.host"] == "10.244.0.7"
-    assert (found["spark.driver.port"], found["spark.driver.blockManager.port"]) == ("7078", "7079")
-    assert (found["spark.executor.instances"], found["spark.executor.cores"]) == ("2", "2")
-    assert found["spark.kubernetes.container.image"] == "registry/mainstem-app:1"
-    assert found["spark.kubernetes.executor.podTemplateFile"] == "/etc/mainstem/document/executor.yaml"
-    assert found["spark.kubernetes.executor.podNamePrefix"] == "flights-3"
-    assert found["spark.databricks.delta.snapshotPartitions"] == "4"  # as many as there are cores
+    properties = conf(executors={"instances": 2, "cores": 2})
+    assert properties["spark.master"] == "k8s://https://kubernetes.default.svc"
+    assert properties["spark.kubernetes.namespace"] == "team"
+    assert properties["spark.kubernetes.driver.pod.name"] == "flights-driver"
+    assert properties["spark.driver.host"] == "10.244.0.7"
+    assert (properties["spark.driver.port"], properties["spark.driver.blockManager.port"]) == ("7078", "7079")
+    assert (properties["spark.executor.instances"], properties["spark.executor.cores"]) == ("2", "2")
+    assert properties["spark.kubernetes.container.image"] == "registry/mainstem-app:1"
+    assert properties["spark.kubernetes.executor.podTemplateFile"] == "/etc/mainstem/document/executor.yaml"
+    assert properties["spark.kubernetes.executor.podNamePrefix"] == "flights-3"
+    assert properties["spark.databricks.delta.snapshotPartitions"] == "4"  # as many as there are cores
 
 
 def test_an_ipv6_address_is_in_brackets() -> None:
@@ -109,18 +121,18 @@ def test_an_ipv6_address_is_in_brackets() -> None:
 
 def test_no_property_holds_a_token_or_a_secret() -> None:
     """Spark reads a token file that it is told of once, and gives a secret that it is told of to every executor's pod."""
-    found = conf(executors={"instances": 1})
-    assert [key for key in found if key.startswith("spark.kubernetes.authenticate")] == []
-    assert found["spark.authenticate"] == "true"
-    assert found["spark.authenticate.secret.file"] == "/etc/mainstem/spark-secret/secret"
-    assert "spark.authenticate.secret" not in found
+    properties = conf(executors={"instances": 1})
+    assert [key for key in properties if key.startswith("spark.kubernetes.authenticate")] == []
+    assert properties["spark.authenticate"] == "true"
+    assert properties["spark.authenticate.secret.file"] == "/etc/mainstem/spark-secret/secret"
+    assert "spark.authenticate.secret" not in properties
 
 
 def test_no_call_to_the_api_server_needs_another_right() -> None:
-    found = conf(executors={"instances": 1})
-    assert found["spark.kubernetes.executor.disableConfigMap"] == "true"
+    properties = conf(executors={"instances": 1})
+    assert properties["spark.kubernetes.executor.disableConfigMap"] == "true"
     for key in ("service.deleteOnTermination", "ownPersistentVolumeClaim", "reusePersistentVolumeClaim"):
-        assert found[f"spark.kubernetes.driver.{key}"] == "false"
+        assert properties[f"spark.kubernetes.driver.{key}"] == "false"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +149,11 @@ def test_heap_and_overhead_of_an_executor_add_up_to_its_limit(
     memory: str, heap: str | None, java: str, beside: str
 ) -> None:
     executors = {"instances": 1, "resources": resources(memory)} | ({"heap": heap} if heap else {})
-    found = conf(executors=executors)
-    assert (found["spark.executor.memory"], found["spark.executor.memoryOverhead"]) == (java, beside)
+    properties = conf(executors=executors)
+    assert (properties["spark.executor.memory"], properties["spark.executor.memoryOverhead"]) == (
+        java,
+        beside,
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,9 +166,9 @@ def test_heap_and_overhead_of_an_executor_add_up_to_its_limit(
     ],
 )
 def test_cpu_comes_from_the_resources(given: dict[str, Any], request_: str, limit: str | None) -> None:
-    found = conf(executors={"instances": 1, "cores": 2, "resources": resources("2Gi") | given})
-    assert found["spark.kubernetes.executor.request.cores"] == request_
-    assert found.get("spark.kubernetes.executor.limit.cores") == limit
+    properties = conf(executors={"instances": 1, "cores": 2, "resources": resources("2Gi") | given})
+    assert properties["spark.kubernetes.executor.request.cores"] == request_
+    assert properties.get("spark.kubernetes.executor.limit.cores") == limit
 
 
 @pytest.mark.parametrize(
@@ -166,9 +181,9 @@ def test_the_heap_of_the_driver_is_half_of_its_memory_by_default(driver: dict[st
 
 
 def test_batches_do_not_wait_for_executors_that_they_do_not_need() -> None:
-    found = conf(executors={"instances": 8})
-    assert found["spark.scheduler.minRegisteredResourcesRatio"] == "0"
-    assert found["spark.dynamicAllocation.enabled"] == "false"
+    properties = conf(executors={"instances": 8})
+    assert properties["spark.scheduler.minRegisteredResourcesRatio"] == "0"
+    assert properties["spark.dynamicAllocation.enabled"] == "false"
 
 
 @pytest.mark.parametrize(("instances", "batch"), [(1, "10"), (40, "40"), (1000, "100")])
@@ -178,33 +193,33 @@ def test_all_executors_are_requested_at_once(instances: int, batch: str) -> None
 
 def test_a_driver_survives_occasional_failures_of_executors() -> None:
     """Spark 4.2 ends the driver's JVM at a few failures since its start, unless it is told in what time."""
-    found = conf(executors={"instances": 2})
-    assert found["spark.executor.failuresValidityInterval"] == "10m"
-    assert int(found["spark.executor.maxNumFailures"]) >= 20
+    properties = conf(executors={"instances": 2})
+    assert properties["spark.executor.failuresValidityInterval"] == "10m"
+    assert int(properties["spark.executor.maxNumFailures"]) >= 20
 
 
 def test_dynamic_allocation_is_passed_on() -> None:
-    found = conf(executors={"instances": 0, "dynamicAllocation": {"minExecutors": 0, "maxExecutors": 5}})
-    assert found["spark.master"].startswith("k8s://")
+    properties = conf(executors={"instances": 0, "dynamicAllocation": {"minExecutors": 0, "maxExecutors": 5}})
+    assert properties["spark.master"].startswith("k8s://")
     bounds = {"minExecutors": "0", "maxExecutors": "5", "initialExecutors": "0", "enabled": "true"}
     for key, value in bounds.items():
-        assert found[f"spark.dynamicAllocation.{key}"] == value
-    assert found["spark.dynamicAllocation.shuffleTracking.enabled"] == "true"
-    assert found["spark.decommission.enabled"] == "true"
-    assert found["spark.kubernetes.decommission.script"] == names.DECOMMISSION
+        assert properties[f"spark.dynamicAllocation.{key}"] == value
+    assert properties["spark.dynamicAllocation.shuffleTracking.enabled"] == "true"
+    assert properties["spark.decommission.enabled"] == "true"
+    assert properties["spark.kubernetes.decommission.script"] == names.DECOMMISSION
 
 
 def test_a_document_can_change_timeouts_and_no_owned_property() -> None:
     given = {"spark.network.timeout": "300s", "spark.executor.memory": "9g", "spark.ui.killEnabled": "true"}
-    found = conf(executors={"instances": 1}, spark={"conf": given})
-    assert found["spark.network.timeout"] == "300s"
-    assert found["spark.executor.memory"] == "1228m"
-    assert found["spark.ui.killEnabled"] == "false"
+    properties = conf(executors={"instances": 1}, spark={"conf": given})
+    assert properties["spark.network.timeout"] == "300s"
+    assert properties["spark.executor.memory"] == "1228m"
+    assert properties["spark.ui.killEnabled"] == "false"
 
 
 def test_both_jvms_have_the_same_options() -> None:
-    found = conf(executors={"instances": 1})
-    assert found["spark.executor.extraJavaOptions"] == found["spark.driver.extraJavaOptions"]
+    properties = conf(executors={"instances": 1})
+    assert properties["spark.executor.extraJavaOptions"] == properties["spark.driver.extraJavaOptions"]
 
 
 @pytest.mark.parametrize(
@@ -222,5 +237,8 @@ def test_executors_and_driver_read_the_profiles_from_one_directory() -> None:
 def test_memory_that_spark_adds_beside_the_heap_counts_within_the_limit() -> None:
     """Spark asks for heap, overhead and what is off the heap together; the container's limit holds all three."""
     given = {"spark.memory.offHeap.enabled": "true", "spark.memory.offHeap.size": "256m"}
-    found = conf(executors={"instances": 1, "resources": resources("2Gi")}, spark={"conf": given})
-    assert (found["spark.executor.memory"], found["spark.executor.memoryOverhead"]) == ("1228m", "564m")
+    properties = conf(executors={"instances": 1, "resources": resources("2Gi")}, spark={"conf": given})
+    assert (properties["spark.executor.memory"], properties["spark.executor.memoryOverhead"]) == (
+        "1228m",
+        "564m",
+    )

@@ -37,7 +37,7 @@ def jar(artifact: str) -> str:
     return version
 
 
-def found(pattern: str, *path: str) -> str:
+def first_match(pattern: str, *path: str) -> str:
     """The version that a file of the test harness pins."""
     [version] = re.findall(pattern, (ROOT / "tests" / "harness").joinpath(*path).read_text(encoding="utf-8"))
     return version
@@ -56,9 +56,9 @@ def test_the_versions_of_spark_and_delta_are_the_pinned_ones() -> None:
 
 
 def test_the_versions_of_kafka_and_kubernetes_are_those_of_the_tests() -> None:
-    broker = found(r"<kafka.version>(.*?)</kafka.version>", "kafka", "pom.xml")
+    broker = first_match(r"<kafka.version>(.*?)</kafka.version>", "kafka", "pom.xml")
     assert row("Apache Kafka") == f"brokers {broker}, clients {jar('kafka-clients')}"
-    kubernetes = found(r"k8s\.io/kubernetes v(\S+)", "go", "kubernetes", "go.mod")
+    kubernetes = first_match(r"k8s\.io/kubernetes v(\S+)", "go", "kubernetes", "go.mod")
     assert row("Kubernetes") == kubernetes
 
 

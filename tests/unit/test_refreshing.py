@@ -119,18 +119,23 @@ def graph(tables: dict[str, str | None], query: dict[str, Any]) -> Graph:
 def test_the_interval_follows_from_the_tables_and_the_query(
     tables: dict[str, str | None], query: dict[str, Any], seconds: float | None
 ) -> None:
-    found = graph(tables, query)
-    assert every(found, found.spec.queries[0]) == seconds
+    document_graph = graph(tables, query)
+    assert every(document_graph, document_graph.spec.queries[0]) == seconds
 
 
 def test_a_refresh_begins_when_it_is_due_and_again_after_a_failure() -> None:
     def build(supervised: SupervisedQuery) -> Any:
         raise NotReady(f"no file for {supervised.query.name}", reason="PathNotFound")
 
-    found = graph({"t": "10 minutes"}, {})
-    refresher, query, nothing = Refresher(found, build), Running(), cast(Any, None)
+    document_graph = graph({"t": "10 minutes"}, {})
+    refresher, query, nothing = Refresher(document_graph, build), Running(), cast(Any, None)
     supervised = SupervisedQuery(
-        found.spec.queries[0], nothing, {}, Restarts(found.spec.restart), QueryStatus("q"), execution=query
+        document_graph.spec.queries[0],
+        nothing,
+        {},
+        Restarts(document_graph.spec.restart),
+        QueryStatus("q"),
+        execution=query,
     )
     refresher.started(supervised, 100.0)
     refresher.tick(supervised, 699.0)
@@ -141,8 +146,8 @@ def test_a_refresh_begins_when_it_is_due_and_again_after_a_failure() -> None:
     within(10, "it is given up", lambda: refreshing.given_up)
     refresher.tick(supervised, 701.0)
     assert (supervised.execution, supervised.refresh) == (query, 1301.0)
-    told = ("SideInputsStale", "side inputs are not read anew: no file for q (PathNotFound)")
-    assert (supervised.status.reason, supervised.status.message) == told
+    stale = ("SideInputsStale", "side inputs are not read anew: no file for q (PathNotFound)")
+    assert (supervised.status.reason, supervised.status.message) == stale
     supervised.status = updated(
         supervised.status, {"batchId": 8, "numInputRows": 1, "durationMs": {"addBatch": 5}}, []
     )

@@ -44,7 +44,7 @@ class Run:
         self.stream = io.StringIO()
         self.lines = Lines(self.stream, "flights")
 
-    def told(self, *statuses: QueryStatus) -> list[dict[str, Any]]:
+    def report(self, *statuses: QueryStatus) -> list[dict[str, Any]]:
         """What is written on this change."""
         before = len(self.stream.getvalue())
         self.lines.changed(statuses)
@@ -57,11 +57,11 @@ class Run:
 @pytest.mark.usefixtures("clock")
 def test_a_change_of_state_is_one_json_line() -> None:
     run = Run()
-    assert run.told(COPY) == []
-    [line] = run.told(RUNNING)
+    assert run.report(COPY) == []
+    [line] = run.report(RUNNING)
     assert {"event": "progress", "pipeline": "flights", "name": "copy", "state": "Running", "batch": 12, "lag": 1_200}.items() <= line.items()  # fmt: skip
-    assert run.told(RUNNING) == []
-    [line] = run.told(FAILED)
+    assert run.report(RUNNING) == []
+    [line] = run.report(FAILED)
     assert (line["state"], line["reason"], line["message"]) == (
         "Failed",
         "MalformedRecord",
@@ -71,28 +71,28 @@ def test_a_change_of_state_is_one_json_line() -> None:
 
 def test_progress_is_reported_every_ten_seconds(clock: list[float]) -> None:
     run = Run()
-    assert len(run.told(RUNNING)) == 1
+    assert len(run.report(RUNNING)) == 1
     clock[0] += LINE_SECONDS - 0.1
-    assert run.told(replace(RUNNING, input_rows=600)) == []
+    assert run.report(replace(RUNNING, input_rows=600)) == []
     clock[0] += 0.1
-    assert [line["inputRows"] for line in run.told(replace(RUNNING, input_rows=700))] == [700]
+    assert [line["inputRows"] for line in run.report(replace(RUNNING, input_rows=700))] == [700]
     clock[0] += 10 * LINE_SECONDS
-    assert run.told(replace(RUNNING, input_rows=700, last_progress_time="later")) == []
+    assert run.report(replace(RUNNING, input_rows=700, last_progress_time="later")) == []
 
 
 @pytest.mark.usefixtures("clock")
 def test_each_query_has_its_own_line() -> None:
     run = Run()
-    lines = run.told(RUNNING, replace(RUNNING, name="other"), replace(COPY, name="third"))
+    lines = run.report(RUNNING, replace(RUNNING, name="other"), replace(COPY, name="third"))
     assert [line["name"] for line in lines] == ["copy", "other"]
-    assert [line["name"] for line in run.told(RUNNING, replace(FAILED, name="other"))] == ["other"]
+    assert [line["name"] for line in run.report(RUNNING, replace(FAILED, name="other"))] == ["other"]
 
 
 @pytest.mark.usefixtures("clock")
 def test_the_end_reports_withheld_progress() -> None:
     run = Run()
-    run.told(RUNNING)
-    run.told(replace(RUNNING, input_rows=900))
+    run.report(RUNNING)
+    run.report(replace(RUNNING, input_rows=900))
     before = len(run.stream.getvalue())
     run.lines.close()
     assert [line["inputRows"] for line in run.since(before)] == [900]

@@ -52,9 +52,11 @@ def graph(folder: Path | str, **suspended: bool) -> Graph:
     return Graph(document.pipeline)
 
 
-def asked_of(found: Graph) -> dict[str, list[str]]:
+def asked_of(document_graph: Graph) -> dict[str, list[str]]:
     """Running query -> what has to be there when it begins."""
-    return {query.name: [what for what, _ in demanded(found, query)] for query in running(found)}
+    return {
+        query.name: [name for name, _ in demanded(document_graph, query)] for query in running(document_graph)
+    }
 
 
 def test_resources_of_suspended_queries_are_not_required(tmp_path: Path) -> None:
@@ -79,20 +81,20 @@ def test_resources_of_suspended_queries_are_not_required(tmp_path: Path) -> None
 
 
 def test_each_query_lists_the_servers_that_it_uses(tmp_path: Path) -> None:
-    found = graph(tmp_path)
-    queries = {query.name: query for query in found.spec.queries}
-    assert used(found, [queries["far"]]) == {"both", "gone", "shop"}
-    assert used(found, [queries["copy"]]) == set()
-    assert stores_used(found, queries["copy"]) == set()
+    document_graph = graph(tmp_path)
+    queries = {query.name: query for query in document_graph.spec.queries}
+    assert used(document_graph, [queries["far"]]) == {"both", "gone", "shop"}
+    assert used(document_graph, [queries["copy"]]) == set()
+    assert stores_used(document_graph, queries["copy"]) == set()
     assert stores_used(graph("s3a://lake/x"), queries["copy"]) == {"lake"}
 
 
 def test_a_suspended_query_creates_no_table(tmp_path: Path) -> None:
     for suspended, expected in ((False, {"maker"}), (True, set())):
-        found = graph(tmp_path, maker=suspended)
-        [reader] = [query for query in found.spec.queries if query.name == "reader"]
-        assert makers(found, reader) == expected
-        assert ("source 'made'" in asked_of(found)["reader"]) == suspended
+        document_graph = graph(tmp_path, maker=suspended)
+        [reader] = [query for query in document_graph.spec.queries if query.name == "reader"]
+        assert makers(document_graph, reader) == expected
+        assert ("source 'made'" in asked_of(document_graph)["reader"]) == suspended
 
 
 WARNED = """

@@ -64,9 +64,9 @@ def test_invalid_documents_are_rejected(edit: Edit) -> None:
 
 
 def test_valid_documents_cover_every_field() -> None:
-    found = definitions()
-    every = {(model, name) for model, schema in found.items() for name in schema["properties"]}
-    used = {field for name in VALID for field in _fields("StreamingPipeline", document(name), found)}
+    schemas = definitions()
+    every = {(model, name) for model, schema in schemas.items() for name in schema["properties"]}
+    used = {field for name in VALID for field in _fields("StreamingPipeline", document(name), schemas)}
     assert every - used == set()
 
 
@@ -89,8 +89,8 @@ def test_crd_writes_defaults_of_nested_objects() -> None:
 def test_every_union_has_its_rule() -> None:
     unions = [schema["x-one-of"] for schema in definitions().values() if "x-one-of" in schema]
     rules = [rule for _, node in _nodes(_root(), "") for rule in node.get("x-kubernetes-validations", ())]
-    found = {rule["rule"] for rule in rules if rule["message"].startswith("exactly one of")}
-    assert found == {exactly_one(keys).rule for keys in unions}
+    rules_of_unions = {rule["rule"] for rule in rules if rule["message"].startswith("exactly one of")}
+    assert rules_of_unions == {exactly_one(keys).rule for keys in unions}
     assert all(len(rule["message"]) < 120 for rule in rules)
 
 
@@ -108,7 +108,7 @@ def test_rules_name_fields_as_the_server_does() -> None:
 
 def test_every_pattern_is_described_in_words() -> None:
     patterns = set(re.findall(r'"pattern": ("(?:[^"\\]|\\.)*")', json.dumps(definitions())))
-    assert {json.loads(found) for found in patterns} - PATTERNS.keys() == set()
+    assert {json.loads(pattern) for pattern in patterns} - PATTERNS.keys() == set()
 
 
 def test_the_reference_has_a_section_for_every_object() -> None:
@@ -121,9 +121,9 @@ def test_the_reference_has_a_section_for_every_object() -> None:
 def test_the_reference_has_the_status_after_the_document() -> None:
     page = reference()
     assert page.index("\n## Rules\n") < page.index("\n## Status\n") < page.index("\n## QueryProgress\n")
-    found = definitions(Status)
-    assert [name for name in found if page.count(f"\n## {name}\n") != 1] == []
-    assert not found.keys() & definitions().keys()
+    schemas = definitions(Status)
+    assert [name for name in schemas if page.count(f"\n## {name}\n") != 1] == []
+    assert not schemas.keys() & definitions().keys()
     assert "| `lag` | integer | Records behind, over all queries that tell. |" in page
 
 
@@ -167,9 +167,9 @@ def test_true_is_not_accepted_as_a_number(number: float) -> None:
     assert fields >= {"availableNow", "once", "delete"}
 
 
-def _fields(model: str, value: dict[str, Any], found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _fields(model: str, value: dict[str, Any], schemas: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Every (model, field) that a valid document gives."""
-    for name, node in found[model]["properties"].items():
+    for name, node in schemas[model]["properties"].items():
         if name in value:
             yield model, name
             values = node.get("additionalProperties")
@@ -177,7 +177,7 @@ def _fields(model: str, value: dict[str, Any], found: dict[str, Any]) -> Iterato
             target = referred(of_map or node.get("items", node))
             several = value[name].values() if of_map else value[name] if "items" in node else [value[name]]
             for below in several if target else ():
-                yield from _fields(target, below, found) if target else ()
+                yield from _fields(target, below, schemas) if target else ()
 
 
 def _root() -> dict[str, Any]:

@@ -148,8 +148,8 @@ def test_python_and_joins_are_obstacles_to_real_time(sql: str, reasons: list[str
     }
     head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
     graph = Graph(StreamingPipeline.model_validate_json(json.dumps(head | {"spec": spec})))
-    found = [obstacle.reason for obstacle in obstacles(graph, graph.spec.queries[0], "realTime")]
-    assert found == reasons
+    shown_reasons = [obstacle.reason for obstacle in obstacles(graph, graph.spec.queries[0], "realTime")]
+    assert shown_reasons == reasons
 
 
 def test_dead_letters_of_a_bounded_source_are_no_stream() -> None:

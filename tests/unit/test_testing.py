@@ -64,10 +64,10 @@ def refused(folder: Path, *edits: tuple[str, str]) -> list[str]:
 def test_the_tests_of_a_pipeline_are_in_the_file_beside_it(tmp_path: Path) -> None:
     file = written(tmp_path)
     for path in (file, tmp_path / "orders.test.yaml"):
-        found = suite(path, {})
-        assert isinstance(found, Suite)
-        assert (found.file, found.document.pipeline.name) == (tmp_path / "orders.test.yaml", "orders")
-        assert found.line(0) == 6
+        tests = suite(path, {})
+        assert isinstance(tests, Suite)
+        assert (tests.file, tests.document.pipeline.name) == (tmp_path / "orders.test.yaml", "orders")
+        assert tests.line(0) == 6
 
 
 def test_a_test_can_name_its_pipeline_and_its_parameters(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_a_test_can_name_its_pipeline_and_its_parameters(tmp_path: Path) -> None
     )
     (tmp_path / "lake").mkdir()
     (tmp_path / "orders.yaml").replace(tmp_path / "lake" / "other.yaml")
-    found = suite(tmp_path / "orders.test.yaml", {})
-    assert found.document.pipeline.spec.sources[0].files.path == "./a"
+    tests = suite(tmp_path / "orders.test.yaml", {})
+    assert tests.document.pipeline.spec.sources[0].files.path == "./a"
     assert (
         suite(tmp_path / "orders.test.yaml", {"from": "./b"}).document.pipeline.spec.sources[0].files.path
         == "./b"
@@ -98,7 +98,7 @@ def test_a_pipeline_without_tests_is_reported_with_their_path(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "message"),
     [
         ("given: {orders", "given: {order", "8:17 cases[0].steps[0].given.order: the pipeline has no streaming source 'order'; did you mean 'orders'? [UnknownRelation]"),
         ("given: {orders", "given: {shops", "8:17 cases[0].steps[0].given.shops: the pipeline has no streaming source 'shops'; there are orders [UnknownRelation]"),
@@ -111,9 +111,9 @@ def test_a_pipeline_without_tests_is_reported_with_their_path(tmp_path: Path) ->
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_reported_with_its_line(
-    tmp_path: Path, before: str, after: str, told: str
+    tmp_path: Path, before: str, after: str, message: str
 ) -> None:
-    assert told in refused(tmp_path, (before, after))
+    assert message in refused(tmp_path, (before, after))
 
 
 def test_two_cases_with_one_name_are_rejected(tmp_path: Path) -> None:
@@ -147,22 +147,22 @@ def spelt(row: dict[str, object]) -> str:
 
 @given(ROWS, ROWS)
 def test_all_rows_that_differ_are_shown(
-    expected: list[dict[str, object]], found: list[dict[str, object]]
+    expected: list[dict[str, object]], actual: list[dict[str, object]]
 ) -> None:
-    marks = [line[0] for line in difference(expected, found).splitlines()[1:]]
-    same = sorted(map(spelt, expected)) == sorted(map(spelt, found))
-    assert marks == [] if same else len(expected) - len(found) == marks.count("-") - marks.count("+")
+    marks = [line[0] for line in difference(expected, actual).splitlines()[1:]]
+    same = sorted(map(spelt, expected)) == sorted(map(spelt, actual))
+    assert marks == [] if same else len(expected) - len(actual) == marks.count("-") - marks.count("+")
     assert same or marks.count("-") + marks.count(" ") == len(expected)
 
 
 def test_a_difference_is_an_aligned_table() -> None:
     expected = [{"day": "2013-01-01", "n": 2}, {"day": "2013-01-02", "n": 5}]
-    found = [
+    actual = [
         {"day": "2013-01-01", "n": 3, "other": 1},
         {"day": "2013-01-02", "n": 5, "other": 1},
         {"day": "2013-01-02", "n": 5},
     ]
-    assert difference(expected, found).splitlines() == [
+    assert difference(expected, actual).splitlines() == [
         "  day         n",
         "- 2013-01-01  2",
         "+ 2013-01-01  3",

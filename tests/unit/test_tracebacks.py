@@ -36,15 +36,15 @@ def test_the_message_has_the_exception_and_the_lines_of_the_user() -> None:
     )
 
 
-def told(text: str) -> str | None:
-    found = raised(text)
-    return None if found is None or found.java else str(found)
+def message_of(text: str) -> str | None:
+    failure = raised(text)
+    return None if failure is None or failure.java else str(failure)
 
 
 def test_the_message_has_at_most_the_last_four_lines() -> None:
     frames = "".join(f'  File "/u/m.py", line {line}, in f\n    f()\n' for line in range(1, 9))
     text = f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"
-    assert told(text) == "RecursionError: too deep (m.py:5 in f, m.py:6 in f, m.py:7 in f, m.py:8 in f)"
+    assert message_of(text) == "RecursionError: too deep (m.py:5 in f, m.py:6 in f, m.py:7 in f, m.py:8 in f)"
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_the_message_has_at_most_the_last_four_lines() -> None:
     ],
 )
 def test_a_text_without_a_traceback_has_no_message(text: str) -> None:
-    assert told(text) is None
+    assert message_of(text) is None
 
 
 def test_an_exception_without_a_message_is_named_by_its_type() -> None:
     text = 'Traceback (most recent call last):\n  File "/u/m.py", line 1, in f\nKeyboardInterrupt\n'
-    assert told(text) == "KeyboardInterrupt (m.py:1 in f)"
+    assert message_of(text) == "KeyboardInterrupt (m.py:1 in f)"
 
 
 SPARK = "/opt/lib/python3.11/site-packages/pyspark/python/lib/pyspark.zip/pyspark"

@@ -221,9 +221,9 @@ def test_the_help_of_a_command_holds_no_retired_word(command: tuple[str, ...]) -
 
 
 def test_no_module_has_a_retired_name() -> None:
-    found = {path for path in modules() if path.rpartition("/")[2] in RETIRED_MODULES}
+    retired = {path for path in modules() if path.rpartition("/")[2] in RETIRED_MODULES}
     assert len(list(modules())) > 200
-    assert found == set(MODULE_EXCEPTIONS)
+    assert retired == set(MODULE_EXCEPTIONS)
 
 
 def test_every_exception_is_needed() -> None:

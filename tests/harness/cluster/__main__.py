@@ -32,39 +32,39 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _act(found: TestCluster, action: str, archives: list[Path]) -> int:
+def _act(cluster: TestCluster, action: str, archives: list[Path]) -> int:
     began = time.monotonic()
     if action == "up":
-        new = found.up()
+        new = cluster.up()
         after = f"is up after {time.monotonic() - began:.1f} s" if new else "was up already"
-        _say(f"the {found.provider} cluster {after}\nexport KUBECONFIG={found.kubeconfig}")
+        _say(f"the {cluster.provider} cluster {after}\nexport KUBECONFIG={cluster.kubeconfig}")
     elif action == "down":
-        gone = found.down()
+        gone = cluster.down()
         after = f"is gone after {time.monotonic() - began:.1f} s" if gone else "was not there"
-        _say(f"the {found.provider} cluster {after}")
+        _say(f"the {cluster.provider} cluster {after}")
     elif action == "load" and not archives:
-        _load_all(found)
+        _load_all(cluster)
     elif action == "load":
         for archive in archives:
             began = time.monotonic()
-            found.load(archive)
+            cluster.load(archive)
             _say(f"{archive.name} is loaded after {time.monotonic() - began:.1f} s")
     else:
-        running = found.running()
-        _say(f"the {found.provider} cluster is {'up' if running else 'not up'}")
+        running = cluster.running()
+        _say(f"the {cluster.provider} cluster is {'up' if running else 'not up'}")
         return 0 if running else 1
     return 0
 
 
-def _load_all(found: TestCluster) -> None:
+def _load_all(cluster: TestCluster) -> None:
     from harness.images import NAMES, build
 
     for name in NAMES:
         began = time.monotonic()
         image = build(name)
-        found.load(image.archive)
+        cluster.load(image.archive)
         known = f"{image.reference.rpartition(':')[0]}:{'dev' if 'test' in image.reference else __version__}"
-        found.name(image.reference, known)
+        cluster.name(image.reference, known)
         _say(f"{known} is loaded after {time.monotonic() - began:.1f} s")
 
 

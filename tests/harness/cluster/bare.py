@@ -121,15 +121,15 @@ class Bare(TestCluster):
         except HarnessError:  # a server that was just started may fall silent once more
             return False
 
-    def _phase(self, what: str, began: float, holds: Callable[[], bool]) -> None:
+    def _phase(self, phase: str, began: float, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 90
         while not holds():
             if time.monotonic() > deadline:
                 logs = [self._at.logs / "node.log", *sorted(self._at.logs.glob("k*.log"))]
                 words = "\n".join(f"--- the end of {log.name}\n{tail(log, 12)}" for log in logs)
-                raise HarnessError(f"the cluster did not come up: not within 90 s: {what}\n{words}")
+                raise HarnessError(f"the cluster did not come up: not within 90 s: {phase}\n{words}")
             time.sleep(0.1)
-        self._report(f"{time.monotonic() - began:5.1f} s  {what}")
+        self._report(f"{time.monotonic() - began:5.1f} s  {phase}")
 
     def _containerd_answers(self) -> bool:
         try:

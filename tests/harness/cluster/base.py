@@ -108,11 +108,11 @@ def check_context(kubeconfig: Path) -> None:
         raise HarnessError(
             f"the test cluster is not up (no kubeconfig: {error}); run `make cluster-up`"
         ) from None
-    found = (json.loads(text) if text.startswith("{") else yaml.safe_load(text)).get("current-context")
-    if found not in CONTEXTS:
+    context = (json.loads(text) if text.startswith("{") else yaml.safe_load(text)).get("current-context")
+    if context not in CONTEXTS:
         allowed = ", ".join(sorted(CONTEXTS))
         raise HarnessError(
-            f"{kubeconfig}: the context {found!r} is not a test cluster's ({allowed}); not touched"
+            f"{kubeconfig}: the context {context!r} is not a test cluster's ({allowed}); not touched"
         )
 
 

@@ -34,10 +34,10 @@ def check_free(at: Layout) -> None:
 
     :raises HarnessError: naming all that was found; nothing of it was touched.
     """
-    if found := [*_kubelets(), *_folders(at), *_network(at)]:
+    if obstacles := [*_kubelets(), *_folders(at), *_network(at)]:
         raise HarnessError(
             "there is something here that this harness did not make, so it starts no cluster and touches nothing: "
-            + "; ".join(found)
+            + "; ".join(obstacles)
         )
 
 
@@ -46,13 +46,13 @@ def check_nothing_there(at: Layout) -> None:
 
     :raises HarnessError: when there is something in them; it was not touched.
     """
-    if found := [path for path in (at.run, at.data) if path.exists() and any(path.iterdir())]:
-        names = " and ".join(map(str, found))
+    if remains := [path for path in (at.run, at.data) if path.exists() and any(path.iterdir())]:
+        names = " and ".join(map(str, remains))
         raise HarnessError(f"{names}: not made by this harness, for there is no {at.state}; not touched")
 
 
 def _kubelets() -> list[str]:
-    found = []
+    obstacles = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
@@ -60,8 +60,8 @@ def _kubelets() -> list[str]:
             except OSError:
                 continue
             if name in _NODES and not is_a_test_clusters(int(folder.name)):
-                found.append(f"{name} is running (process {folder.name})")
-    return found
+                obstacles.append(f"{name} is running (process {folder.name})")
+    return obstacles
 
 
 def _folders(at: Layout) -> list[str]:
@@ -73,13 +73,13 @@ def _folders(at: Layout) -> list[str]:
 
 def _network(at: Layout) -> list[str]:
     wanted = ipaddress.ip_network(at.link_network)
-    found = []
+    obstacles = []
     for link in read_json("ip", "-json", "address"):
         addresses = link["addr_info"]
         assert isinstance(addresses, list)
         taken = [address["local"] for address in addresses if address["family"] == "inet"]
         if link["ifname"] == at.link:
-            found.append(f"there is a network link {at.link}")
+            obstacles.append(f"there is a network link {at.link}")
         elif clash := [address for address in taken if ipaddress.ip_address(address) in wanted]:
-            found.append(f"the link {link['ifname']} has the address {', '.join(clash)}")
-    return found
+            obstacles.append(f"the link {link['ifname']} has the address {', '.join(clash)}")
+    return obstacles

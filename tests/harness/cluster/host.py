@@ -176,5 +176,5 @@ def _refuse_mounts(path: Path) -> None:
 
 def read_json(*argv: str) -> list[dict[str, object]]:
     """Return what a command of iproute2 says as JSON."""
-    found: list[dict[str, object]] = json.loads(run(*argv) or "[]")
-    return found
+    answer: list[dict[str, object]] = json.loads(run(*argv) or "[]")
+    return answer

@@ -63,11 +63,11 @@ def _sources() -> str:
         "$(REPO_URI) $(RELEASE) $(COMPONENT)",
         "Created-By: Packages",
     ]
-    found = subprocess.run(listed, capture_output=True, text=True, check=False).stdout.splitlines()
+    files = subprocess.run(listed, capture_output=True, text=True, check=False).stdout.splitlines()
     kept = sorted(
         {
             line.removesuffix(" main").replace("/ ", " ")
-            for line in found
+            for line in files
             if re.search(r" bookworm\S* main$", line)
         }
     )

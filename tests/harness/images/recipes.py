@@ -51,29 +51,29 @@ def _named(files: Iterable[Path]) -> Iterable[str | Path]:
 def keep_newest(newest: Path) -> None:
     """Remove the folders beside an image's, but the one that was used last."""
     os.utime(newest)
-    found = sorted(
+    archives = sorted(
         (p for p in newest.parent.iterdir() if (p / "image.tar").exists()), key=lambda p: -p.stat().st_mtime
     )
-    for old in found[_KEPT:]:
+    for old in archives[_KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
 
 
 def _sources(*members: str) -> list[Path]:
     """The files that the wheels of the given members are made of, and those of the image itself."""
-    found = [
+    files = [
         ROOT / "Dockerfile",
         ROOT / "requirements-app.lock",
         ROOT / "requirements-operator.lock",
         ROOT / "app/jars/pom.xml",
     ]
     for member in members:
-        found += [ROOT / member / "pyproject.toml", ROOT / member / "README.md"]
-        found += [
+        files += [ROOT / member / "pyproject.toml", ROOT / member / "README.md"]
+        files += [
             p
             for p in (ROOT / member / "src").rglob("*")
             if p.is_file() and "__pycache__" not in p.parts and p.suffix != ".jar"
         ]
-    return found
+    return files
 
 
 def _ours(target: str, members: tuple[str, ...]) -> Callable[[store.Store, Path, str], None]:
@@ -115,12 +115,12 @@ def _s3(images: store.Store, context: Path, reference: str) -> None:
 
 
 def _build(images: store.Store, context: Path, reference: str, target: str) -> None:
-    found = base.build().path
-    known = f"localhost/mainstem-base:{found.name}"
+    base_image = base.build().path
+    known = f"localhost/mainstem-base:{base_image.name}"
     if not images.has(known):
         bottom = context / "base"
         bottom.mkdir()
-        (bottom / "rootfs.tar").hardlink_to(found / "rootfs.tar")
+        (bottom / "rootfs.tar").hardlink_to(base_image / "rootfs.tar")
         (bottom / "Dockerfile").write_text("FROM scratch\nADD rootfs.tar /\n")
         images.build(bottom, known, {})
         shutil.rmtree(bottom)
