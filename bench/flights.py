@@ -1,4 +1,4 @@
-"""Records as flights leave New York, and a few that are none."""
+"""Records of flights from New York, and a few malformed ones."""
 
 import json
 import random
@@ -32,7 +32,7 @@ _BAD: Final = (
 
 
 def records(count: int, seed: int, partitions: int) -> Iterator[Record]:
-    """So many records, dealt out to the partitions; one in ten thousand is bad."""
+    """So many records, distributed over the partitions; one in ten thousand is malformed."""
     known = [json.dumps(flight).encode() for flight in _flights(seed)]
     for number in range(count):
         value = _BAD[number // BAD_EVERY % len(_BAD)] if is_bad(number) else known[number % _DISTINCT]

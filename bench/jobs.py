@@ -24,12 +24,12 @@ CORES: Final = os.cpu_count() or 1
 
 
 class RunFailed(Exception):
-    """A measured program failed, or wrote something else than it should."""
+    """A measured program failed, or its output is wrong."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run took.
+    """CPU and time of one run.
 
     Attributes:
         cpu: user and system seconds of all its processes.
@@ -121,7 +121,7 @@ def running(command: Sequence[str], folder: Path, **environment: str) -> Iterato
 
 
 def wait(folder: Path, holds: Callable[[], bool], seconds: float) -> None:
-    """Wait until something holds of the command that runs.
+    """Wait until a condition of the running command is true.
 
     Raises:
         RunFailed: it does not within so many seconds; with the end of the log.
@@ -151,7 +151,7 @@ def run_parts(parts: Mapping[str, Callable[[], Any]], arguments: Mapping[str, An
 
 
 def note(text: str) -> None:
-    """Tell what goes on, beside the tables."""
+    """Print the progress, beside the tables."""
     print(text, file=sys.stderr, flush=True)
 
 

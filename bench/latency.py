@@ -37,7 +37,7 @@ WARM_UP: Final = 15.0
 
 @dataclass(frozen=True)
 class Run:
-    """What one run passed on.
+    """The records of one run.
 
     Attributes:
         sent: seconds of the clock at which each record was sent, in that order.
@@ -158,7 +158,7 @@ def _document(folder: Path, mode: str) -> str:
 
 
 def _passes(broker: Broker) -> bool:
-    """Whether a record sent now comes out: the query runs."""
+    """Whether the query runs: a record sent now reaches the other topic."""
     _producer(broker, struct.pack(">d", 0.0)).flush(10)
     return _end(broker) > 0
 
@@ -171,7 +171,7 @@ def _producer(broker: Broker, *values: bytes) -> Producer:
 
 
 def _send(broker: Broker, rate: int, seconds: float) -> int:
-    """Send at a steady rate; how many."""
+    """Send at a steady rate; return the number of records."""
     producer, begun, count = _producer(broker), time.time(), 0
     while (now := time.time()) < begun + seconds:
         while count < (now - begun) * rate:

@@ -1,4 +1,4 @@
-"""Run a command and tell what it and all its descendants took: `measure.py RESULT LOG WATCHED COMMAND...`
+"""Run a command and measure CPU and time of it and all its descendants: `measure.py RESULT LOG WATCHED COMMAND...`
 
 This process is the reaper of every descendant, also of those in sessions of their own and of those whose parent has
 gone, so that the kernel's count for its children is the whole tree's. The command's standard output is a terminal, as

@@ -29,7 +29,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 SAMPLES: Final = ROOT / "k8s" / "samples"
 APPLIERS: Final = 8
 QUIET_SECONDS: Final = 30.0
-"""How long nothing may be written once all is as it should be."""
+"""Seconds without a write after which the operator has converged."""
 GIVE_UP_SECONDS: Final = 300.0
 TARGETS: Final = {"one": 0.3, "all": 30.0, "megabytes": 250}
 
@@ -105,7 +105,7 @@ def _one(bed: Bed, spec: dict[str, Any], count: int) -> Iterator[float]:
 
 
 def _all(bed: Bed, spec: dict[str, Any], count: int) -> tuple[int, float, float]:
-    """How many got their pod; seconds until all were applied, and until the last pod was there."""
+    """The number of pipelines with a pod; seconds until all were applied, and until the last pod was created."""
     namespace = bed.namespace()
     with _pods(bed, namespace) as made:
         started = time.perf_counter()
@@ -127,7 +127,7 @@ def _all(bed: Bed, spec: dict[str, Any], count: int) -> tuple[int, float, float]
 
 @contextmanager
 def _pods(bed: Bed, namespace: str) -> Iterator[dict[str, float]]:
-    """Names of the pods of a namespace, as a watch tells of them, each with when it did."""
+    """Names of the pods of a namespace from a watch, each with the time of its event."""
     made: dict[str, float] = {}
     client = bed.plane.api_client()
     answer = CoreV1Api(client).list_namespaced_pod(namespace, watch=True, _preload_content=False)

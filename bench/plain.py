@@ -145,7 +145,7 @@ def parsed(raw: DataFrame, ddl: str, name: str) -> DataFrame:
 
 
 def framed(text: Column) -> Column:
-    """Spark's parser stops behind the first object and leaves out what follows; in a frame it cannot."""
+    """The frame around a record: without it Spark's parser ignores text after the first object."""
     return F.concat(F.lit('{"object":'), text, F.lit('\n,"end":true}'))
 
 

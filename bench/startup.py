@@ -37,7 +37,7 @@ STEPS = ("pod created", "container started", "query started", "first batch commi
 
 
 def main() -> None:
-    """Bring up what is not, run the rounds, print."""
+    """Start the missing parts of the cluster, run the rounds, print."""
     import tempfile
 
     cluster = this_machines_cluster(print)

@@ -45,10 +45,10 @@ _PER_QUERY: Final = {"spark.sql.shuffle.partitions"}
 
 @dataclass(frozen=True)
 class Bench:
-    """The topic, filled, and what must come of it.
+    """The filled topic, and the rows that the sinks must hold.
 
     Attributes:
-        broker: it is there.
+        broker: the broker with the topic.
         airlines: the CSV file of the joined table.
         rows: rows that each sink must hold after a run.
     """
@@ -86,7 +86,7 @@ def opened(records: int, seed: int) -> Iterator[Bench]:
 
 
 def rounds(bench: Bench, pairs: int, seed: int) -> Iterator[tuple[int, str, Measured]]:
-    """(round, variant, what it took) for every run, after one that is not counted and warms the page cache."""
+    """(round, variant, CPU and time) for every run, after an uncounted run that warms the page cache."""
     _run(bench, PLAIN, "warm-up")
     for number, order in enumerate(orders(VARIANTS, pairs, seed)):
         for place, variant in enumerate(order):

@@ -147,7 +147,7 @@ def _month_names(days: Sequence[Day], first: datetime.date) -> list[str]:
 
 
 def _firsts(days: Sequence[Day]) -> list[datetime.date]:
-    """The first day of each month; not that of the year after, of which UTC has but an evening."""
+    """The first day of each month; without that of the next year, which has only one evening in UTC."""
     return [day.day for day in days if day.day.day == 1 and day.day.year == days[0].day.year]
 
 

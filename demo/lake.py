@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 
 class UnreadableTable(Exception):
-    """A table asks for more than this reader knows, or there is none."""
+    """The table needs a newer reader, or there is none."""
 
 
 def read_parquet(folder: Path, columns: list[str] | None = None) -> pa.Table:

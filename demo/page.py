@@ -1,4 +1,4 @@
-"""The page: one HTML file that asks nothing of the network, in light and in dark."""
+"""The page: one HTML file that loads nothing from the network, for light and dark screens."""
 
 from html import escape
 

@@ -94,7 +94,7 @@ def records(shuffled_day: datetime.date | None = None) -> Iterator[bytes]:
 
 
 def missing_files(folder: Path) -> list[str]:
-    """Names of the files that an earlier replay did not come to."""
+    """Names of the files that no earlier replay has written."""
     return [name for name in file_names() if not (folder / name).exists()]
 
 

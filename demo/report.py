@@ -1,4 +1,4 @@
-"""What the lake holds after the replay, whether that is right, and how it is told on a terminal."""
+"""Counts of the lake after the replay, their check, and their table for a terminal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def count(input_folder: Path, lake_folder: Path) -> Findings:
 
 
 def differences(findings: Findings, expected: Findings = EXPECTED) -> list[str]:
-    """One line for each total that is not as it must be."""
+    """One line for each wrong total."""
     return [
         f"{meaning}: {getattr(findings, name):,}, expected {getattr(expected, name):,}"
         for name, meaning in MEANING.items()

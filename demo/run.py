@@ -1,4 +1,4 @@
-"""`make demo`: let files of flights appear, run the pipeline over them, and look at what it made.
+"""`make demo`: let files of flights appear, run the pipeline over them, and check the result.
 
 Everything lies under `build/demo/`. A second run finds all files there and all of them read, and changes nothing.
 """
@@ -34,7 +34,7 @@ PAUSE = 0.7
 
 
 def main() -> int:
-    """The exit code: 0 when the lake is as it must be, 1 when not, else that of `mainstem run`."""
+    """The exit code: 0 for a correct lake, 1 for a wrong one, else that of `mainstem run`."""
     begun = time.monotonic()
     replay.write_reference(ROOT / REFERENCE)
     (ROOT / INPUT).mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 
 def _look(seconds: float) -> int:
-    """Print what was found, draw the page, and judge."""
+    """Print the totals, draw the page, and compare with the expected totals."""
     run = json.loads((ROOT / RUN_REPORT).read_text(encoding="utf-8"))
     try:
         findings = report.count(ROOT / INPUT, ROOT / LAKE)

@@ -35,7 +35,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Year:
-    """All that is drawn."""
+    """The data of the page."""
 
     origins: dict[str, list[Day]]
     airlines: list[Group]

@@ -1,6 +1,6 @@
 """Run tiers of tests one after the other, and print what each took: `tiers.py [pytest's options] -- TIER ...`.
 
-Every tier runs, also after one that failed: a long run shall tell all that is wrong. Fails where any did.
+Every tier runs, also after one that failed: a long run shows all failures. Fails where any tier did.
 
 Tests of Spark, of the servers and of the API server run side by side, a file at a time, each worker with servers and a
 session of its own: they wait more than they compute, those of the API server most of all. Those of the chart and of the
@@ -18,10 +18,10 @@ from harness import classes
 
 FOLDER = Path(__file__).parent
 SLOWEST = ("--durations=20", "--durations-min=5")
-"""What a tier spends its minutes on is told with it."""
+"""Each tier prints its slowest tests."""
 CORES = min(4, os.cpu_count() or 1)
 WORKERS = {"spark": CORES, "services": CORES, "apiserver": CORES + 1}
-"""Of the tiers whose tests run side by side; more would make those late that bound how long something may take."""
+"""Workers of the tiers whose tests run side by side; with more, tests with time limits would fail."""
 SPREAD = ("--dist", "loadfile", "--no-loadscope-reorder")
 OF_SPARK = {"spark", "services"}
 """Their tests start drivers by the dozen."""

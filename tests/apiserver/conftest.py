@@ -123,7 +123,7 @@ def ours(bed: Bed) -> Ours:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
-    """Of a test that failed, what the operator said: most of what it does is seen in its log alone."""
+    """Print the log of the operator after a failed test: most of its work shows only there."""
     report = yield
     used = item.funcargs.get("bed")
     if report.failed and isinstance(used, Bed):

@@ -300,7 +300,7 @@ class Ours:
         return shown
 
     def without_status(self) -> None:
-        """As it was before anybody told anything of it."""
+        """Remove the status, as before anybody had written it."""
         self.bed.objects.replace_namespaced_custom_object_status(
             *self._at, self.name, {**self.get(), "status": {}}
         )
@@ -422,7 +422,7 @@ class Ours:
         started: str | None = None,
         finished: str | None = None,
     ) -> None:
-        """The container has ended; a pod that was told to go is gone then."""
+        """End the container; a pod that is being deleted is gone then."""
         words = {
             "outcome": outcome,
             "reason": reason or (outcome or "").capitalize(),
@@ -452,7 +452,7 @@ class Ours:
     def await_driver_deletion(self) -> None:
         until(
             lambda: [pod for pod in self.pods() if pod.metadata.deletion_timestamp],
-            why="the driver was not told to go",
+            why="the driver was not deleted",
         )
 
     def _status(self, phase: str, state: Mapping[str, Any], *, ready: bool = False) -> None:
@@ -510,7 +510,7 @@ class Ours:
             _content_type="application/apply-patch+yaml",
         )
 
-    # -- what is told
+    # -- events and objects
 
     def events(self) -> list[str]:
         recorded = self.bed.core.list_namespaced_event(
@@ -522,7 +522,7 @@ class Ours:
         ]
 
     def await_events(self, *wanted: str) -> None:
-        """Once these events are there, and no others; they are sent beside the work that they tell of."""
+        """Wait for exactly these events; the operator sends them in the background."""
         recorded: list[str] = []
 
         def is_recorded() -> bool:

@@ -255,7 +255,7 @@ a$b '12' "no" 0x 0xg 1e 1e+ + - -- +.5 0_8 1__0 0b2
 
 @pytest.mark.parametrize("scalar", SCALARS.split())
 def test_unquoted_words_and_numbers_are_read_as_the_server_reads_them(pipelines, scalar: str) -> None:
-    """The value of a parameter takes strings only: the server says what else it found."""
+    """The value of a parameter takes strings only: the server names the other type."""
     text = f"""
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline

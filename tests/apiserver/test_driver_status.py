@@ -235,7 +235,7 @@ def test_without_a_change_only_the_time_is_written_once_a_minute(
     writes, driver = Writes(cluster), DriverState([BUSY])
     writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
-    # The time of a write is noted before it is sent: only what the server holds says that it arrived.
+    # The time of a write is noted before it is sent: only the object on the server proves that it arrived.
     within(30, "a status", lambda: "reported" in stored()["status"])
     first = stored()["status"]["reported"]
 
@@ -246,7 +246,7 @@ def test_without_a_change_only_the_time_is_written_once_a_minute(
         time.sleep(0.2)
         return bool(stored()["status"]["reported"] != first)
 
-    within(60, "it is told again", told_again)
+    within(60, "the failure is logged again", told_again)
     assert len(writes.times) == 2
     assert writes.times[1] - writes.times[0] >= 11.5
     later = stored()["status"]["reported"]
@@ -326,7 +326,7 @@ def test_outside_a_pod_there_is_no_account_to_write_with(monkeypatch: pytest.Mon
 def test_after_an_outage_of_the_api_server_the_last_state_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Log, quick: None
 ) -> None:
-    """Nothing is lost but what was overtaken, the outage is told once, and the last state stands."""
+    """The writer logs the outage once, skips older states, and writes the last one."""
     with ControlPlane() as plane:
         api = plane.api_client()
         ApiextensionsV1Api(api).create_custom_resource_definition(crd())
@@ -338,7 +338,7 @@ def test_after_an_outage_of_the_api_server_the_last_state_is_written(
             lambda: _done(lambda: objects.create_namespaced_custom_object(*at, document(NAME))),
         )
         connect = as_driver(plane, "default", tmp_path, monkeypatch)
-        # The authorizer reads roles from a cache: a refusal at first would be told as well.
+        # The authorizer reads roles from a cache: an early rejection would be logged as well.
         early = part([replace(BUSY, batch=6)], None, attempt=3, time=NOW)
         within(30, "a first status", lambda: _written(connect(NAME), early))
         driver, held = DriverState([BUSY]), list[Writes]()
@@ -359,7 +359,11 @@ def test_after_an_outage_of_the_api_server_the_last_state_is_written(
         assert len(outages) == len(log.lines()) == 1
         plane.start()
         within(60, "batch 9", lambda: batch() == 9)
-        within(30, "the end of it told", lambda: log.lines()[-1]["event"] == "the status is written again")
+        within(
+            30,
+            "the end of the outage is logged",
+            lambda: log.lines()[-1]["event"] == "the status is written again",
+        )
         driver.update([replace(BUSY, batch=10, state=QueryState.DRAINED)])
         writer.close()
         assert batch() == 10

@@ -1,4 +1,4 @@
-"""A start that the API server does not carry out: the status says so within seconds, and few writes are tried."""
+"""A start that the API server does not carry out: the status shows it within seconds, after few writes."""
 
 import time
 from collections.abc import Iterator

@@ -228,7 +228,7 @@ def test_every_moment_has_an_expectation(life: dict[str, dict[str, Any]]) -> Non
 
 
 def test_kubectl_wait_ends_as_its_user_expects(ours: Ours) -> None:
-    """A suspended pipeline is ready at once; one that was just resumed is not, though its condition still says so."""
+    """A suspended pipeline is ready at once; one that was just resumed is not, although its condition is still True."""
     kubectl = kubernetes().build().path / "kubectl"
 
     def waits(condition: str, seconds: int) -> bool:

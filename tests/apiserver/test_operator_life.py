@@ -311,7 +311,7 @@ def test_documents_that_only_the_operator_can_reject_are_reported(bed: Bed) -> N
         if condition["reason"] == edit.reason:
             messages.append(
                 edit.reason
-            )  # of several problems the first one's reason is told, and all messages
+            )  # the condition has the reason of the first problem, and the messages of all
         assert condition["reason"] == judge(ours.get()).reason
         assert ours.condition("Ready")["status"] == "False"
         assert ours.pods() == []
@@ -322,7 +322,7 @@ def test_documents_that_only_the_operator_can_reject_are_reported(bed: Bed) -> N
 
 
 def may(bed: Bed, namespace: str, account: str, verb: str, group: str, resource: str, name: str = "") -> bool:
-    """Whether a service account may do it, as the server's authorizer says."""
+    """Whether the authorizer of the server allows a service account to do it."""
     attributes = {
         "namespace": namespace,
         "verb": verb,

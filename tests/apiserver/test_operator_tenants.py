@@ -227,7 +227,7 @@ def test_slow_webhooks_delay_no_other_namespace(bed: Bed) -> None:
             ours.pod(1)
             assert time.monotonic() - started < 2.0
             assert bed.operator.healthy()
-        # What is told of the others' starts does not wait for the slow ones either.
+        # The status of the other starts does not wait for the slow ones either.
         assert ours.phase("Starting")
         assert time.monotonic() - started < WEBHOOK_SECONDS
     for ours in tenants:

@@ -33,7 +33,7 @@ metadata:
 
 
 class HelmRefused(Exception):
-    """Helm ended with an error; the message is all that it said."""
+    """Helm ended with an error; the message is its whole output."""
 
 
 def helm(*argv: str | Path, values: Mapping[str, Any] | None = None) -> str:

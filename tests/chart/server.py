@@ -15,7 +15,7 @@ CRD = "crd/streamingpipelines.mainstem.dev"
 
 
 class Refused(Exception):
-    """kubectl ended with an error; the message is what it said."""
+    """kubectl ended with an error; the message is its output."""
 
 
 def soon(act: Callable[[], object]) -> None:

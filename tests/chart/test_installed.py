@@ -179,7 +179,7 @@ def test_a_driver_writes_the_status_of_its_own_pipeline(installed: Cluster) -> N
 
 
 class Health(BaseHTTPRequestHandler):
-    """Answers as the server is told to."""
+    """Answers with the status code that the test sets."""
 
     def do_GET(self) -> None:
         self.send_response(self.server.code if self.path == "/healthz" else 404)

@@ -1,4 +1,4 @@
-"""The table of rights, and that chart and drivers get what it says, no more."""
+"""The table of rights: chart and drivers get exactly these rights."""
 
 import pytest
 from chart.rendering import ROOT, objects

@@ -42,7 +42,7 @@ def await_account(cluster: TestCluster, name: str) -> None:
 
 
 def helm(cluster: TestCluster, *words: str) -> str:
-    """What helm says, in the operator's namespace."""
+    """The output of a helm command in the operator's namespace."""
     executable = gotools.HELM.build().path / "helm"
     argv = [executable, *words, "--kubeconfig", cluster.kubeconfig, "--namespace", OPERATOR_NAMESPACE]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)

@@ -47,6 +47,6 @@ def pod(name: str, image: str, *args: str, **spec: Any) -> str:
 
 
 def bare_minimum(name: str, image: str) -> str:
-    """A pod that says nothing of security."""
+    """A pod without any security settings."""
     spec = {"containers": [{"name": "tool", "image": image}]}
     return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})

@@ -1,6 +1,6 @@
 """An image that a user makes from Mainstem's, by the Dockerfiles of the pages: its jars and modules are those of the pipeline.
 
-One module of it takes more memory than its executor may have. What the plain image says of missing jars: `test_lives.py`.
+One module of it takes more memory than its executor may have. The message of the plain image about missing jars: `test_lives.py`.
 """
 
 import copy

@@ -135,7 +135,7 @@ def test_the_table_of_kubectl_shows_the_pipeline(flights: Pipeline) -> None:
 
 
 def test_the_status_has_every_query(flights: Pipeline) -> None:
-    # The watermark moves in a batch without data, after the last one; the status tells of it ten seconds later at most.
+    # The watermark moves in a batch without data, after the last one; the status shows it ten seconds later at most.
     within(
         120,
         "the watermark has passed the last day but one",

@@ -310,7 +310,7 @@ def test_events_report_only_transitions(pipeline: Pipeline) -> None:
 
 
 def test_a_missing_secret_is_named_in_the_condition(pipeline: Pipeline) -> None:
-    """The kubelet says so in the pod's events alone."""
+    """Only the events of the pod show it: the kubelet writes no other message."""
     document = small(pipeline.name)
     document["spec"]["connections"][0]["s3"]["secretRef"]["name"] = "nope"
     pipeline.apply(document)

@@ -36,7 +36,7 @@ def test_pods_reach_each_other_by_service_name(
     lookup = ("exec", "server", "--", "/pause", "lookup")
     within(60, "the name of the service", lambda: said(cluster, *here, *lookup, f"server.{restricted}.svc"))
     assert cluster.kubectl(*here, *lookup, f"server.{restricted}.svc").split() == [address]
-    # It asks again where the node has not heard yet of the service's pod.
+    # It asks again where the node does not know the pod of the service yet.
     client = pod("client", tool_image, "get", "http://server/", restartPolicy="OnFailure")
     cluster.kubectl(*here, "apply", "-f", "-", stdin=client)
     succeeded = "--for=jsonpath={.status.phase}=Succeeded"
@@ -75,7 +75,7 @@ def test_a_service_account_has_only_its_granted_rights(cluster: TestCluster, res
 
 
 def said(cluster: TestCluster, *words: str) -> str:
-    """What kubectl says, nothing where it fails."""
+    """The output of kubectl, empty where it fails."""
     try:
         return cluster.kubectl(*words)
     except HarnessError:

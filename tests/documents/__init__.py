@@ -27,8 +27,8 @@ class Edit(NamedTuple):
         base: name of a valid document.
         path: where it is edited, below `spec` unless it starts with `metadata`; `~` stands for a slash in a key.
         value: what is put there.
-        reason: ours for refusing it.
-        server: part of what the API server says.
+        reason: the reason with which Mainstem rejects it.
+        server: part of the message of the API server.
     """
 
     base: str

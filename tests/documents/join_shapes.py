@@ -20,7 +20,7 @@ class Shape(NamedTuple):
     Attributes:
         sql: of the view `v`.
         kept: whether Spark keeps all rows of the left and of the right side.
-        certain: the sides of which that can be said of the text alone.
+        certain: the sides for which the text alone proves it.
         views: further views, which the text may read.
     """
 

@@ -33,7 +33,7 @@ GOOD = [
     Good(b"{}", {}),
     Good(b'{"unknown":{"deep":[1,{}]},"i":2}', {"i": 2}),
     Good(b'{"i":null}', {}),
-    Good(b'{"I":1}', {}),  # names are told apart by case
+    Good(b'{"I":1}', {}),  # names differ by case
     Good(b'{"i":1,"i":2}', {"i": 2}),  # the last one counts, as almost everywhere
     Good('{"s":"Zürich 🚲"}'.encode(), {"s": "Zürich 🚲"}),
     Good(b'{"s":"\\u00fc\\n\\ud83d\\udeb2"}', {"s": "ü\n🚲"}),
@@ -62,7 +62,7 @@ GOOD = [
     Good(b'{"a":[1,null,3]}', {"a": [1, None, 3]}),
     Good(b'{"a":[]}', {"a": []}),
     Good(b'{"o":{"x":1,"y":{"z":"q"},"w":0}}', {"o": {"x": 1, "y": {"z": "q"}}}),
-    Good(b"{'i':1}", {"i": 1}),  # Spark's reader allows single quotes unless told otherwise
+    Good(b"{'i':1}", {"i": 1}),  # Spark's reader allows single quotes by default
 ]
 BAD = [
     Bad(None, "the record has no value"),

@@ -1,4 +1,4 @@
-"""Admission webhooks of a real API server, that refuse, or do not answer: each by its path."""
+"""Admission webhooks of a real API server that reject requests or do not answer; the path decides which."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ from harness.process import free_port
 
 
 class Webhooks:
-    """A server whose path `/409/Conflict` refuses with that code and reason, and a port on which nobody answers."""
+    """A server whose path `/409/Conflict` rejects with that code and reason, and a port without an answer."""
 
     def __init__(self, plane: ControlPlane) -> None:
         from kubernetes.client import AdmissionregistrationV1Api
@@ -27,7 +27,9 @@ class Webhooks:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Refuses)
         self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self._silent = socket.create_server(("127.0.0.1", 0))  # its kernel accepts, and nobody ever reads
+        self._silent = socket.create_server(
+            ("127.0.0.1", 0)
+        )  # the kernel accepts connections, and no process reads them
         self._authority = base64.b64encode(plane.authority.pair.certificate.read_bytes()).decode()
 
     def close(self) -> None:
@@ -38,7 +40,7 @@ class Webhooks:
         self._api.api_client.rest_client.pool_manager.clear()
 
     def refusing(self, code: int, reason: str) -> str:
-        """The address of a webhook that refuses with this code and reason."""
+        """The address of a webhook that rejects with this code and reason."""
         return f"https://127.0.0.1:{self._server.server_port}/{code}/{reason}"
 
     @property
@@ -88,7 +90,7 @@ class _Refuses(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         code, reason = self.path.split("?")[0].strip("/").split("/")
-        status = {"code": int(code), "reason": reason, "message": f"no pods today, says {reason}"}
+        status = {"code": int(code), "reason": reason, "message": f"no pods today: {reason}"}
         answer = {"uid": review["request"]["uid"], "allowed": False, "status": status}
         body = json.dumps({**review, "request": None, "response": answer}).encode()
         self.send_response(200)

@@ -40,7 +40,7 @@ class ControlPlane(Server):
         self._tls.load_cert_chain(*self.authority.issue("prober", ("system:masters",)))
 
     def start(self) -> None:
-        """Start what does not run yet; wait until the namespace `default` is there, with its service account if ever."""
+        """Start the stopped servers; wait for the namespace `default`, with controllers also for its service account."""
         if not self.etcd.alive:
             self.etcd.start(lambda: _answers(f"{self._etcd_url}/health"))
         super().start()
@@ -83,7 +83,7 @@ class ControlPlane(Server):
         flags = kubeflags.apiserver(
             self.authority, serving, self._accounts, self._etcd_url, "127.0.0.1", self._port
         )
-        flags["endpoint-reconciler-type"] = "none"  # no pod is there to call the service `kubernetes`
+        flags["endpoint-reconciler-type"] = "none"  # there is no pod that would call the service `kubernetes`
         if self.manager is None:
             flags["disable-admission-plugins"] = "ServiceAccount"
         return kubeflags.command(self._kubernetes / "kube-apiserver", flags)
@@ -92,7 +92,7 @@ class ControlPlane(Server):
         user = self.write_kubeconfig("system:kube-controller-manager")
         flags = kubeflags.controller_manager(self.authority, self._accounts, user, free_port())
         # Nodes of this plane have no kubelet: the controller of their life would post events about it at any time, which
-        # a test that counts writes takes for somebody's of ours.
+        # a test that counts writes takes for writes of the operator.
         flags["controllers"] = "*,-node-lifecycle-controller"
         command = kubeflags.command(self._kubernetes / "kube-controller-manager", flags)
         return Process(command, self.folder / "kube-controller-manager.log")

@@ -1,4 +1,4 @@
-"""Build the test bed's tools ahead: `python -m harness.build [kafka|versitygw|etcd|kubernetes|... ...]`, all by default."""
+"""Build the tools of the test bed in advance: `python -m harness.build [kafka|versitygw|etcd|kubernetes|... ...]`, all by default."""
 
 import argparse
 import sys

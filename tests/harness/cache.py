@@ -1,4 +1,4 @@
-"""Where built tools live: built once, keyed by version and content, shared by every checkout of this user."""
+"""The cache of built tools: built once, keyed by version and content, shared by every checkout of this user."""
 
 import fcntl
 import hashlib
@@ -36,7 +36,7 @@ def content_hash(*parts: str | Path) -> str:
 
 
 def tail(log: Path, lines: int = 40) -> str:
-    """Return the last lines of a log, or a word on why there are none."""
+    """Return the last lines of a log, or the reason why there are none."""
     try:
         text = log.read_text(errors="replace")
     except OSError as error:
@@ -79,7 +79,7 @@ def _build(name: str, final: Path, build: Callable[[Path, IO[str]], None]) -> No
         work.chmod(0o755)
         work.rename(final)
     except HarnessError:
-        raise  # it says what is missing; nothing has been logged
+        raise  # its message names what is missing; nothing has been logged
     except Exception as error:
         raise HarnessError(f"cannot build {name}: {error}\n--- the end of {log}\n{tail(log)}") from error
     finally:

@@ -1,4 +1,4 @@
-"""What stands in a checkpoint and in a Parquet folder, read from the files."""
+"""Reads the files of a checkpoint and of a Parquet folder."""
 
 import json
 from pathlib import Path

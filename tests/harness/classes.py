@@ -1,4 +1,4 @@
-"""An archive of the classes that Spark's JVM loads, as the app's image has one: it spares each driver of a test seconds."""
+"""A class archive for Spark's JVM, like that of the app's image: it saves each driver of a test seconds."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ _WITHIN = 600.0
 
 
 def environment() -> dict[str, str]:
-    """What lets drivers use an archive, made where there is none of these jars; empty where none could be made."""
+    """Environment of drivers that use the archive of these jars; empty where none can be created. Creates a missing one."""
     if os.environ.get(ARCHIVE):
         return {}
     target = FOLDER / f"{_key()}.jsa"
@@ -38,7 +38,7 @@ def _made(target: Path) -> bool:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for old in FOLDER.iterdir():
         old.unlink()
-    part = target.with_suffix(f".{os.getpid()}")  # none sees half of it
+    part = target.with_suffix(f".{os.getpid()}")  # no reader gets an incomplete file
     command = [sys.executable, "-m", "mainstem.runtime.spark.class_data_sharing", str(part)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN, check=False)

@@ -1,4 +1,4 @@
-"""`mainstem run` as a user starts it: a process of its own, watched by its output, stopped or killed at will."""
+"""`mainstem run` as a user starts it: a process of its own, whose output a test reads and which it stops or kills."""
 
 import json
 import os
@@ -81,7 +81,7 @@ class DriverProcess:
         """The exit code.
 
         Raises:
-            HarnessError: it did not end in time; it is killed, and the end of its log is told.
+            HarnessError: it did not end in time; it is killed, and the message has the end of its log.
         """
         try:
             code = self.process.wait(within)

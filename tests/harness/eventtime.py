@@ -1,4 +1,4 @@
-"""Streams of JSON files, one file a batch, and what queries make of them."""
+"""Streams of JSON files, one file a batch, and the results of queries over them."""
 
 import json
 import os
@@ -20,11 +20,11 @@ SCHEMA = "k STRING, ts TIMESTAMP, v INT"
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one query.
+    """The result of one query.
 
     Attributes:
         rows: all that it wrote, as texts, sorted; in complete mode the last batch.
-        status: what its progress says.
+        status: the status from its progress.
     """
 
     rows: list[str]

@@ -1,6 +1,6 @@
 """The servers as pytest fixtures of the session: each starts when the first test asks for it, none is ever skipped.
 
-Tests share them, so they take names of their own for topics, buckets and objects. A test that fells a server starts
+Tests share them, so they take names of their own for topics, buckets and objects. A test that kills a server starts
 one for itself: `with Broker() as broker: ...`.
 """
 
@@ -21,7 +21,7 @@ from harness.postgres import Postgres
 from harness.s3 import S3Server
 
 
-# How long an example takes says how busy the machine is.
+# The time of an example depends on the load of the machine.
 settings.register_profile("without-deadline", deadline=None)
 settings.load_profile("without-deadline")
 
@@ -47,7 +47,7 @@ def kafka() -> Iterator[Broker]:
 
 @pytest.fixture(scope="session")
 def secured_kafka() -> Iterator[SecuredBroker]:
-    """A running Kafka broker that asks who is there."""
+    """A running Kafka broker with authentication."""
     with SecuredBroker() as broker:
         yield broker
 

@@ -1,4 +1,4 @@
-"""What GitOps tools make of an object, by their own readers: kstatus, Flux's health expressions, Argo CD's Lua."""
+"""The status of an object in GitOps tools, by their own code: kstatus, Flux's health expressions, Argo CD's Lua."""
 
 import json
 import subprocess
@@ -15,20 +15,20 @@ Object = Mapping[str, Any]
 
 
 def kstatus(objects: Sequence[Object]) -> list[str]:
-    """The status of each object for whoever waits by kstatus, as Flux and Helm 4 do: `Current`, `Failed`, ..."""
+    """The kstatus of each object, which Flux and Helm 4 wait for: `Current`, `Failed`, ..."""
     return [
         answer["status"] for answer in _ask([{"reader": "kstatus", "object": entry} for entry in objects])
     ]
 
 
 def flux(objects: Sequence[Object], checks: Mapping[str, str]) -> list[str]:
-    """The same by an entry of `healthCheckExprs` of a Flux Kustomization."""
+    """The status of each object by an entry of `healthCheckExprs` of a Flux Kustomization."""
     asked = [{"reader": "flux", "object": entry, "checks": dict(checks)} for entry in objects]
     return [answer["status"] for answer in _ask(asked)]
 
 
 def lua(objects: Sequence[Object], script: str) -> list[Any]:
-    """What a script of Argo CD returns for each object."""
+    """The result of a Lua script of Argo CD for each object."""
     asked = [{"reader": "lua", "object": entry, "script": script} for entry in objects]
     return [answer["result"] for answer in _ask(asked)]
 

@@ -65,7 +65,7 @@ class Broker(Server):
         from confluent_kafka.admin import NewTopic
 
         topic = NewTopic(name, partitions, 1, config=dict(configs or {}))
-        admin = self.admin()  # held until the answer is there: without its client a request is dropped
+        admin = self.admin()  # keep the client until the answer comes: without it the request is dropped
         admin.create_topics([topic])[name].result(timeout=30)
 
     def partitions(self, topic: str) -> list[int]:

@@ -28,7 +28,7 @@ class SecuredBroker(Broker):
 
     user = "shop"
     password = 'hush "quoted" \\ ${env:HOME};'
-    """Of SCRAM: what a password may hold at worst."""
+    """The SCRAM password, with every character that needs quoting."""
     plain_password = "hush-plain"
 
     def __init__(self) -> None:

@@ -103,7 +103,7 @@ def _bid(chance: random.Random, last_auction: int, last_person: int) -> NexmarkE
 
 
 def _channel(chance: random.Random) -> tuple[str, str]:
-    """One of four that everybody knows, or a number, which nine addresses of ten name."""
+    """The channel of a bid: one of four well-known ones, or a number, which nine of ten URLs contain."""
     path = "/".join(_text(chance, 3) for _ in range(3))
     url = f"https://www.nexmark.com/{path}/item.htm?query=1"
     if chance.randrange(2):

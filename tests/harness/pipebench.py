@@ -17,7 +17,7 @@ class PipeBench:
     Args:
         spark: the tier's session; each run has a new one of it.
         folder: an empty folder.
-        sources: name -> columns as DDL, or all that the document says of the source.
+        sources: name -> columns as DDL, or the whole source of the document.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class PipeBench:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     def graph(self, *views: dict[str, Any], query: dict[str, Any] | None = None, **spec: Any) -> Graph:
-        """The checked document, its query reads the last view unless it says otherwise."""
+        """The checked document; its query reads the last view by default."""
         sink: dict[str, Any] = {"name": "table", "delta": {"path": str(self.folder / "out")}}
         default = {"name": "out", "from": views[-1]["name"] if views else "", "to": [sink]}
         document = {

@@ -108,7 +108,7 @@ def _newest_bin() -> Path:
 
 
 def _without_root(folder: Path) -> list[str | Path]:
-    """Words that start a command as somebody who may own `folder`; none where this is not root."""
+    """The prefix of a command that runs as the owner of `folder`; empty unless this is root."""
     if os.geteuid() != 0:
         return []
     shutil.chown(folder, _UNPRIVILEGED, _UNPRIVILEGED)

@@ -1,4 +1,4 @@
-"""Child processes that get ready, or say why not, and never outlive the tests."""
+"""Child processes that get ready or fail with their log, and that never outlive the tests."""
 
 import os
 import shutil
@@ -114,7 +114,7 @@ class Process:
 
 
 def die_with_parent() -> list[str]:
-    """Words to put before a command line, so that the kernel kills the child when the forking thread ends."""
+    """The prefix of a command line, so that the kernel kills the child when the forking thread ends."""
     # setpriv (util-linux) sets PR_SET_PDEATHSIG and execs: the process id stays the child's, no Python runs after fork.
     # The shell, before it execs in turn, looks whether the parent died even before that.
     setpriv = shutil.which("setpriv") if sys.platform == "linux" else None

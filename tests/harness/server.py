@@ -1,4 +1,4 @@
-"""What every server of the test bed has in common: a folder of its own and one process that can be felled and raised."""
+"""What every server of the test bed has in common: a folder of its own and one process that tests kill and start again."""
 
 import shutil
 import tempfile

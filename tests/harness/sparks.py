@@ -52,7 +52,7 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     Args:
         spark: the tier's session.
         spec: the document's `spec`.
-        checked: false runs what the rules refuse.
+        checked: false also runs what the rules reject.
 
     Raises:
         StreamingQueryException: the query failed.

@@ -1,4 +1,4 @@
-"""Pipelines in the tier's one session, the supervisor's loop turned by the test: no process, no terminal, no signals."""
+"""Pipelines in the one session of the tier; the test runs the supervisor's loop: no process, terminal or signals."""
 
 import json
 import time
@@ -21,7 +21,7 @@ SECONDS = 60.0
 
 
 class Stage:
-    """Pipelines below one folder, their loops turned by the test."""
+    """Pipelines below one folder; the test runs their loops."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -80,14 +80,14 @@ class Stage:
 
 
 class Turning:
-    """The supervisor's loop, in the test's hands."""
+    """The supervisor's loop, run by the test."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self.supervisor = supervisor
         self.longest = 0.0
 
     def until(self, holds: Callable[[], bool]) -> None:
-        """Turn until it holds."""
+        """Tick until the condition is true."""
         end = time.monotonic() + SECONDS
         while not holds():
             assert time.monotonic() < end, self.supervisor.statuses

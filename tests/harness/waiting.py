@@ -1,4 +1,4 @@
-"""The one loop that waits for what others bring about."""
+"""The one loop that waits for a condition."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 def within(seconds: float, event: str, holds: Callable[[], Found], pause: float = 0.1) -> Found:
     """Ask until the answer is true, and return it.
 
-    :raises AssertionError: when it is not within so many seconds; says what was waited for, and the last answer.
+    :raises AssertionError: when it is not within so many seconds; the message names the event and the last answer.
     """
     deadline = time.monotonic() + seconds
     while True:

@@ -19,7 +19,7 @@ from mainstem.runtime.spark.conf import JAVA_OPTIONS, LOG4J
 PROGRAM = (__file__,)
 """For `Driver(program=...)`."""
 ENV = {"SPARK_SCALA_VERSION": "2.13"}
-"""What Spark's worker would else look for in a source tree."""
+"""The variable that keeps Spark's worker from searching a source tree."""
 OWNED = {
     "spark.master": "local-cluster[1,2,700]",
     "spark.executor.memory": "600m",

@@ -29,7 +29,7 @@ from mainstem.runtime.supervision.malformed_records import FIRST
 
 pytestmark = pytest.mark.timeout(900)  # whoever asks for a run first waits for those before it
 SOON = 30.0
-"""Seconds within which everything is told: what is promised, not how long a test has patience. Alone it takes ten."""
+"""Seconds within which every error is reported: what is promised, not how long a test has patience. Alone it takes ten."""
 CONSOLE = {"name": "out", "console": {}}
 RATE = {"name": "src", "rate": {}}
 
@@ -72,7 +72,7 @@ class Laptop:
         return {"name": "src", "files": {"path": str(self.folder / "in")}, "decode": decode}
 
     def document(self, spec: Mapping[str, Any]) -> Path:
-        """A file with a document whose query `copy` is complete unless the spec says otherwise."""
+        """A file with a document; its query `copy` is complete by default."""
         number = next(self.numbers)  # runs are started side by side
         query = {
             "name": "copy",
@@ -200,7 +200,7 @@ def test_unknown_broker_names_are_reported(laptop: Laptop) -> None:
 
 
 def test_one_reachable_broker_is_enough(laptop: Laptop, kafka: Broker) -> None:
-    """It is the topic's absence that is told then; by a run without a JVM it is seen that the broker was no problem."""
+    """The check passes the broker and reports the next problem; no JVM starts."""
     servers = f"127.0.0.1:{free_port()},{kafka.bootstrap_servers}"
     ended = laptop.run(
         connections=[kafka_at(servers)],
@@ -353,7 +353,7 @@ Runs = Callable[[str], Ended]
 
 def test_a_missing_bucket_is_reported(runs: Runs) -> None:
     ended = runs("bucket")
-    print(f"a wrong bucket was told after {ended.seconds:.1f} s")
+    print(f"a wrong bucket was reported after {ended.seconds:.1f} s")
     assert ended.code == Exit.NOT_READY
     assert ended.line == (
         "error: checkpoints.location (s3a://no-such-bucket/c): the bucket 'no-such-bucket' does not exist [BucketNotFound]"

@@ -72,7 +72,7 @@ def test_a_second_pipeline_is_rejected_and_the_first_continues_after_a_kill(
 
 @pytest.mark.timeout(300)
 def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s3: S3Server) -> None:
-    s3.make_bucket("claims")
+    s3.make_bucket("ownership")
     store = {
         "endpoint": s3.endpoint,
         "endpoint.region": "us-east-1",
@@ -81,9 +81,9 @@ def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s
         "secret.key": s3.secret_key,
     }
     for key, value in store.items():
-        spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.claims.{key}", value)
+        spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.ownership.{key}", value)
     for race in range(10):
-        file = table_ownership.owner_record(f"s3a://claims/race-{race}")
+        file = table_ownership.owner_record(f"s3a://ownership/race-{race}")
         assert table_ownership.read(spark, file) is None
         won = racing(spark, file)
         assert len(won) == 1
@@ -91,7 +91,7 @@ def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s
 
 
 def racing(spark: SparkSession, file: str) -> list[str]:
-    """Who of many has claimed the file."""
+    """The writers that own the file."""
     won: list[str] = []
     barrier = threading.Barrier(WRITERS)
 

@@ -126,7 +126,7 @@ def test_a_second_signal_interrupts_at_once(tmp_path: Path) -> None:
         driver.until(lambda: pipeline.planned() == 0, START, pause=0.01)
         time.sleep(0.5)
         driver.send(signal.SIGINT)
-        # Two signals that come before the first was heard are one.
+        # Two signals that come before the first was handled are one.
         driver.until(lambda: '"draining"' in driver.stderr, 60)
         begun = time.monotonic()
         driver.send(signal.SIGINT)

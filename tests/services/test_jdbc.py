@@ -130,7 +130,7 @@ def test_a_driver_killed_between_staging_and_commit_writes_the_batch_once(
 def test_a_task_that_ran_twice_counts_once(
     run: Run, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark's writer commits each partition; one whose success was not heard of is written again."""
+    """Spark's writer commits each partition; one whose success was not reported is written again."""
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
     commit = _Database.commit
 

@@ -1,4 +1,4 @@
-"""Kafka by SASL and TLS, on a real broker that asks: with the right secret all runs, with a wrong one it is told soon."""
+"""Kafka by SASL and TLS, on a real broker that asks: a right secret works, a wrong one is reported soon."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A broker that goes while queries run, or is away when they start: what their status says, and that they go on after it."""
+"""A broker that goes while queries run, or is away when they start: their status, and how they continue afterwards."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Objects that one writer may create, on a store behind a proxy: owner records of checkpoints, and claims on tables."""
+"""Objects that one writer may create, on a store behind a proxy: owner records of checkpoints and of tables."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.S10, pytest.mark.S12]
 
 
 NO_COLUMN = ("not valid JSON", "the line does not have ", r"a \u escape is half of a surrogate pair")
-"""What is said of a record that has no columns."""
+"""The error of a record that has no columns."""
 
 
 def shown(frame: DataFrame, kinds: Sequence[str]) -> DataFrame:
@@ -185,7 +185,7 @@ def test_parser_options_apply_to_values(
 
 
 def test_only_the_listed_values_are_altered() -> None:
-    """The rows are told apart, so that none hides another."""
+    """Every row of the table is a different value, so that none hides another."""
     for table in (JSON, CSV):
         assert len({(value.kind, value.text) for value in table}) == len(table)
         assert {value.outcome for value in table} == {EQUAL, BAD, ALTERED}

@@ -1,4 +1,4 @@
-"""What a checkpoint fixes: without the guard Spark loses rows, or goes on otherwise than the document says."""
+"""What a checkpoint fixes: without the check Spark loses rows, or ignores a changed setting."""
 
 from pathlib import Path
 from typing import Any

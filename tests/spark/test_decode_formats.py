@@ -54,7 +54,7 @@ def decoded(spark: SparkSession, raws: list[bytes | None], way: str = "deadLette
 def split(
     spark: SparkSession, raws: list[bytes | None], **decode: Any
 ) -> tuple[dict[int, Row], dict[int, str]]:
-    """Place -> columns of the good records, and place -> error of the bad ones; together they are what was read."""
+    """Position -> columns of decoded records, and position -> error of malformed ones; together all that was read."""
     records = decoded(spark, raws, **decode)
     good = {row.offset: row for row in records.rows().collect()}
     letters = records.dead_letters().collect()
@@ -106,7 +106,7 @@ def test_invalid_csv_lines_are_malformed(spark: SparkSession) -> None:
         b"1,x,\n2,y,": NUMBER,  # two lines are not one record
         b"\n": NUMBER,
         b"1,\xff,": "not valid UTF-8: 312CFF2C",
-        b"1," + b"y," * 30_000: NUMBER,  # more fields than Spark's parser has room for
+        b"1," + b"y," * 30_000: NUMBER,  # more fields than Spark's parser supports
     }
     good, bad = split(spark, list(lines), csv={"schema": CSV})
     assert not good

@@ -1,4 +1,4 @@
-"""Delta as a sink: append, complete, partitions, columns that come later, and what a refused write says."""
+"""Delta as a sink: append, complete, partitions, new columns, and the message of a rejected write."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Event time on real streams: windows, late rows, joins of streams, several stateful operators; every row told."""
+"""Event time on real streams: windows, late rows, joins of streams, several stateful operators; every row is checked."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Functions of the user's in SQL: Python for values, Series and groups, Java by class; and what is said of those that fail."""
+"""Functions of the user's in SQL: Python for values, Series and groups, Java by class; and the messages of those that fail."""
 
 import re
 from pathlib import Path

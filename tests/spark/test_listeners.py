@@ -41,7 +41,7 @@ class Heard(StreamingQueryListener):
 
 
 class Broken(Heard):
-    """Fails whenever it is told something, and takes its time to do so."""
+    """Fails slowly on every event."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         time.sleep(0.2)
@@ -55,7 +55,7 @@ class Broken(Heard):
 
 
 class NoListener:
-    """Not what it is said to be."""
+    """No listener, although the document names it as one."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is told of code of the user's that fails: every kind of code by every kind of failure, on Spark itself."""
+"""The messages of user code that fails: every kind of code by every kind of failure, on Spark itself."""
 
 import json
 from pathlib import Path

@@ -37,7 +37,7 @@ WORDS: Final = {
     "KeyNeeded": "Global aggregation with session window|session window streaming aggregations",
     "OutputModeNotAllowed": "not supported in|not supported for session window|Detected pattern of possible",
 }
-"""Our reason -> what Spark says of the same query; where it has several words to say, one is enough."""
+"""Our reason -> pattern of Spark's message for the same query; where there are several, one is enough."""
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def fate(
     checkpoints: Path,
     sink: dict[str, Any] | None = None,
 ) -> str:
-    """What Spark says of a query that runs over all rows, a file a batch; empty where it comes to its end."""
+    """Spark's message for a query that runs over all rows, a file a batch; empty where it comes to its end."""
     data = row.document(mode, str(folder))
     data["spec"]["checkpoints"]["location"] = str(checkpoints / mode)
     data["spec"]["queries"][0]["to"] = [{"name": "out", **(sink or {"noop": {}})}]

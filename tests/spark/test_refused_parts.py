@@ -1,4 +1,4 @@
-"""What Spark refuses of a document is told at once, each problem at its place; queries that it does not touch run."""
+"""What Spark rejects of a document is reported at once, each problem at its position; queries that it does not touch run."""
 
 from pathlib import Path
 

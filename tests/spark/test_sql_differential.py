@@ -1,4 +1,4 @@
-"""What is said of SQL without Spark, beside what Spark itself says of the same text over real streams."""
+"""The checks of SQL without Spark, compared with Spark itself on the same text over real streams."""
 
 import logging
 import re
@@ -43,7 +43,7 @@ MODES = ("append", "update", "complete")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What Spark says of a text.
+    """The verdict of Spark on a text.
 
     Attributes:
         parsed: its tree as a query, or None.

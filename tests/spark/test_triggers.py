@@ -65,7 +65,7 @@ class Bench:
         return Graph(StreamingPipeline.model_validate_json(json.dumps(document)))
 
     def refusal(self, graph: Graph) -> str | None:
-        """What Spark says against the query; None where it runs."""
+        """Spark's message against the query; None where it runs."""
         [query] = graph.spec.queries
         session = self.spark.newSession()
         try:

@@ -167,7 +167,7 @@ def test_the_first_run_is_at_the_first_slot(skew: float, created: datetime | Non
     pipeline["metadata"]["creationTimestamp"] = timestamp(at(skew))
     plan = operator.look(0, pipeline, created=created)
     if skew < 0 and created is None:
-        assert plan.start, "made an hour ago by the only clock that knows: the run is made up for"
+        assert plan.start, "created an hour ago by the API server's clock: the missed run starts"
         return
     assert (plan.status["phase"], plan.start) == ("Scheduled", None)
     assert plan.status["schedule"] == {"nextTime": timestamp(NOW + timedelta(minutes=10))}
@@ -183,7 +183,10 @@ def test_the_first_run_is_at_the_first_slot(skew: float, created: datetime | Non
 @pytest.mark.parametrize(
     ("last", "due"),
     [
-        (-DAY, 1800.0),  # yesterday at 12:00: 12:30 of yesterday is made up for, by the rule for missed slots
+        (
+            -DAY,
+            1800.0,
+        ),  # yesterday at 12:00: the run of 12:30 yesterday starts now, by the rule for missed slots
         (-1800 - 82800, 1800.0),
         (1800.0, 1800 + DAY),  # the next slot: it has run, a moment before the clock went back
         (1800 + DAY, 1800.0),  # tomorrow's

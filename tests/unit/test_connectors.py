@@ -1,4 +1,4 @@
-"""Connectors and catalogs of one's own: what of Spark's is refused, what is told of secrets, what the page shows."""
+"""Connectors and catalogs of the user: rejected classes of Spark, redacted secrets, documents of the page."""
 
 import re
 import zipfile

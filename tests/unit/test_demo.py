@@ -1,4 +1,4 @@
-"""The demo without Spark: what is replayed, what is read from the lake, what is told and drawn."""
+"""The demo without Spark: the replay, the reader of the lake, the report and the charts."""
 
 import datetime
 import hashlib

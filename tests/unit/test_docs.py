@@ -94,7 +94,7 @@ NO_FAULT = {
     *("Accepted", "AllActive", "AsExpected", "Completed", "Drained", "Progressing", "Running", "RowsRead"),
     *("Scheduled", "Suspended", "Idle"),
 }
-"""Reasons that say that all is well: on the page of the cluster, not in the runbook."""
+"""Reasons of a healthy pipeline: on the page of the cluster, not in the runbook."""
 
 
 def text(page: Path) -> str:

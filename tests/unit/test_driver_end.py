@@ -44,7 +44,7 @@ def test_the_termination_message_is_never_too_long(message: str, queries: int) -
 
 
 def test_the_termination_message_holds_no_credential() -> None:
-    assert "hunter2" not in text("failed", "R", "the broker says password=hunter2", [])
+    assert "hunter2" not in text("failed", "R", "the broker answers password=hunter2", [])
 
 
 def test_a_termination_log_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from mainstem.runtime.driver.executor_losses import Lost, MemoryLoss, memory_los
 from mainstem.runtime.driver.status_report import ExecutorCounts, summary
 
 
-# As Spark's ExecutorPodsLifecycleManager writes it, with what the API server says of the container.
+# As Spark's ExecutorPodsLifecycleManager writes it, with the API server's text about the container.
 OOM_KILLED = """
 The executor with id 3 exited with exit code 137(SIGKILL, possible container OOM).
 

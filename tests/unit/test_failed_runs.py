@@ -1,4 +1,4 @@
-"""How a run is told that ended with failed queries."""
+"""The message of a run that ended with failed queries."""
 
 from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.runner import query_failed

@@ -390,7 +390,7 @@ CASES = [
         "is k String, v Integer); undo the change, or raise checkpoint.generation to start anew",
     ),
     Case(
-        "state of other values, told shortly",
+        "state of other values, in a short message",
         stream("[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] Provided value schema does not match existing state value schema."),
         "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
         "what the state holds has changed: an aggregate, the type of a join, or the columns of a stream that it keeps; undo the "

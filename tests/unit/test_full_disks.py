@@ -1,4 +1,4 @@
-"""A full disk is told by the folders that lie on it."""
+"""A full disk is reported with the directories on it."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ FULL = Failure("DiskFull", "no space is left on the device")
 
 
 def message(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
-    """What is said where the device of one of the folders below the given one is full."""
+    """The message where the device of a directory below the given one is full."""
     spec = {
         "sources": [{"name": "ticks", "rate": {}}],
         "queries": [

@@ -1,4 +1,4 @@
-"""A function of the document means what the document says, whatever other dialects of SQL call so."""
+"""A name of a function means the document's function, whatever other SQL dialects call so."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What Kafka's clients are told."""
+"""The options of Kafka's clients."""
 
 import pytest
 from mainstem.dataframes.options.kafka import client, source_options

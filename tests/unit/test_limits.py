@@ -130,7 +130,7 @@ def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> 
             judgements = [await validators.judge(resource(key)) for key in "abcd"]
             assert [judgement.reason for judgement in judgements] == ["Accepted"] * 4
             assert VALIDATORS_LOST._value.get() == lost
-            # A document that is at fault is told from those before it and after it.
+            # Only the harmful document is rejected, not those before and after it.
             reasons = [
                 (await validators.judge(resource("a", **harm))).reason
                 for harm in ({"harm": "cpu"}, {}, {"harm": "crash"}, {})

@@ -11,7 +11,7 @@ from pyspark.sql.streaming import StreamingQueryListener
 
 
 class Heard(StreamingQueryListener):
-    """Keeps what it is told."""
+    """Keeps the events that it receives."""
 
     events: ClassVar[list[Any]] = []
 

@@ -104,7 +104,7 @@ class Life(RuleBasedStateMachine):
     def carry_out(self, next_plan: Plan) -> bool:
         if next_plan.stop:
             assert self.pod is not None
-            assert not pod_status.leaving(self.pod), "told to go twice"
+            assert not pod_status.leaving(self.pod), "the driver is deleted twice"
             self.tell_to_go()
             return True
         if next_plan.start:

@@ -238,7 +238,7 @@ def test_a_long_message_of_the_scheduler_is_truncated() -> None:
 # -- running --------------------------------------------------------------------------------------------------------
 
 RUNNING = [
-    # what the driver says -> phase, Ready, its reason, DataFlowing, Degraded, DataStalled
+    # the driver's report -> phase, Ready, its reason, DataFlowing, Degraded, DataStalled
     ({}, "Starting", "Unknown", "NotYetReported", "Unknown", "Unknown", "Unknown"),
     (reported("Running", "Running", attempt=9), "Starting", "Unknown", "NotYetReported", "Unknown", "Unknown", "Unknown"),
     (reported("Starting", "Running"), "Starting", "False", "QueriesStarting", "Unknown", "False", "False"),
@@ -414,7 +414,7 @@ def test_a_running_or_reporting_driver_is_not_replaced_when_settings_change() ->
     assert not next_step(pipeline, running(pipeline), settings=MENDED).stop
     pipeline = body(status=status("Starting", body()) | reported("Starting"))
     assert not next_step(pipeline, pod(pipeline), settings=MENDED).stop, (
-        "its driver was heard of before its container"
+        "its driver reported before its container"
     )
 
 
@@ -463,7 +463,7 @@ def test_a_query_without_a_first_batch_is_not_stalled(state: str) -> None:
 
 
 def leaves(pipeline: dict[str, Any], node: str = "node-1") -> dict[str, Any]:
-    """A driver's pod that was told to go, and whose grace is over now."""
+    """A driver's pod that is being deleted, and whose grace period is over now."""
     leaving_pod = running(pipeline, leaving=True)
     leaving_pod["metadata"]["namespace"] = "ns"
     leaving_pod["spec"]["nodeName"] = node
@@ -683,7 +683,7 @@ def test_suspend_drains_and_resume_resets_the_restarts() -> None:
     pipeline = after(drains, pipeline, **reported("Running", "Running"))
     over = ended(body(), 0, "drained", leaving=True)
     rests = next_step(pipeline, over)
-    assert (phase(rests), rests.stop, rests.start) == ("Suspended", False, None), "told already"
+    assert (phase(rests), rests.stop, rests.start) == ("Suspended", False, None), "deleted already"
     assert rests.status["lastTermination"]["outcome"] == "drained"
     pipeline = after(rests, pipeline)
     rests = next_step(pipeline, gone=over)
@@ -1016,7 +1016,7 @@ def test_a_suspended_run_continues_when_it_is_resumed() -> None:
 def test_a_scheduled_run_restarts_like_any_other_run(
     code: int, outcome: str | None, phase_before: str, is_gone: bool
 ) -> None:
-    """But that it is tried until the next slot is due, and what the status says of the schedule."""
+    """Two differences: it is retried until the next slot is due, and the status has the schedule."""
     pipeline = scheduled("2026-03-01T03:00:00Z", phase_before, restarts=3)
     plain = body(BOUNDED, status(phase_before, body(BOUNDED), restarts=3))
     plans = []

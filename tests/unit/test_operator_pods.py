@@ -185,7 +185,7 @@ TEMPLATES = st.fixed_dictionaries(
 
 
 def contains(whole: Any, part: Any) -> bool:
-    """Whether all that a part says is so in the whole; lists of things with names by their names."""
+    """Whether the whole contains the part; lists of named entries compare by name."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(
             key in whole and contains(whole[key], part[key]) for key in part
@@ -253,7 +253,7 @@ def test_lists_are_merged_by_the_key_of_their_entries() -> None:
 
 
 def test_the_template_of_a_document_cannot_change_owned_fields() -> None:
-    """Whatever a template may say by the rules, what it may not say is not said by the merge either."""
+    """The rules reject such a template; the merge drops the fields as well."""
     hostile = {"metadata": {"labels": {"app.kubernetes.io/component": "x", "team": "data"}}}
     pipeline = body(driver={"template": hostile})
     with pytest.raises(SpecInvalid):

@@ -78,7 +78,7 @@ def test_the_views_of_a_broken_query_are_still_checked() -> None:
 
 @pytest.mark.parametrize("bad", [bad for bad in BAD if bad.text is None], ids=lambda bad: bad.name)
 def test_a_broken_setting_hides_no_problem(bad: Any) -> None:
-    """Beside a time zone that is none stands all that was said without it."""
+    """With an invalid time zone, all problems of the valid one are reported too."""
     text = bad.document()
     if (
         "  timeZone: UTC\n" not in text

@@ -120,7 +120,7 @@ def test_an_ipv6_address_is_in_brackets() -> None:
 
 
 def test_no_property_holds_a_token_or_a_secret() -> None:
-    """Spark reads a token file that it is told of once, and gives a secret that it is told of to every executor's pod."""
+    """Spark reads a configured token file only once, and passes a configured secret to every executor pod."""
     properties = conf(executors={"instances": 1})
     assert [key for key in properties if key.startswith("spark.kubernetes.authenticate")] == []
     assert properties["spark.authenticate"] == "true"
@@ -192,7 +192,7 @@ def test_all_executors_are_requested_at_once(instances: int, batch: str) -> None
 
 
 def test_a_driver_survives_occasional_failures_of_executors() -> None:
-    """Spark 4.2 ends the driver's JVM at a few failures since its start, unless it is told in what time."""
+    """Spark 4.2 ends the driver's JVM after a few failures since its start, unless an interval is set."""
     properties = conf(executors={"instances": 2})
     assert properties["spark.executor.failuresValidityInterval"] == "10m"
     assert int(properties["spark.executor.maxNumFailures"]) >= 20

@@ -1,4 +1,4 @@
-"""What the README says of versions, commands and columns, held against the code."""
+"""Versions, commands and columns in the README, compared with the code."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def first_match(pattern: str, *path: str) -> str:
 
 
 def row(part: str) -> str:
-    """What the README says of a part."""
+    """The row of a part in the README's table of versions."""
     table = README.partition("\n## Versions\n")[2].partition("\n## ")[0]
     [text] = re.findall(rf"^\| {part} \| (.*) \|$", table, re.MULTILINE)
     return text

@@ -24,7 +24,7 @@ BUILT: Any = object()
 
 
 class Running:
-    """A query that is at a batch's end when it is told so."""
+    """A query whose test decides when a batch ends."""
 
     id, run_id, waiting, message, last_progress = "i", "r", True, "", None
 

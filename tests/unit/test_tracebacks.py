@@ -1,4 +1,4 @@
-"""What is told of the user's Python code that failed in a batch."""
+"""The message of the user's Python code that failed in a batch."""
 
 import re
 

@@ -46,7 +46,7 @@ def fail_once(batch: DataFrame, number: int, flag: str) -> None:
 
 
 def hold(_batch: DataFrame, _number: int, gate: str) -> None:
-    """Hold a batch up until a file is there; meanwhile the file `held` beside it says so."""
+    """Block a batch until a file exists; meanwhile the file `held` beside it shows that the batch waits."""
     while not Path(gate).exists():
         Path(gate).with_name("held").touch()
         time.sleep(0.05)

@@ -18,7 +18,7 @@ from harness.errors import HarnessError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the words say; return 1 after an error, and for `status` when there is no cluster."""
+    """Run the action of the command line; return 1 after an error, and for `status` without a cluster."""
     parser = argparse.ArgumentParser(prog="python -m harness.cluster", description=__doc__)
     parser.add_argument("action", choices=("up", "down", "load", "status"))
     parser.add_argument("archive", nargs="*", type=Path, help="OCI or Docker archives, for load")

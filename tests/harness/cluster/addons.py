@@ -1,4 +1,4 @@
-"""What runs in the bare cluster besides its servers: DNS for Services."""
+"""The add-on of the bare cluster: DNS for Services."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a test sees of a cluster, whoever provides it."""
+"""The interface of a test cluster, the same for every provider."""
 
 import json
 import os
@@ -66,9 +66,9 @@ class TestCluster(ABC):
         """Whether the cluster was made by this harness and its API server answers."""
 
     def kubectl(self, *words: str, stdin: str | None = None, timeout: float = 120.0) -> str:
-        """Return what kubectl says on its standard output.
+        """Run kubectl; return its standard output.
 
-        :raises HarnessError: when it fails, with what it says on its standard error.
+        :raises HarnessError: when it fails, with its standard error.
         """
         executable = gotools.kubernetes().build().path / "kubectl"
         check_context(self.kubeconfig)
@@ -91,7 +91,7 @@ class TestCluster(ABC):
         check_context(self.kubeconfig)
         configuration = Configuration()
         load_kube_config(str(self.kubeconfig), client_configuration=configuration)
-        configuration.proxy = None  # the node is on this machine, whatever the environment says
+        configuration.proxy = None  # the node is on this machine, also with a proxy in the environment
         return ApiClient(configuration)
 
 

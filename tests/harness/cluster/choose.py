@@ -1,4 +1,4 @@
-"""Which provider there is on this machine."""
+"""Chooses the cluster provider of this machine."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _PROVIDERS: dict[str, Callable[[Callable[[str], None]], TestCluster]] = {"bare":
 
 
 def provider() -> str:
-    """Return the provider's name: what MAINSTEM_TEST_PROVIDER says, else kind where Docker's server answers, else bare."""
+    """Return the provider's name: MAINSTEM_TEST_PROVIDER, else kind where Docker's server answers, else bare."""
     choice = os.environ.get(_CHOICE, "")
     if choice and choice not in _PROVIDERS:
         raise HarnessError(f"{_CHOICE} is {choice!r}; there are: {', '.join(_PROVIDERS)}")
@@ -29,7 +29,7 @@ def cluster(report: Callable[[str], None] = lambda line: None) -> TestCluster:
 
 
 def _docker_answers() -> bool:
-    # A client may be there without a server, and says its own version with a good conscience.
+    # A client without a server prints its own version and succeeds.
     argv = ["docker", "version", "--format", "{{.Server.Version}}"]
     try:
         done = subprocess.run(argv, capture_output=True, timeout=10, check=False)

@@ -1,4 +1,4 @@
-"""The bare cluster keeps off whatever it did not make."""
+"""Checks that keep the bare cluster away from everything that it did not create."""
 
 import ipaddress
 import os
@@ -17,7 +17,7 @@ _NODES = frozenset({"kubelet", "kube-proxy", "k3s", "k3s-server", "k3s-agent", "
 
 
 def check_machine() -> None:
-    """Look whether this user can make a node here.
+    """Check that this user can create a node on this machine.
 
     :raises HarnessError: naming everything that is missing.
     """
@@ -30,7 +30,7 @@ def check_machine() -> None:
 
 
 def check_free(at: Layout) -> None:
-    """Look whether nothing is in the way, before anything is made.
+    """Check that nothing blocks the cluster, before anything is created.
 
     :raises HarnessError: naming all that was found; nothing of it was touched.
     """
@@ -42,7 +42,7 @@ def check_free(at: Layout) -> None:
 
 
 def check_nothing_there(at: Layout) -> None:
-    """Look whether the folders are free that only a test cluster may fill.
+    """Check that the folders of the test cluster are empty.
 
     :raises HarnessError: when there is something in them; it was not touched.
     """

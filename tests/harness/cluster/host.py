@@ -1,4 +1,4 @@
-"""What the bare cluster makes on the machine outside its node, and how each of it is removed again."""
+"""Creates and removes what the bare cluster needs on the machine outside its node."""
 
 import json
 import os
@@ -60,12 +60,12 @@ def remove_all(at: Layout, state: ClusterState) -> None:
             shutil.rmtree(path)
         elif path != at.state:
             path.unlink(missing_ok=True)
-    at.state.unlink()  # the last: until then another `down` can go on where this one was interrupted
+    at.state.unlink()  # last: until then another `down` can continue an interrupted one
     at.data.rmdir()
 
 
 def run(*argv: str | Path) -> str:
-    """Return what a command says.
+    """Run a command; return its standard output.
 
     :raises HarnessError: when it fails, with its own words.
     """
@@ -175,6 +175,6 @@ def _refuse_mounts(path: Path) -> None:
 
 
 def read_json(*argv: str) -> list[dict[str, object]]:
-    """Return what a command of iproute2 says as JSON."""
+    """Run a command of iproute2; return its JSON output."""
     answer: list[dict[str, object]] = json.loads(run(*argv) or "[]")
     return answer

@@ -1,4 +1,4 @@
-"""Where a bare cluster keeps its things: two folders, one network link, one cgroup; nothing of it is anybody else's."""
+"""The paths and names of a bare cluster: two folders, one network link, one cgroup, all of its own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +43,7 @@ class Layout:
 
     @property
     def state(self) -> Path:
-        """The file that says what was made; it outlives the machine's next start, unlike `run`."""
+        """The file that records what was created; it outlives the machine's next start, unlike `run`."""
         return self.data / "state.json"
 
     @property

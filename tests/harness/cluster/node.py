@@ -71,7 +71,7 @@ def _mounts(plan: dict[str, Any]) -> None:
         private.mkdir(parents=True)
         _run("mount", "--bind", str(private), path)
     for name, value in plan["kernel"].items():
-        # kubelet insists on values that hold for the whole machine: it shall see them, the machine shall not have them.
+        # kubelet requires values that hold for the whole machine: the node shows them, and the machine stays unchanged.
         shown = data / "kernel" / name.replace("/", ".")
         shown.parent.mkdir(exist_ok=True)
         shown.write_text(f"{value}\n")

@@ -1,4 +1,4 @@
-"""What the bare cluster has made, on disk before it is made: so that `down` finds it all, whatever died in between."""
+"""The record of what the bare cluster creates, written in advance: `down` removes all of it after any crash."""
 
 import json
 import secrets
@@ -18,7 +18,7 @@ class ClusterState:
     """One cluster's record.
 
     Attributes:
-        token: what the environment of each of its processes says. Unlike a process id it is never given to another.
+        token: a value in the environment of each of its processes. Unlike a process id it is never given to another.
         folders: folders of the machine that were made, empty, as places to mount on; the last made comes last.
         owner: the process whose cluster it is, as `process id:start time`; empty when it is to stay.
     """

@@ -1,4 +1,4 @@
-"""Build images ahead: `python -m harness.images [app operator kafka s3]`, all by default; prints a table."""
+"""Build images in advance: `python -m harness.images [app operator kafka s3]`, all by default; prints a table."""
 
 import argparse
 import sys
