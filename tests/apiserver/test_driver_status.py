@@ -130,10 +130,10 @@ def test_the_message_of_the_scheduler_is_read(pipelines, cluster: StatusApi) -> 
             },
         )
     assert cluster.unscheduled() is None  # it only just waits
-    said = "0/1 nodes are available: 1 Insufficient memory."
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    message = "0/1 nodes are available: 1 Insufficient memory."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     core.patch_namespaced_pod_status("ours", pipelines.namespace, {"status": {"conditions": [condition]}})
-    assert cluster.unscheduled() == said
+    assert cluster.unscheduled() == message
 
 
 def test_the_message_of_the_kubelet_is_read(pipelines, cluster: StatusApi) -> None:
@@ -144,7 +144,7 @@ def test_the_message_of_the_kubelet_is_read(pipelines, cluster: StatusApi) -> No
         "spec": {"containers": [{"name": "c", "image": "i"}], "automountServiceAccountToken": False},
     }
     core.create_namespaced_pod(pipelines.namespace, pod)
-    for reason, message, said in (
+    for reason, message, text in (
         ("ContainerCreating", None, None),
         ("ImagePullBackOff", "Back-off pulling image", "ours: ImagePullBackOff: Back-off pulling image"),
     ):
@@ -153,7 +153,7 @@ def test_the_message_of_the_kubelet_is_read(pipelines, cluster: StatusApi) -> No
         core.patch_namespaced_pod_status(
             "ours", pipelines.namespace, {"status": {"phase": "Pending", "containerStatuses": [status]}}
         )
-        assert cluster.unscheduled() == said
+        assert cluster.unscheduled() == text
 
 
 class Log:
@@ -165,10 +165,10 @@ class Log:
 
     def lines(self) -> list[dict[str, Any]]:
         """All so far; anything that is not a line of ours fails here."""
-        said = self._capsys.readouterr()
-        assert said.out == ""
+        message = self._capsys.readouterr()
+        assert message.out == ""
         # A line and its end are written one after the other: the end alone may be what is new.
-        self._lines += [json.loads(line) for line in said.err.splitlines() if line]
+        self._lines += [json.loads(line) for line in message.err.splitlines() if line]
         return [line for line in self._lines if line["component"] == "status"]
 
 

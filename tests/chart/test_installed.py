@@ -284,10 +284,10 @@ def test_the_self_test_shows_the_message_of_the_api_server(installed, tester, tm
         (tmp_path / name).write_bytes((tester / name).read_bytes())
     (tmp_path / "namespace").write_text("a", encoding="utf-8")
     assert main(environment(installed, 1), tmp_path) == 1
-    said = capsys.readouterr().out
-    assert "the API server answers 403" in said
-    assert 'cannot create resource "streamingpipelines"' in said
-    assert "[ApiServerRefused]" in said
+    message = capsys.readouterr().out
+    assert "the API server answers 403" in message
+    assert 'cannot create resource "streamingpipelines"' in message
+    assert "[ApiServerRefused]" in message
 
 
 def test_the_self_test_fails_outside_a_pod(installed, tmp_path, capsys) -> None:

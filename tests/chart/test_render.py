@@ -36,8 +36,8 @@ def selected(labels: dict[str, str], by: dict[str, str]) -> bool:
 
 
 def test_helm_lint_has_no_warning() -> None:
-    said = helm("lint", "--strict", CHART)
-    assert set(re.findall(r"\[(\w+)\] (.*)", said)) <= {("INFO", "Chart.yaml: icon is recommended")}
+    message = helm("lint", "--strict", CHART)
+    assert set(re.findall(r"\[(\w+)\] (.*)", message)) <= {("INFO", "Chart.yaml: icon is recommended")}
 
 
 def test_plain_manifests_are_the_defaults_of_the_chart() -> None:

@@ -113,11 +113,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "said"), REFUSED, ids=lambda part: str(part)[:50])
-def test_wrong_values_are_rejected(values: dict, said: str) -> None:
+@pytest.mark.parametrize(("values", "message"), REFUSED, ids=lambda part: str(part)[:50])
+def test_wrong_values_are_rejected(values: dict, message: str) -> None:
     with pytest.raises(HelmRefused) as refused:
         text(values)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_the_defaults_are_valid_yaml_with_no_key_twice() -> None:

@@ -24,15 +24,15 @@ def named(kind: str, name: str) -> dict[str, Any]:
 def test_the_pods_meet_the_restricted_level(cluster: TestCluster, restricted: str, name: str) -> None:
     template = named("Deployment", name)["spec"]["template"]
     pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {"name": name}}
-    said = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
-    assert said.strip() == f"pod/{name} created (server dry run)"
+    output = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
+    assert output.strip() == f"pod/{name} created (server dry run)"
 
 
 def test_the_server_accepts_every_object(cluster: TestCluster, restricted: str) -> None:
     own = [DEV / "kafka.yaml", DEV / "s3.yaml"]
     files = [word for path in own for word in ("-f", str(path))]
-    said = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "--validate=strict", *files)
-    assert len(said.splitlines()) == len(OBJECTS) - 1  # all but the namespace
+    output = cluster.kubectl("-n", restricted, "apply", "--dry-run=server", "--validate=strict", *files)
+    assert len(output.splitlines()) == len(OBJECTS) - 1  # all but the namespace
 
 
 @pytest.mark.parametrize(("name", "port"), [("kafka", 9092), ("s3", 7070)])

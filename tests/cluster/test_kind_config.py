@@ -21,18 +21,20 @@ def test_the_loader_of_kind_accepts_the_config() -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "message"),
     [
         ("nodes:", "nods:", 'unknown field "nods"|field nods not found'),
         ("role: control-plane", "role: master", "master"),
         ("name: mainstem", "name: Main_Stem", "Main_Stem"),
     ],
 )
-def test_the_loader_of_kind_rejects_a_wrong_config(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+def test_the_loader_of_kind_rejects_a_wrong_config(
+    tmp_path: Path, right: str, wrong: str, message: str
+) -> None:
     text = CONFIG.read_text()
     assert text.count(right) == 1
     broken = tmp_path / "cluster.yaml"
     broken.write_text(text.replace(right, wrong))
     done = loaded(broken)
     assert done.returncode == 1
-    assert any(part in done.stderr for part in said.split("|")), done.stderr
+    assert any(part in done.stderr for part in message.split("|")), done.stderr

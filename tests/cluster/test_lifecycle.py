@@ -186,10 +186,10 @@ def of_the_node(server: str) -> int:
 def looks_up(cluster: Bare, name: str) -> bool:
     """Whether a command can be run in a pod, and the cluster's DNS answers it."""
     try:
-        said = cluster.kubectl("exec", name, "--", "/pause", "lookup", "kubernetes.default.svc")
+        output = cluster.kubectl("exec", name, "--", "/pause", "lookup", "kubernetes.default.svc")
     except HarnessError:
         return False
-    return said.split() == [KUBERNETES_SERVICE]
+    return output.split() == [KUBERNETES_SERVICE]
 
 
 def state() -> ClusterState:

@@ -34,7 +34,11 @@ def test_pods_reach_each_other_by_service_name(
     cluster.kubectl(*here, "wait", "--for=condition=Ready", "pod/server", "--timeout=110s")
     address = cluster.kubectl(*here, "get", "service", "server", "-o", "jsonpath={.spec.clusterIP}")
     lookup = ("exec", "server", "--", "/pause", "lookup")
-    within(60, "the name of the service", lambda: said(cluster, *here, *lookup, f"server.{restricted}.svc"))
+    within(
+        60,
+        "the name of the service",
+        lambda: kubectl_output(cluster, *here, *lookup, f"server.{restricted}.svc"),
+    )
     assert cluster.kubectl(*here, *lookup, f"server.{restricted}.svc").split() == [address]
     # It asks again where the node does not know the pod of the service yet.
     client = pod("client", tool_image, "get", "http://server/", restartPolicy="OnFailure")
@@ -74,7 +78,7 @@ def test_a_service_account_has_only_its_granted_rights(cluster: TestCluster, res
         pods.list_namespaced_pod("kube-system")
 
 
-def said(cluster: TestCluster, *words: str) -> str:
+def kubectl_output(cluster: TestCluster, *words: str) -> str:
     """The output of kubectl, empty where it fails."""
     try:
         return cluster.kubectl(*words)

@@ -1,8 +1,8 @@
-"""Small documents that every judge of a document is tried on: our own reader, the API server, the JSON Schema.
+"""Small documents for every check of documents: our own reader, the API server, the JSON Schema.
 
 `VALID` are files, so that they can be read and applied by hand. `INVALID` are each one edit away from a valid one and
 refused by both our reader and the API server; `OURS_ONLY` likewise, but the server cannot know what is wrong, so that
-on a cluster the operator says it; `MENDED` likewise, but the server makes them valid.
+on a cluster the operator reports it; `MENDED` likewise, but the server makes them valid.
 """
 
 import copy

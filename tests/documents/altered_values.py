@@ -1,7 +1,7 @@
 """Texts by type: what Spark's own readers make of them, and what Mainstem does.
 
-A row is `EQUAL` where the value is what the text says, `BAD` where the record does not parse, and `ALTERED` where the value
-is another one and nobody is told; each of these stands in docs/quality.md.
+A row is `EQUAL` where the value equals the text, `BAD` where the record does not parse, and `ALTERED` where the value
+differs without a report; docs/quality.md lists each of these.
 """
 
 from typing import Final, NamedTuple

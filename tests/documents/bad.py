@@ -1,4 +1,4 @@
-"""Documents that are each a small edit away from a sound one, with all that is said of them.
+"""Documents that are each a small edit away from a sound one, with all their messages.
 
 Each expectation is the line that a user reads: `line:column: path: message [Reason]`, behind the name of the file.
 """
@@ -12,7 +12,7 @@ class Bad(NamedTuple):
     Attributes:
         name: what is wrong with it.
         edits: pieces of `BASE`, each there exactly once, and what they become.
-        problems: all that is said, in order.
+        problems: all messages, in order.
         text: the whole document, in place of edits.
     """
 

@@ -1,4 +1,4 @@
-"""As `bad`, for what a document says of its cluster: schedule, images, driver, executors, pod templates."""
+"""As `bad`, for the fields of the cluster: schedule, images, driver, executors, pod templates."""
 
 from typing import Final
 

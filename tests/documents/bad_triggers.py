@@ -1,4 +1,4 @@
-"""Triggers that a source, a sink, an output mode or a plan does not allow, with all that is said of them."""
+"""Triggers that a source, a sink, an output mode or a plan does not allow, with all their messages."""
 
 from typing import Final
 

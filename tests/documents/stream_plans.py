@@ -12,7 +12,7 @@ RANGE: Final = "BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR"
 
 
 class Row(NamedTuple):
-    """A view `v` and what is said of it.
+    """A view `v` and the findings of the checks.
 
     Attributes:
         view: its SQL, or the whole view.

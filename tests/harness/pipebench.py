@@ -26,7 +26,7 @@ class PipeBench:
         self.spark = spark
         self.folder = folder
         self._files = 0
-        self.sources = [self._source(name, said) for name, said in sources.items()]
+        self.sources = [self._source(name, message) for name, message in sources.items()]
 
     def put(self, source: str, *rows: dict[str, Any] | str) -> None:
         """One more file for a source."""
@@ -77,8 +77,8 @@ class PipeBench:
         table = DeltaTable(self.folder / "out").to_pyarrow_table()
         return sorted((tuple(row.values()) for row in table.to_pylist()), key=str)
 
-    def _source(self, name: str, said: str | dict[str, Any]) -> dict[str, Any]:
+    def _source(self, name: str, message: str | dict[str, Any]) -> dict[str, Any]:
         (self.folder / name).mkdir()
-        if isinstance(said, dict):
-            return {"name": name, **said, "files": {"path": str(self.folder / name), **said["files"]}}
-        return {"name": name, "files": {"path": str(self.folder / name), "format": "json", "schema": said}}
+        if isinstance(message, dict):
+            return {"name": name, **message, "files": {"path": str(self.folder / name), **message["files"]}}
+        return {"name": name, "files": {"path": str(self.folder / name), "format": "json", "schema": message}}

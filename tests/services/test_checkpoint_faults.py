@@ -178,7 +178,7 @@ def test_a_second_driver_is_rejected_and_a_newer_driver_of_another_machine_takes
         for query in QUERIES:  # a table that another pipeline writes would be refused too
             text = text.replace(f"{bed.bucket}/{query}", f"{bed.bucket}/thief-{query}")
         other.write_text(text, encoding="utf-8")
-        for document, said in (
+        for document, message in (
             (bed.document, "another run uses the checkpoint"),
             (other, "belongs to the pipeline 'faults'"),
         ):
@@ -186,7 +186,7 @@ def test_a_second_driver_is_rejected_and_a_newer_driver_of_another_machine_takes
             with DriverProcess(document, bed.folder / "second", env=env) as second:
                 assert second.wait(START) == 5, second.stderr[-3000:]
             assert "[CheckpointInUse]" in second.stderr
-            assert said in second.stderr
+            assert message in second.stderr
         assert first.process.poll() is None
         for query in QUERIES:
             record = bed.lake / "checkpoints" / query / "_1.mainstem-owner.json"

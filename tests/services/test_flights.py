@@ -103,9 +103,9 @@ def test_the_totals_of_the_sample_are_exact(
         assert query["inputRows"] == 336_788
         assert query["droppedByWatermark"] == 0
         assert query["batches"] == 6
-    said = driver.stderr + "\n".join(driver.stdout) + json.dumps(driver.final()) + document.read_text()
+    message = driver.stderr + "\n".join(driver.stdout) + json.dumps(driver.final()) + document.read_text()
     for value in store.values:
-        assert value not in said
+        assert value not in message
 
 
 @pytest.mark.S18

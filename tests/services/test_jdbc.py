@@ -221,7 +221,7 @@ def test_complete_replaces_all_rows(run: Run, postgres: Postgres, table: str) ->
 
 
 @pytest.mark.parametrize(
-    ("columns", "upsert", "said"),
+    ("columns", "upsert", "message"),
     [
         (None, None, "does not exist"),
         ("id int", None, 'column "name"'),
@@ -229,11 +229,11 @@ def test_complete_replaces_all_rows(run: Run, postgres: Postgres, table: str) ->
     ],
 )
 def test_a_table_that_cannot_take_the_rows_is_reported_before_the_first_batch(
-    run: Run, postgres: Postgres, table: str, columns: str | None, upsert: list[str] | None, said: str
+    run: Run, postgres: Postgres, table: str, columns: str | None, upsert: list[str] | None, message: str
 ) -> None:
     if columns:
         postgres.run(f"CREATE TABLE {table} ({columns})")
-    with pytest.raises(Py4JJavaError, match=said):
+    with pytest.raises(Py4JJavaError, match=message):
         run([{"id": 1}], table, upsert)
 
 

@@ -133,14 +133,14 @@ def test_wheels_alone_copy_kafka_to_delta_on_s3(
         finally:
             run.kill()
             run.wait()
-    said = {name: (tmp_path / name).read_text(encoding="utf-8") for name in ("out", "err", "report.json")}
-    assert run.returncode == 0, said["err"][-4000:]
+    output = {name: (tmp_path / name).read_text(encoding="utf-8") for name in ("out", "err", "report.json")}
+    assert run.returncode == 0, output["err"][-4000:]
     print(f"{variant}: {time.monotonic() - began:.1f} s")
 
     rows = DeltaTable(str(s3.root / "wheels" / variant)).to_pyarrow_table().to_pylist()
     assert sorted(row["id"] for row in rows) == list(range(ROWS))
     assert {row["shop"] for row in rows} == {"BERN"}
-    [query] = json.loads(said["report.json"])["queries"]
+    [query] = json.loads(output["report.json"])["queries"]
     assert (query["state"], query["sources"][0]["decoded"], query["sources"][0]["malformed"]) == (
         "Completed",
         ROWS,
@@ -152,7 +152,7 @@ def test_wheels_alone_copy_kafka_to_delta_on_s3(
     assert f"-Djava.io.tmpdir={tmp_path}/tmp/mainstem-" in jvm[0], "Java leaves files elsewhere"
     for value in (s3.access_key, s3.secret_key):
         assert not [line for line in arguments if value in line], "ps shows a credential"
-        assert not [name for name, text in said.items() if value in text]
+        assert not [name for name, text in output.items() if value in text]
     assert list((tmp_path / "tmp").iterdir()) == [], "the scratch folder, where the profile lay, is left"
 
 

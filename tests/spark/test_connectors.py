@@ -114,9 +114,9 @@ def test_connectors_come_from_a_jar_beside_the_document(tmp_path: Path) -> None:
         driver.until(lambda: len(kept(tmp_path)) >= 50, within=120)
         driver.send(signal.SIGTERM)
         assert driver.wait(60) == 0
-        said = driver.stderr + "".join(driver.stdout) + driver.report.read_text()
+        output = driver.stderr + "".join(driver.stdout) + driver.report.read_text()
     rows = kept(tmp_path)
     values = sorted(row["value"] for row in rows)
     assert values == list(range(len(values))), "every row of the batches that ended, once"
     assert {row["token"] for row in rows} == {"nobody-shall-see-this"}
-    assert "nobody-shall-see-this" not in said
+    assert "nobody-shall-see-this" not in output

@@ -237,7 +237,7 @@ def test_a_dead_letter_names_the_column_its_value_and_the_expected_type(
 ) -> None:
     letters = Decoded(records(spark, list(NAMED)), treated("deadLetter", WIDE), "src").dead_letters()
     errors = [row.error for row in letters.orderBy("offset").collect()]
-    assert [error[: len(said)] for error, said in zip(errors, NAMED.values(), strict=True)] == list(
+    assert [error[: len(message)] for error, message in zip(errors, NAMED.values(), strict=True)] == list(
         NAMED.values()
     )
     assert max(map(len, errors)) < 250

@@ -110,7 +110,9 @@ def test_invalid_csv_lines_are_malformed(spark: SparkSession) -> None:
     }
     good, bad = split(spark, list(lines), csv={"schema": CSV})
     assert not good
-    assert [bad[place][: len(said)] for place, said in enumerate(lines.values())] == list(lines.values())
+    assert [bad[place][: len(message)] for place, message in enumerate(lines.values())] == list(
+        lines.values()
+    )
 
 
 def test_a_csv_line_too_wide_for_the_parser_would_fail_the_query(spark: SparkSession) -> None:

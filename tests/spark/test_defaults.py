@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.S39
 
-SAID = {
+SHOWN = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.databricks.delta.snapshotPartitions": "2",
 }
@@ -38,7 +38,7 @@ spec:
 def test_the_session_has_the_defaults_that_explain_lists(spark: SparkSession) -> None:
     for default in DEFAULTS:
         if default.setting not in ELSEWHERE:
-            wanted = SAID.get(default.setting, default.value)
+            wanted = SHOWN.get(default.setting, default.value)
             value = spark.conf.get(default.setting, None) or spark.sparkContext.getConf().get(default.setting)
             assert value == wanted, default.setting
 

@@ -163,10 +163,10 @@ def test_several_stateful_operators_run_in_a_row(streams: Streams) -> None:
         "pairs": "SELECT once.k, b.ts FROM once JOIN b ON once.k = b.k AND b.ts BETWEEN once.ts AND once.ts + INTERVAL 10 MINUTES",
         "hours": "SELECT window(ts, '1 hour') AS w, k, count(*) AS n FROM pairs GROUP BY 1, k",
         "days": "SELECT window(window_time(w), '1 day') AS w, count(*) AS hours, sum(n) AS n FROM hours GROUP BY 1",
-        "told": "SELECT date_format(w.start, 'yyyy-MM-dd') AS day, hours, n FROM days",
+        "dated": "SELECT date_format(w.start, 'yyyy-MM-dd') AS day, hours, n FROM days",
         "hourly": f"SELECT {WINDOW}, k, n FROM hours",
     }
-    results = streams.run({"name": "days", "from": "told"}, {"name": "hours", "from": "hourly"}, views=views)
+    results = streams.run({"name": "days", "from": "dated"}, {"name": "hours", "from": "hourly"}, views=views)
     assert results["hours"].rows == ["00:00 01:00 x 2", "00:00 01:00 y 1", "01:00 02:00 x 1"]
     assert results["days"].rows == ["2026-01-01 3 4"]
     assert results["days"].status.dropped_by_watermark == 0

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.listener import (
 pytestmark = pytest.mark.S38
 
 
-class Heard(StreamingQueryListener):
+class Recorder(StreamingQueryListener):
     """Writes down what it hears."""
 
     events: ClassVar[list[tuple[str, Any]]] = []
@@ -40,7 +40,7 @@ class Heard(StreamingQueryListener):
         self.events.append(("terminated", event.exception))
 
 
-class Broken(Heard):
+class Broken(Recorder):
     """Fails slowly on every event."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
@@ -60,7 +60,7 @@ class NoListener:
 
 @pytest.fixture
 def stage(spark: SparkSession, tmp_path: Path) -> Stage:
-    Heard.events.clear()
+    Recorder.events.clear()
     return Stage(spark.newSession(), tmp_path)
 
 
@@ -70,17 +70,17 @@ def test_a_listener_receives_every_query_and_a_broken_listener_fails_none(stage:
         stage.query("lines", "one", trigger={"availableNow": True}),
         stage.query("lines", "two", trigger={"availableNow": True}),
     ]
-    names = [f"{__name__}:Broken", f"{__name__}:Heard"]
+    names = [f"{__name__}:Broken", f"{__name__}:Recorder"]
     with stage.running(sources=[stage.files("lines")], queries=queries, listeners=names) as run:
         run.to_the_end()
         assert set(run.states().values()) == {QueryState.COMPLETED}
-    assert [event for event in Heard.events if event[0] == "started"] == [
+    assert [event for event in Recorder.events if event[0] == "started"] == [
         ("started", "to-one"),
         ("started", "to-two"),
     ]
-    progress = [event[1] for event in Heard.events if event[0] == "progress" and event[1][1]]
+    progress = [event[1] for event in Recorder.events if event[0] == "progress" and event[1][1]]
     assert sorted(progress) == [("to-one", 2), ("to-two", 2)]
-    assert Heard.events.count(("terminated", None)) == 2
+    assert Recorder.events.count(("terminated", None)) == 2
 
 
 @pytest.mark.parametrize("name", ["no.such:Thing", f"{__name__}:Missing", f"{__name__}:NoListener"])

@@ -47,7 +47,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "pandas processor": {"view": state(processor="raising:PandasProcessor", pandas=True)},
     "state function": {"view": state(function="raising:with_state", stateSchema="number INT")},
 }
-SAID = {
+MESSAGES = {
     "type": "TypeError: object of type 'int' has no len() (",
     "import": "ModuleNotFoundError: No module named 'module_that_is_not_there' (",
     "lines": "ValueError: first line second: líne ☃ (",
@@ -84,7 +84,7 @@ def failed(spark: SparkSession, folder: Path, how: str, **code: Any) -> tuple[st
     return failure.reason, failure.message
 
 
-TABLE = [(kind, how) for kind in KINDS for how in SAID if (kind, how) != ("foreachBatch", "crash")]
+TABLE = [(kind, how) for kind in KINDS for how in MESSAGES if (kind, how) != ("foreachBatch", "crash")]
 """In foreachBatch a crash is that of the driver itself."""
 QUICK = {("foreachBatch", "exit"), ("foreachBatch", "group"), ("foreach, a function", "type")}
 
@@ -98,7 +98,7 @@ def test_a_failure_is_reported_with_its_exception_and_the_user_lines(
 ) -> None:
     reason, message = failed(spark, tmp_path, how, **KINDS[kind])
     assert reason == ("PythonWorkerLost" if how == "crash" else "PythonFailed")
-    assert message.startswith(SAID[how])
+    assert message.startswith(MESSAGES[how])
     assert how == "crash" or "raising.py:" in message
 
 
@@ -115,11 +115,11 @@ def test_a_failed_view_is_reported_with_its_exception(spark: SparkSession, tmp_p
     view = {"name": "seen", "python": {"function": "raising:frame", "inputs": ["lines"]}}
     reason, message = failed(spark, tmp_path, "x", view=view)
     assert reason == "PythonFailed"
-    assert message.startswith(f"view 'seen': {SAID['type']}")
+    assert message.startswith(f"view 'seen': {MESSAGES['type']}")
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "text"),
     [
         ({"view": state(processor="raising:OtherTimer", timeMode="ProcessingTime")}, "expiredTimerInfo=...), but the definition is OtherTimer.handleExpiredTimer(key, timerValues, timer)"),
         ({"view": state(function="raising:no_state", stateSchema="number INT")}, "no_state(key, frames, state)"),
@@ -131,11 +131,11 @@ def test_a_failed_view_is_reported_with_its_exception(spark: SparkSession, tmp_p
     ids=["processor", "state function", "view", "foreachBatch", "foreach, a function", "foreach, a class"],
 )  # fmt: skip
 def test_code_with_other_arguments_is_rejected_before_it_runs(
-    spark: SparkSession, tmp_path: Path, code: dict[str, Any], said: str
+    spark: SparkSession, tmp_path: Path, code: dict[str, Any], text: str
 ) -> None:
     reason, message = failed(spark, tmp_path, "x", **code)
     assert reason == "FunctionNotUsable"
-    assert said in message
+    assert text in message
 
 
 def test_the_log_of_a_failing_query_has_a_line_for_each_attempt_and_one_traceback(

@@ -89,9 +89,9 @@ def _checked(session: SparkSession, plan: Any, mode: str) -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_spark_rejects_what_the_rules_reject(session: SparkSession, folder: Path, row: Row) -> None:
-    said = spark_says(session, row, folder)
-    assert {mode: bool(text) for mode, text in said.items()} == {m: bool(row.reason(m)) for m in MODES}
-    for mode, text in said.items():
+    message = spark_says(session, row, folder)
+    assert {mode: bool(text) for mode, text in message.items()} == {m: bool(row.reason(m)) for m in MODES}
+    for mode, text in message.items():
         reason = row.reason(mode)
         allowed = (WORDS[reason], WORDS["AggregationNeeded"], WORDS["WatermarkNeeded"]) if reason else ()
         assert not reason or any(re.search(words, text) for words in allowed), text
@@ -124,9 +124,9 @@ def test_spark_fails_at_run_time_what_the_rules_reject(
     session: SparkSession, folder: Path, tmp_path: Path, row: Row
 ) -> None:
     for mode in MODES:
-        reason, said = row.reason(mode), fate(session, row, mode, folder, tmp_path)
-        assert bool(said) is bool(reason), said
-        assert not reason or re.search(WORDS[reason], said), said
+        reason, message = row.reason(mode), fate(session, row, mode, folder, tmp_path)
+        assert bool(message) is bool(reason), message
+        assert not reason or re.search(WORDS[reason], message), message
 
 
 def test_spark_would_write_nothing_below_a_second_watermark(

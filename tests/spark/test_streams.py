@@ -227,7 +227,7 @@ def lines() -> Iterator[Lines]:
     server.close()
 
 
-SAID = ["blue blue blue blue blue green green green", "gohawks", "green green"]
+SENT_LINES = ["blue blue blue blue blue green green green", "gohawks", "green green"]
 WORDS = "SELECT explode(split(value, ' ')) AS word FROM src"
 COUNTS = "SELECT word, count(*) AS n FROM v0 GROUP BY word"
 RUNNING = [
@@ -250,7 +250,7 @@ def test_words_of_a_socket_are_counted_per_batch(spark: SparkSession, tmp_path: 
             counts.append({row["word"]: row["count"] for row in rows})
 
     query = frame.writeStream.foreachBatch(count).option("checkpointLocation", str(tmp_path / "c")).start()
-    said(lines, lambda: len(counts))
+    send_lines(lines, lambda: len(counts))
     query.stop()
     assert counts == [{"blue": 5, "green": 3}, {"gohawks": 1}, {"green": 2}]
 
@@ -279,7 +279,7 @@ def test_words_of_a_socket_are_counted_over_all_batches(
         .option("checkpointLocation", str(tmp_path / "c"))
         .start()
     )
-    said(lines, lambda: len(counts))
+    send_lines(lines, lambda: len(counts))
     query.stop()
     changed = [RUNNING[0], {"gohawks": 1}, {"green": 5}]
     assert counts == (RUNNING if mode == "complete" else changed)
@@ -299,7 +299,7 @@ def test_words_of_a_socket_are_shown_on_the_console(
     def done() -> int:
         return sum(1 for progress in handle.recentProgress if progress["numInputRows"])
 
-    said(lines, done)
+    send_lines(lines, done)
     handle.stop()
     shown = capsys.readouterr().out
     tables = [dict(re.findall(r"\|\s*(\w+)\|\s*(\d+)\|", table)) for table in shown.split("Batch: ")[1:]]
@@ -307,8 +307,8 @@ def test_words_of_a_socket_are_shown_on_the_console(
     assert [table for place, table in enumerate(counts) if table not in counts[:place]] == RUNNING
 
 
-def said(lines: Lines, batches: Callable[[], int]) -> None:
+def send_lines(lines: Lines, batches: Callable[[], int]) -> None:
     """The three lines, each in a batch of its own."""
-    for number, line in enumerate(SAID):
+    for number, line in enumerate(SENT_LINES):
         lines.send(line)
         within(60, f"batch {number}", lambda number=number: batches() > number)

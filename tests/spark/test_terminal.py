@@ -87,7 +87,9 @@ def ended(process: subprocess.Popen[bytes], folder: Path) -> int:
         return process.wait(120)
     except subprocess.TimeoutExpired:
         jstack = [["jstack", str(pid)] for pid in descendants(process.pid) if shutil.which("jstack")]
-        said = [subprocess.run(words, capture_output=True, text=True, check=False).stdout for words in jstack]
+        output = [
+            subprocess.run(words, capture_output=True, text=True, check=False).stdout for words in jstack
+        ]
         process.send_signal(signal.SIGUSR1)
         time.sleep(2)
-        pytest.fail("\n".join(["it does not end", (folder / "stacks.txt").read_text(), *said]))
+        pytest.fail("\n".join(["it does not end", (folder / "stacks.txt").read_text(), *output]))

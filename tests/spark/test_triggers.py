@@ -1,6 +1,6 @@
-"""What the rules refuse of triggers, Spark refuses too, and what they let pass, Spark takes.
+"""Triggers: Spark rejects what the rules reject, and accepts what they accept.
 
-Half of real-time mode's limits are told after `start()` has returned, so a query that starts is watched for a while.
+Spark reports half of real-time mode's limits after `start()` has returned, so a query that starts is watched for a while.
 """
 
 import json
@@ -90,7 +90,7 @@ def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.mark.parametrize(
-    ("sql", "sink", "said"),
+    ("sql", "sink", "message"),
     [
         ("SELECT value FROM lines", "console", "does not support StreamingRelation"),
         ("SELECT explode(array(value)) AS v FROM ticks", "console", "does not support Generate"),
@@ -106,11 +106,11 @@ def bench(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     ],
 )
 def test_spark_rejects_for_continuous_what_the_rules_reject(
-    bench: Bench, sql: str, sink: str, said: str
+    bench: Bench, sql: str, sink: str, message: str
 ) -> None:
     graph = bench.graph(sql, CONTINUOUS, _sink(bench, sink))
     assert obstacles(graph, graph.spec.queries[0], "continuous")
-    assert any(words in (bench.refusal(graph) or "") for words in said.split("|"))
+    assert any(words in (bench.refusal(graph) or "") for words in message.split("|"))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_spark_accepts_for_continuous_what_the_rules_accept(bench: Bench, sql: s
 
 
 @pytest.mark.parametrize(
-    ("sql", "trigger", "sink", "mode", "said"),
+    ("sql", "trigger", "sink", "mode", "output"),
     [
         ("SELECT value FROM ticks", REAL_TIME, "console", "update", "INPUT_STREAM_NOT_SUPPORTED"),
         ("SELECT value FROM lines", REAL_TIME, "console", "update", "INPUT_STREAM_NOT_SUPPORTED"),
@@ -138,15 +138,15 @@ def test_spark_accepts_for_continuous_what_the_rules_accept(bench: Bench, sql: s
     ],
 )
 def test_spark_rejects_for_real_time_what_the_rules_reject(
-    bench: Bench, sql: str, trigger: dict[str, str], sink: str, mode: str, said: str
+    bench: Bench, sql: str, trigger: dict[str, str], sink: str, mode: str, output: str
 ) -> None:
     graph = bench.graph(sql, trigger, _sink(bench, sink), outputMode=mode)
     assert obstacles(graph, graph.spec.queries[0], "realTime")
-    assert said in (bench.refusal(graph) or "")
+    assert output in (bench.refusal(graph) or "")
 
 
 @pytest.mark.parametrize(
-    ("sql", "trigger", "sink", "said"),
+    ("sql", "trigger", "sink", "output"),
     [
         ("SELECT value FROM ticks", {}, "parquet", "does not support async progress tracking"),
         ("SELECT value FROM ticks", {}, "delta", "does not support async progress tracking"),
@@ -158,12 +158,12 @@ def test_spark_rejects_for_real_time_what_the_rules_reject(
     ],
 )
 def test_spark_rejects_for_async_progress_what_the_rules_reject(
-    bench: Bench, sql: str, trigger: dict[str, Any], sink: str, said: str
+    bench: Bench, sql: str, trigger: dict[str, Any], sink: str, output: str
 ) -> None:
     mode = "update" if "count" in sql else "append"
     graph = bench.graph(sql, trigger, _sink(bench, sink), outputMode=mode, asyncProgressTracking={})
     assert async_progress_obstacles(graph, graph.spec.queries[0])
-    assert said in (bench.refusal(graph) or "")
+    assert output in (bench.refusal(graph) or "")
 
 
 def test_once_and_available_now_end_without_a_signal(bench: Bench) -> None:

@@ -267,7 +267,7 @@ def test_the_reason_for_missing_executors_is_requested_after_ten_seconds_and_eve
     def look(second: int) -> ExecutorCounts | None:
         def ask() -> str:
             asked.append(second)
-            return f"said at {second}"
+            return f"reason at {second}"
 
         return missing.look(float(second), ask)
 
@@ -275,12 +275,12 @@ def test_the_reason_for_missing_executors_is_requested_after_ten_seconds_and_eve
     counts = [look(second) for second in range(35)]
     assert asked == [10, 20, 30]
     assert counts[9] == ExecutorCounts(1, 2)
-    assert counts[34] == ExecutorCounts(1, 2, "said at 30")
+    assert counts[34] == ExecutorCounts(1, 2, "reason at 30")
     missing.count = lambda: ExecutorCounts(2, 2)
     assert look(35) == ExecutorCounts(2, 2)
     missing.count = lambda: ExecutorCounts(1, 2)
     assert [look(second) for second in (36, 45)] == [ExecutorCounts(1, 2)] * 2
-    assert look(46) == ExecutorCounts(1, 2, "said at 46")
+    assert look(46) == ExecutorCounts(1, 2, "reason at 46")
 
 
 def test_a_driver_without_executors_reports_none() -> None:

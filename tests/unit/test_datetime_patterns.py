@@ -43,9 +43,9 @@ def test_invalid_patterns_are_rejected_with_their_position(
 ) -> None:
     problems = faults(pattern, parsing=True)
     assert [fault.offset for fault in problems] == [offset for offset, _ in expected]
-    for fault, (_, said) in zip(problems, expected, strict=True):
+    for fault, (_, message) in zip(problems, expected, strict=True):
         assert fault.certain
-        assert said in fault.message
+        assert message in fault.message
 
 
 def test_letters_only_for_formatting_are_rejected_for_parsing() -> None:
@@ -54,15 +54,15 @@ def test_letters_only_for_formatting_are_rejected_for_parsing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "offset", "said"),
+    ("pattern", "offset", "message"),
     [
         ("yyyy-MM-DD", 8, "d is that of the month"),
         ("yyyy-MM-dd hh:mm:ss", 11, "HH counts to 23"),
         ("KK:mm", 0, "HH counts to 23"),
     ],
 )
-def test_a_pattern_that_is_probably_a_mistake_is_a_warning(pattern: str, offset: int, said: str) -> None:
+def test_a_pattern_that_is_probably_a_mistake_is_a_warning(pattern: str, offset: int, message: str) -> None:
     [fault] = faults(pattern, parsing=True)
     assert not fault.certain
     assert fault.offset == offset
-    assert said in fault.message
+    assert message in fault.message

@@ -34,9 +34,9 @@ def test_the_termination_message_names_each_query_and_its_batch() -> None:
 @given(st.text(max_size=5000), st.integers(0, 64))
 def test_the_termination_message_is_never_too_long(message: str, queries: int) -> None:
     statuses = [replace(QUERY, name=f"{'q' * 60}{n:03}") for n in range(queries)]
-    said = text("failed", "R" * 300, message, statuses)
-    assert len(said.encode()) <= MAX_BYTES
-    message_body = json.loads(said)
+    output = text("failed", "R" * 300, message, statuses)
+    assert len(output.encode()) <= MAX_BYTES
+    message_body = json.loads(output)
     assert len(message_body["message"].encode()) <= 1024
     assert [q["name"] for q in message_body["queries"]] == [s.name for s in statuses][
         : len(message_body["queries"])
@@ -70,20 +70,20 @@ POD = {
 
 
 def test_a_driver_outside_a_pod_is_rejected_with_advice(tmp_path: Path) -> None:
-    code, said, output = run(tmp_path, tmp_path / "p.yaml", **dict.fromkeys(POD, ""))
-    assert (code, said["outcome"], said["reason"]) == (5, "failed", "NotADriverPod")
-    assert "`mainstem run`" in said["message"]
+    code, message, output = run(tmp_path, tmp_path / "p.yaml", **dict.fromkeys(POD, ""))
+    assert (code, message["outcome"], message["reason"]) == (5, "failed", "NotADriverPod")
+    assert "`mainstem run`" in message["message"]
     assert json.loads(output)["reason"] == "NotADriverPod"
 
 
 def test_an_invalid_document_is_reported_by_its_first_problem(tmp_path: Path) -> None:
     document = tmp_path / "p.yaml"
     document.write_text("kind: StreamingPipeline\n", encoding="utf-8")
-    code, said, output = run(tmp_path, document, **POD)
-    assert (code, said["outcome"], said["reason"]) == (3, "failed", "SpecInvalid")
-    assert said["message"].startswith("apiVersion: "), "by its field: nobody has the file of the pod"
-    assert str(document) not in said["message"] + output
-    assert "more)" in said["message"]
+    code, message, output = run(tmp_path, document, **POD)
+    assert (code, message["outcome"], message["reason"]) == (3, "failed", "SpecInvalid")
+    assert message["message"].startswith("apiVersion: "), "by its field: nobody has the file of the pod"
+    assert str(document) not in message["message"] + output
+    assert "more)" in message["message"]
     assert all(json.loads(line)["level"] == "error" for line in output.splitlines())
 
 

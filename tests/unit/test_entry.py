@@ -92,17 +92,17 @@ def interrupted_after(seconds: float, command: list[str]) -> tuple[int, str]:
     assert child.stderr.read(1) == "."
     time.sleep(seconds)
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=60)
-    return child.returncode, said
+    _, output = child.communicate(timeout=60)
+    return child.returncode, output
 
 
 @pytest.mark.parametrize("name", ["run", "validate", "test", "explain"])
 def test_an_early_interrupt_is_reported_in_one_line(document: Path, name: str) -> None:
     for seconds in (0.0, 0.1, 0.3):
-        code, said = interrupted_after(seconds, [name, str(document)])
-        assert "Traceback" not in said
+        code, message = interrupted_after(seconds, [name, str(document)])
+        assert "Traceback" not in message
         if code == 130:
-            assert said == "error: interrupted\n"
+            assert message == "error: interrupted\n"
         else:  # it was done before
             assert name in ("validate", "explain", "test")
-            assert "interrupted" not in said
+            assert "interrupted" not in message

@@ -1,4 +1,4 @@
-"""What `mainstem explain` says of a document."""
+"""The output of `mainstem explain`."""
 
 from pathlib import Path
 

@@ -100,8 +100,8 @@ def test_a_failed_stop_is_reported_and_waits(more: dict[str, Any], reason: str) 
     pipeline = body(status=status("Running", body()), **more)
     plan = next_step(pipeline, running(body()), failure=WAITS)
     assert (plan.stop, plan.requeue) == (False, 3.5)
-    _, said, message = condition(plan, "DriverRunning")
-    assert said == reason
+    _, text, message = condition(plan, "DriverRunning")
+    assert text == reason
     assert message.endswith("at least once a minute: no pods today")
     due = next_step(after(plan, pipeline), running(body()), failure=DUE)
     assert (due.stop, due.status) == (True, plan.status)

@@ -285,13 +285,13 @@ CASES = [
     ),
     *(
         Case(
-            f"a database that goes: {said}",
-            stream(f"org.postgresql.util.PSQLException: {said}"),
+            f"a database that goes: {text}",
+            stream(f"org.postgresql.util.PSQLException: {text}"),
             "DatabaseUnreachable",
-            f"the database does not answer: PSQLException: {said.rstrip('.')}",
+            f"the database does not answer: PSQLException: {text.rstrip('.')}",
             permanent=False,
         )
-        for said in (
+        for text in (
             "Connection to 127.0.0.1:5432 refused. Check that the hostname and port are correct.",
             "An I/O error occurred while sending to the backend.",
             "This connection has been closed.",
@@ -581,7 +581,7 @@ def test_a_python_exception_keeps_its_own_text() -> None:
 
 
 def test_a_connector_without_streaming_writes_gets_advice() -> None:
-    said = "org.apache.spark.sql.UnsupportedOperationException: Data source shelf does not support streamed writing. SQLSTATE: 0A000"
-    failure = classify_text(said)
+    message = "org.apache.spark.sql.UnsupportedOperationException: Data source shelf does not support streamed writing. SQLSTATE: 0A000"
+    failure = classify_text(message)
     assert (failure.reason, failure.permanent) == ("ConnectorWritesNoStreams", True)
     assert failure.message == "the connector shelf does not write streams; set mode: batch"

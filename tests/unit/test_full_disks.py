@@ -45,7 +45,7 @@ def message(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("full", "said"),
+    ("full", "text"),
     [
         ("out", "full: /out"),
         ("checkpoints", "full: /checkpoints/q/1"),
@@ -54,9 +54,9 @@ def message(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
     ],
 )
 def test_a_full_disk_is_reported_with_its_directories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str, text: str
 ) -> None:
-    assert message(tmp_path, monkeypatch, full) == f"no space is left on the device; {said}"
+    assert message(tmp_path, monkeypatch, full) == f"no space is left on the device; {text}"
 
 
 def test_other_failures_are_unchanged() -> None:

@@ -26,9 +26,9 @@ def test_the_limit_of_open_files_is_raised_to_its_maximum() -> None:
 
 
 def test_a_limit_of_open_files_that_is_too_low_is_rejected() -> None:
-    said = check(256, 256)
-    assert "may open 256 files, and a run needs 1024" in said
-    assert "[TooFewOpenFiles]" in said
+    message = check(256, 256)
+    assert "may open 256 files, and a run needs 1024" in message
+    assert "[TooFewOpenFiles]" in message
 
 
 def test_a_user_without_a_name_is_rejected() -> None:

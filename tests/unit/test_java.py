@@ -5,11 +5,11 @@ from mainstem.errors import Exit, NotReady
 from mainstem.runtime.spark import java
 
 
-def jdk(home: Path, version: str | None, said: str = "") -> Path:
+def jdk(home: Path, version: str | None, output: str = "") -> Path:
     """A Java as it looks from outside: a launcher, and a `release` file unless it is without one."""
     (home / "bin").mkdir(parents=True)
     launcher = home / "bin" / "java"
-    launcher.write_text(f"#!/bin/sh\necho '{said}' >&2\n", encoding="utf-8")
+    launcher.write_text(f"#!/bin/sh\necho '{output}' >&2\n", encoding="utf-8")
     launcher.chmod(0o755)
     if version:
         (home / "release").write_text(f'IMPLEMENTOR="X"\nJAVA_VERSION="{version}"\n', encoding="utf-8")
@@ -67,7 +67,7 @@ def test_a_newer_supported_version_is_used(machine: Path) -> None:
 
 
 def test_java_on_the_path_is_identified_by_its_version_output(machine: Path) -> None:
-    home = jdk(machine / "elsewhere", None, said='openjdk version "17.0.9" 2023-10-17')
+    home = jdk(machine / "elsewhere", None, output='openjdk version "17.0.9" 2023-10-17')
     (machine / "bin").mkdir()
     (machine / "bin" / "java").symlink_to(home / "bin" / "java")
     assert java.home() == str(home)

@@ -11,7 +11,7 @@ from mainstem.language.yaml.yamltext import YamlText
 
 pytestmark = [pytest.mark.S21]
 
-SAID = {NONE: "", LEFT: "its left side", RIGHT: "its right side", BOTH: "both sides"}
+SIDES = {NONE: "", LEFT: "its left side", RIGHT: "its right side", BOTH: "both sides"}
 
 
 def warnings(shape: Shape, reason: str) -> list[str]:
@@ -28,8 +28,8 @@ def checked(shape: Shape) -> list[Problem]:
 @pytest.mark.parametrize("shape", [*FEW, *MORE], ids=lambda shape: shape.sql)
 def test_validate_and_explain_warn_of_the_same_sides(shape: Shape) -> None:
     assert all(kept or not reported for kept, reported in zip(shape.kept, shape.reported, strict=True))
-    said = warnings(shape, "StateUnbounded")
-    assert [SAID[shape.reported] in message for message in said] == ([True] if any(shape.reported) else [])
+    text = warnings(shape, "StateUnbounded")
+    assert [SIDES[shape.reported] in message for message in text] == ([True] if any(shape.reported) else [])
     [query] = meaning(StreamingPipeline.model_validate(shape.document()))["queries"]
     assert bool(query["state"]["warnings"]) is any(shape.reported)
 

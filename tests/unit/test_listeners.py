@@ -10,7 +10,7 @@ from mainstem.runtime.supervision.listeners import Listeners
 from pyspark.sql.streaming import StreamingQueryListener
 
 
-class Heard(StreamingQueryListener):
+class Recorder(StreamingQueryListener):
     """Keeps the events that it receives."""
 
     events: ClassVar[list[Any]] = []
@@ -28,8 +28,8 @@ class Heard(StreamingQueryListener):
 @pytest.fixture
 def user_listeners(monkeypatch: pytest.MonkeyPatch) -> Listeners:
     monkeypatch.setattr(listeners, "_event", lambda _method, event: event)
-    monkeypatch.setattr(Heard, "events", [])
-    return Listeners([f"{__name__}:Heard"])
+    monkeypatch.setattr(Recorder, "events", [])
+    return Listeners([f"{__name__}:Recorder"])
 
 
 def test_a_late_termination_event_reaches_the_listener(user_listeners: Listeners) -> None:
@@ -39,7 +39,7 @@ def test_a_late_termination_event_reaches_the_listener(user_listeners: Listeners
     later = threading.Timer(0.3, user_listeners.tell, ("onQueryTerminated", "two is over"))
     later.start()
     user_listeners.close()
-    assert Heard.events == ["one", "two", "one is over", "two is over"]
+    assert Recorder.events == ["one", "two", "one is over", "two is over"]
 
 
 def test_a_missing_termination_event_does_not_block(
@@ -50,4 +50,4 @@ def test_a_missing_termination_event_does_not_block(
     began = time.monotonic()
     user_listeners.close()
     assert time.monotonic() - began < 5
-    assert Heard.events == ["one"]
+    assert Recorder.events == ["one"]

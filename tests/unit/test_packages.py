@@ -156,7 +156,7 @@ def test_without_a_directory_nothing_is_installed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_failure_of_ivy_is_reported_in_one_line() -> None:
-    said = """
+    message = """
 :: problems summary ::
 :::: WARNINGS
         module not found: com.example#none;1.0
@@ -167,7 +167,7 @@ def test_a_failure_of_ivy_is_reported_in_one_line() -> None:
 :::: ERRORS
         Server access error at url https://repo.example.com/none.pom (java.net.UnknownHostException: repo.example.com)
 """
-    assert ivy.why(said) == (
+    assert ivy.why(message) == (
         "com.example#none;1.0: not found; https://repo.example.com/none.pom (java.net.UnknownHostException: repo.example.com)"
     )
     assert ivy.why("") == "Ivy wrote no output"

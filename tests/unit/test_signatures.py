@@ -42,7 +42,7 @@ class Nothing:
 
 
 @pytest.mark.parametrize(
-    ("processor", "said"),
+    ("processor", "message"),
     [
         (
             OtherTimer(),
@@ -54,11 +54,11 @@ class Nothing:
         (Nothing(), "Nothing has no method init"),
     ],
 )  # fmt: skip
-def test_a_processor_that_spark_cannot_call_is_rejected(processor: Any, said: str) -> None:
+def test_a_processor_that_spark_cannot_call_is_rejected(processor: Any, message: str) -> None:
     with pytest.raises(NotReady) as refused:
         check_processor("view 'v'", processor, initial=True)
     assert refused.value.reason == "FunctionNotUsable"
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert str(refused.value).startswith("view 'v': ")
 
 
@@ -88,7 +88,7 @@ class NoRow:
 
 
 @pytest.mark.parametrize(
-    ("writer", "said"),
+    ("writer", "message"),
     [
         (Opens(), "Opens.open(partition, batch), but the definition is Opens.open(partition)"),
         (Closes(), "Closes.close(error)"),
@@ -98,10 +98,10 @@ class NoRow:
         (functools.partial(lambda row, other: None), "(row)"),
     ],
 )
-def test_a_writer_of_rows_that_spark_cannot_call_is_rejected(writer: Any, said: str) -> None:
+def test_a_writer_of_rows_that_spark_cannot_call_is_rejected(writer: Any, message: str) -> None:
     with pytest.raises(NotReady) as refused:
         check_writer("sink 's'", writer)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(

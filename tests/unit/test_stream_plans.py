@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.S19, pytest.mark.S20, pytest.mark.S21]
 FUNCTIONS = ("mine", "my_count")
 
 
-def said(row: Row, mode: str) -> list[tuple[str, bool]]:
+def reasons_of(row: Row, mode: str) -> list[tuple[str, bool]]:
     """Every reason, and whether it is a warning."""
     data = row.document(mode)
     data["spec"]["functions"] = [{"name": name, "java": {"class": "com.example.F"}} for name in FUNCTIONS]
@@ -29,7 +29,7 @@ def said(row: Row, mode: str) -> list[tuple[str, bool]]:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("row", [*ROWS, *LATE, SILENT], ids=lambda row: row.id)
 def test_a_plan_is_rejected_only_for_its_reason(row: Row, mode: str) -> None:
-    refused = [reason for reason, warning in said(row, mode) if not warning]
+    refused = [reason for reason, warning in reasons_of(row, mode) if not warning]
     assert (row.reason(mode) in refused) if row.reason(mode) else refused == []
 
 
@@ -47,13 +47,13 @@ def test_a_plan_is_rejected_only_for_its_reason(row: Row, mode: str) -> None:
     ],
 )
 def test_an_inner_join_that_keeps_all_rows_is_a_warning(sql: str, warned: bool) -> None:
-    assert (("StateUnbounded", True) in said(Row(sql), "append")) is warned
+    assert (("StateUnbounded", True) in reasons_of(Row(sql), "append")) is warned
 
 
 def test_groups_by_the_start_of_a_window_that_are_kept_for_ever_are_a_warning() -> None:
     sql = "SELECT w.start, count(*) AS n FROM (SELECT window(ts, '1 hour') AS w FROM a) GROUP BY w.start"
-    assert said(Row(sql), "update") == [("StateUnbounded", True)]
-    assert said(Row(sql), "complete") == []
+    assert reasons_of(Row(sql), "update") == [("StateUnbounded", True)]
+    assert reasons_of(Row(sql), "complete") == []
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_groups_by_the_start_of_a_window_that_are_kept_for_ever_are_a_warning() 
 )
 def test_an_uncertain_plan_is_not_rejected(sql: str) -> None:
     for mode in MODES:
-        assert [reason for reason, warning in said(Row(sql), mode) if not warning] in (
+        assert [reason for reason, warning in reasons_of(Row(sql), mode) if not warning] in (
             [],
             ["UnknownRelation"],
         )
@@ -86,7 +86,7 @@ def test_an_uncertain_plan_is_not_rejected(sql: str) -> None:
 )
 def test_an_equality_is_recognised_in_other_forms(join: str) -> None:
     assert [
-        reason for reason, warning in said(Row(f"SELECT a.k FROM a {join}"), "append") if not warning
+        reason for reason, warning in reasons_of(Row(f"SELECT a.k FROM a {join}"), "append") if not warning
     ] == []
 
 
@@ -95,7 +95,9 @@ def test_an_equality_above_the_join_is_recognised() -> None:
         ("SELECT k FROM w WHERE same", "SELECT a.k, a.k = b.k AS same FROM a, b"),
         ("SELECT w.k FROM w JOIN t ON w.k = w.l AND w.k = t.k", "SELECT a.k, b.k AS l FROM a, b"),
     ):
-        assert [reason for reason, warning in said(Row(view, below=below), "append") if not warning] == []
+        assert [
+            reason for reason, warning in reasons_of(Row(view, below=below), "append") if not warning
+        ] == []
 
 
 def test_a_text_beyond_the_depth_limit_is_unknown() -> None:

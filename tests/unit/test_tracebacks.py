@@ -116,12 +116,12 @@ RAISED = [
 
 
 @pytest.mark.parametrize("around", WRAPPED)
-@pytest.mark.parametrize(("name", "frames", "said", "expected"), RAISED, ids=[each[0] for each in RAISED])
+@pytest.mark.parametrize(("name", "frames", "message", "expected"), RAISED, ids=[each[0] for each in RAISED])
 def test_the_last_line_of_the_innermost_traceback_comes_first(
-    around: str, name: str, frames: str, said: str, expected: str
+    around: str, name: str, frames: str, message: str, expected: str
 ) -> None:
     before, spark, after = WRAPPED[around]
-    text = f"{before}Traceback (most recent call last):\n{spark}{frames}{said}\n{after}"
+    text = f"{before}Traceback (most recent call last):\n{spark}{frames}{message}\n{after}"
     failure = classify_text(text)
     assert failure.reason == "PythonFailed"
     assert re.sub("x{50,}", "xxx", failure.message) == re.sub("x{50,}", "xxx", expected), name
@@ -141,44 +141,44 @@ def test_a_group_of_exceptions_is_classified(around: str) -> None:
 
 def test_a_java_exception_below_python_is_classified_by_its_whole_text() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
-    said = "py4j.protocol.Py4JJavaError: An error occurred while calling o99.save.\n: java.lang.IllegalStateException: odd\n"
-    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
+    message = "py4j.protocol.Py4JJavaError: An error occurred while calling o99.save.\n: java.lang.IllegalStateException: odd\n"
+    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{message}{after}")
     assert (failure.reason, failure.message) == ("QueryFailed", "IllegalStateException: odd")
 
 
 def test_an_error_of_mainstem_in_a_batch_keeps_its_reason() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
-    said = "mainstem.errors.NotReady: the secret 'db' has no password [SecretNotFound]\n"
-    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{said}{after}")
+    message = "mainstem.errors.NotReady: the secret 'db' has no password [SecretNotFound]\n"
+    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{message}{after}")
     assert (failure.reason, failure.message) == ("SecretNotFound", "the secret 'db' has no password")
 
 
 def test_the_sink_is_named_after_the_exception() -> None:
     before, spark, after = WRAPPED["foreachBatch"]
-    said = "ValueError: odd\nmainstem: in the sink 'code'\n"
-    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{OWN}{said}{after}")
+    message = "ValueError: odd\nmainstem: in the sink 'code'\n"
+    failure = classify_text(f"{before}Traceback (most recent call last):\n{spark}{OWN}{message}{after}")
     assert failure.message == "ValueError: odd (shop.py:12 in parse) (sink 'code')"
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("message", "why"),
     [
         ("exited unexpectedly (crashed)", "ended the process"),
         ("failed to connect back.", "did not start in time"),
     ],
 )
-def test_a_lost_worker_is_reported_with_possible_causes(said: str, why: str) -> None:
+def test_a_lost_worker_is_reported_with_possible_causes(message: str, why: str) -> None:
     failure = classify_text(
-        f"org.apache.spark.SparkException: Python worker {said}. Consider setting 'spark...' to 'true'\njava.io.EOFException: None"
+        f"org.apache.spark.SparkException: Python worker {message}. Consider setting 'spark...' to 'true'\njava.io.EOFException: None"
     )
     assert failure.reason == "PythonWorkerLost"
     assert why in failure.message
 
 
 @given(st.text(), st.text())
-def test_any_text_after_a_traceback_is_classified(frames: str, said: str) -> None:
+def test_any_text_after_a_traceback_is_classified(frames: str, message: str) -> None:
     failure = classify_text(
-        f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{frames}\n{said}'
+        f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{frames}\n{message}'
     )
     assert failure.message
     assert len(failure.message) <= 400

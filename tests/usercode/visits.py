@@ -44,7 +44,7 @@ class PandasCounter(StatefulProcessor):
 
 class Sessions(StatefulProcessor):
     """Pages of a session as a list, how often each as a map; both are given out, a row a page, when the clock of the
-    event's time says that the session is over.
+    event time has passed the end of the session.
     """
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -72,7 +72,7 @@ class Sessions(StatefulProcessor):
 
 
 class Status(StatefulProcessor):
-    """`online` when a user comes, `offline` when the machine's clock says that they were silent for long enough."""
+    """`online` when a user comes, `offline` after they were silent for long enough by the machine's clock."""
 
     def __init__(self, silence: str) -> None:
         self._silence = int(silence)
