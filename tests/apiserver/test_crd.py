@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from documents import INVALID, MENDED, OURS_ONLY, VALID, Edit, document
+from harness.documents import pipeline_head
 from kubernetes.client import ApiException
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_object, read_text
@@ -239,9 +240,7 @@ def test_the_largest_document_is_within_the_cost_budget_of_the_rules(pipelines) 
 
 def _part(**fields: Any) -> dict[str, Any]:
     return {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "smallest"},
+        **pipeline_head("smallest"),
         **fields,
     }
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from documents import document
 from harness.apiserver import ControlPlane
+from harness.documents import pipeline_head
 from harness.waiting import within
 from kubernetes.client import (
     ApiClient,
@@ -80,9 +81,7 @@ def test_the_operator_and_the_driver_own_different_parts_of_the_status(
     }
     mine = {"phase": "Running", "attempt": 3, "conditions": [condition]}
     operator = {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": NAME},
+        **pipeline_head(NAME),
         "status": mine,
     }
     pipelines.apply(operator, names.OPERATOR, status=True)

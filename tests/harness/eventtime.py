@@ -14,6 +14,8 @@ from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.progress.spark_progress import updated
 from pyspark.sql import SparkSession
 
+from harness.documents import pipeline_head
+
 
 SCHEMA = "k STRING, ts TIMESTAMP, v INT"
 
@@ -83,9 +85,7 @@ class Streams:
     def run(self, *queries: dict[str, Any], views: dict[str, Any], sink: str = "memory") -> dict[str, Result]:
         """Run queries side by side to the end of what is there."""
         document = {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "event-time"},
+            **pipeline_head("event-time"),
             "spec": {
                 "sources": self._sources,
                 "views": [

@@ -10,6 +10,8 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
+from harness.documents import pipeline_head
+
 
 class PipeBench:
     """One pipeline in a folder: its sources are folders of JSON lines, its one query `out` writes a Delta table.
@@ -40,9 +42,7 @@ class PipeBench:
         sink: dict[str, Any] = {"name": "table", "delta": {"path": str(self.folder / "out")}}
         default = {"name": "out", "from": views[-1]["name"] if views else "", "to": [sink]}
         document = {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "bench"},
+            **pipeline_head("bench"),
             "spec": {
                 "sources": self.sources,
                 "views": list(views),

@@ -18,9 +18,11 @@ from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import this_machine
 from pyspark.sql import SparkSession
 
+from harness.documents import pipeline_head
+
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAD = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "tests"}}
+HEAD = pipeline_head("tests")
 DOCUMENT = """
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline

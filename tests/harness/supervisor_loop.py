@@ -16,6 +16,8 @@ from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from pyspark.sql import SparkSession
 
+from harness.documents import pipeline_head
+
 
 SECONDS = 60.0
 
@@ -56,9 +58,7 @@ class Stage:
         spec["checkpoints"] = {"location": str(self.folder / "checkpoints")}
         spec.setdefault("restart", {"policy": "Never"})
         document = {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "staged"},
+            **pipeline_head("staged"),
             "spec": spec,
         }
         [document_read] = read_text(json.dumps(document))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from harness import sparks
+from harness.documents import pipeline_head
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import CREDENTIALS
@@ -45,7 +46,7 @@ class Pipelines:
         if isinstance(spec, str):
             [document] = read_text(spec, overrides=values)
             return document.pipeline
-        head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+        head = pipeline_head("t")
         rest = {"checkpoints": {"location": str(self.folder / "checkpoints")}, "restart": {"policy": "Never"}}
         [document] = read_text(json.dumps(head | {"spec": rest | spec}))
         return document.pipeline

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from harness.java import SHORT_LIVED
 from harness.kafka import Broker
 from harness.process import free_port
@@ -88,9 +89,7 @@ class Laptop:
             "queries": [query],
         }
         document = {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "bad"},
+            **pipeline_head("bad"),
         }
         file = self.folder / f"bad-{number}.yaml"
         file.write_text(json.dumps(document | {"spec": whole | rest}, indent=1), encoding="utf-8")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from harness.kafka import Broker
 from harness.records import Record
 from harness.supervisor_loop import Stage, Turning
@@ -164,7 +165,7 @@ def test_spark_rejects_for_real_time_what_the_rules_reject(
         "queries": [{"name": "q", "from": "v", "to": [{"name": "out", "console": {}}], **REAL_TIME}],
         "checkpoints": {"location": str(tmp_path / "checkpoints")},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    head = pipeline_head("t")
     graph = Graph(StreamingPipeline.model_validate_json(json.dumps(head | {"spec": spec})))
     [query] = graph.spec.queries
     assert [obstacle.reason for obstacle in obstacles(graph, query, "realTime")] == ["TriggerNotForPlan"]

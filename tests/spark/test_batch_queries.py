@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from harness.documents import pipeline_head
 from mainstem.language.document import read_text
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.progress.query_status import QueryState, QueryStatus
@@ -53,7 +54,7 @@ class Bench:
             "checkpoints": {"location": str(self.folder / "checkpoints")},
             "restart": {"maxRetries": 1, "backoff": "1 ms"},
         }
-        head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "b"}}
+        head = pipeline_head("b")
         [document] = read_text(json.dumps(head | {"spec": spec}))
         return Supervisor(self.spark, document.pipeline, lambda _: None, Stop(), run)
 

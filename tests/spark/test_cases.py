@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.testing import steps
 from mainstem.testing.files import suite
 from mainstem.testing.report import CaseOutcome, lines
@@ -17,9 +18,7 @@ from pyspark.sql.types import StructType
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINE: dict[str, Any] = {
-    "apiVersion": "mainstem.dev/v1alpha1",
-    "kind": "StreamingPipeline",
-    "metadata": {"name": "orders"},
+    **pipeline_head("orders"),
     "spec": {
         "connections": [{"name": "events", "kafka": {"bootstrapServers": "nowhere:9092"}}],
         "sources": [

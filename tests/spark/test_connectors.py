@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from harness import sparks
+from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from mainstem.runtime.failures.classification import classify
 from py4j.protocol import Py4JJavaError
@@ -92,7 +93,7 @@ def document(folder: Path) -> Path:
         ],
         "checkpoints": {"location": f"{folder}/checkpoints"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "jars"}}
+    head = pipeline_head("jars")
     file = folder / "jars.yaml"
     file.write_text(yaml.safe_dump(head | {"spec": spec}))
     return file

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -119,9 +120,7 @@ def cleaner(spark: SparkSession, folder: Path, **options: str) -> OrphanCleaner:
         "checkpoints": {"location": f"{folder}/checkpoints"},
     }
     document = {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "p"},
+        **pipeline_head("p"),
         "spec": spec,
     }
     return OrphanCleaner(spark, Graph(StreamingPipeline.model_validate(document)))

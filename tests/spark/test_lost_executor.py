@@ -12,6 +12,7 @@ import pytest
 import yaml
 from harness import with_executors
 from harness.checkpoints import data_files, logged_files, newest
+from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 
@@ -38,7 +39,7 @@ def document(folder: Path) -> Path:
         "restart": {"policy": "Never"},
         "spark": {"conf": {"spark.ui.enabled": "false"}},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "lost"}}
+    head = pipeline_head("lost")
     (folder / "lost.yaml").write_text(yaml.safe_dump(head | {"spec": spec}))
     return folder / "lost.yaml"
 

@@ -15,6 +15,7 @@ import pyarrow.orc
 import pyarrow.parquet
 import pytest
 from harness import with_executors
+from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 from mainstem.language.model.file_source import FileFormat
@@ -111,7 +112,7 @@ def document(folder: Path) -> Path:
         "restart": {"policy": "Never"},
         "spark": {"conf": {"spark.ui.enabled": "false"}},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "all"}}
+    head = pipeline_head("all")
     (folder / "all.json").write_text(json.dumps(head | {"spec": spec}))
     return folder / "all.json"
 

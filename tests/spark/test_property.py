@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
+from harness.documents import pipeline_head
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import example as also
 from hypothesis import strategies as st
@@ -158,9 +159,7 @@ def document(example: Example, folder: Path) -> dict[str, Any]:
     ]  # fmt: skip
     sources.append({"name": "names", "static": {"csv": {"path": str(folder / "names.csv"), "header": True}}})
     return {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "random"},
+        **pipeline_head("random"),
         "spec": {"sources": sources, "views": views, "queries": [query], "checkpoints": {"location": str(folder / "checkpoints")}},
     }  # fmt: skip
 

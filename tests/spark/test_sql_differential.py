@@ -23,6 +23,7 @@ from documents.sql_texts import (
     SHAPES,
     STATEMENTS,
 )
+from harness.documents import pipeline_head
 from harness.waiting import within
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -152,9 +153,7 @@ def pipeline(sql: str, mode: str, *, watermark: bool) -> tuple[StreamingPipeline
     if watermark:
         departures["watermark"] = {"column": "time_hour", "delay": "1 hour"}
     data = {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "test"},
+        **pipeline_head("test"),
         "spec": {
             "sources": [departures, {"name": "airports", "static": {"parquet": {"path": "/a"}}}],
             "views": [{"name": "v", "sql": sql}],

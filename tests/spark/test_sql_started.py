@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 from documents.sql_texts import AGGREGATES, AIRPORTS, COLUMNS, JOINS, LONG, PIPES, PLAIN, SHAPES
+from harness.documents import pipeline_head
 from mainstem.dataframes import query as build
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import SpecInvalid
@@ -74,7 +75,7 @@ class Runner:
             "queries": [query | {"trigger": {"availableNow": True}, "state": {"partitions": 1}}],
             "checkpoints": {"location": str(self._folder / "checkpoints")},
         }
-        head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+        head = pipeline_head("t")
         try:
             [document] = read_text(json.dumps(head | {"spec": spec}))
         except SpecInvalid:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from harness.waiting import within
 from mainstem.dataframes.query import build, start
 from mainstem.dataframes.views.builder import Builder
@@ -23,7 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 
-HEAD = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "streams"}}
+HEAD = pipeline_head("streams")
 
 
 def graph(folder: Path, source: dict[str, Any], *sql: str, **query: Any) -> Graph:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.eligibility import async_progress_obstacles, obstacles
 from mainstem.language.analysis.graph import Graph
@@ -38,9 +39,7 @@ class Bench:
     def graph(self, sql: str, trigger: dict[str, Any], sink: dict[str, Any], **query: Any) -> Graph:
         self.count += 1
         document = {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "triggers"},
+            **pipeline_head("triggers"),
             "spec": {
                 "functions": [{"name": "twice", "python": {"function": "shop:doubled", "returns": "BIGINT"}}],
                 "sources": [

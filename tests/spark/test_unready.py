@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 from harness.supervisor_loop import Stage
@@ -181,7 +182,7 @@ def test_where_no_query_is_ready_the_run_reports_each_reason(spark: SparkSession
 
 def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -> None:
     """With `--strict` nothing runs; without, what can; the exit code is that of what is missing."""
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    head = pipeline_head("some")
     pipeline_spec = spec(tmp_path, called("nowhere:f"))
     pipeline_spec["sources"].append({"name": "gone", "files": {"path": f"{tmp_path}/gone"}})
     pipeline_spec["queries"].append({**pipeline_spec["queries"][0], "name": "absent", "from": "gone"})

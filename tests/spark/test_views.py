@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.dataframes.query import build, checkpoint, start
 from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import SpecInvalid
@@ -44,9 +45,7 @@ class Bench:
         sink = {"name": "out", "parquet": {"path": str(self.folder / "out")}}
         query = {"name": "copy", "from": result, "to": [sink], "trigger": {"availableNow": True}, "state": {"partitions": 1}}  # fmt: skip
         return {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "views"},
+            **pipeline_head("views"),
             "spec": {
                 "sources": sources,
                 "views": [{"name": name, "sql": sql} for name, sql in pairs],

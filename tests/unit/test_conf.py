@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 from documents import VALID
+from harness.documents import pipeline_head
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem import names
@@ -28,9 +29,7 @@ def pipeline(**spec: Any) -> StreamingPipeline:
     }
     return StreamingPipeline.model_validate(
         {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "p"},
+            **pipeline_head("p"),
             "spec": plain | spec,
         }
     )

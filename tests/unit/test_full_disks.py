@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from harness.documents import pipeline_head
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.runtime.failures.classification import Failure
@@ -38,7 +39,7 @@ def message(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
         return SimpleNamespace(f_bavail=free, f_frsize=4096, f_files=10, f_favail=5)
 
     monkeypatch.setattr(os, "statvfs", device)
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "p"}}
+    head = pipeline_head("p")
     [document] = read_text(yaml.safe_dump(head | {"spec": spec}))
     graph = Graph(document.pipeline)
     return explained(FULL, graph, graph.spec.queries[0]).message.replace(str(folder), "")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.rules.registry import check
 from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
@@ -29,9 +30,7 @@ KINDS: dict[str, dict[str, Any]] = {
 def refusals(names: Iterable[str], kind: str, sql: str, mode: str = "append") -> list[str]:
     """Reasons for which a view that calls the functions over a stream is refused."""
     data: dict[str, Any] = {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "functions"},
+        **pipeline_head("functions"),
         "spec": {
             "functions": [{"name": name, **KINDS[kind]} for name in names],
             "sources": [{"name": "ticks", "rate": {}}],

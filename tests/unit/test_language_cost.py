@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mainstem.errors import Problem, SpecInvalid
@@ -27,9 +28,7 @@ CPU_SECONDS = 4.0
 def document(views: list[dict[str, Any]], queries: int = 1, **spec: Any) -> dict[str, Any]:
     relation = views[-1]["name"] if views else "ticks"
     return {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "costly"},
+        **pipeline_head("costly"),
         "spec": {
             "sources": [{"name": "ticks", "rate": {}}],
             "views": views,

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 from documents.bad import BASE
+from harness.documents import pipeline_head
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
@@ -153,9 +154,7 @@ def test_any_value_for_a_document_is_read_or_rejected(data: Any) -> None:
     check_text(
         json.dumps(
             {
-                "apiVersion": "mainstem.dev/v1alpha1",
-                "kind": "StreamingPipeline",
-                "metadata": {"name": "a"},
+                **pipeline_head("a"),
                 "spec": data,
             }
         )

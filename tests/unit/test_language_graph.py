@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from harness.documents import pipeline_head
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
@@ -10,9 +11,7 @@ from mainstem.language.document import read_text
 
 def graph(views: dict[str, str], start: str = "s") -> Graph:
     document = {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "test"},
+        **pipeline_head("test"),
         "spec": {
             "sources": [
                 {"name": "s", "rate": {}},

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.language.document import read_object
 from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_IN_PODS
 from mainstem_operator.validation import policies
@@ -32,7 +33,7 @@ def problems(**spec: Any) -> list[tuple[str, str]]:
         ],
         "checkpoints": {"location": "s3a://lake/checkpoints"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "p"}}
+    head = pipeline_head("p")
     pipeline = read_object(head | {"spec": plain | spec}).pipeline
     return [(problem.path, problem.reason) for problem in policies.check(pipeline)]
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
@@ -102,7 +103,7 @@ def graph() -> Graph:
         ],
         "checkpoints": {"location": "/checkpoints"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
     return Graph(document.pipeline)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from harness.documents import pipeline_head
 from mainstem import names
 from mainstem.cli import main
 from mainstem.errors import NotReady, SpecInvalid
@@ -27,7 +28,7 @@ def problems(**given: Any) -> list[str]:
         "queries": [{"name": "show", "from": "ticks", "to": [{"name": "out", "console": {}}]}],
         "checkpoints": {"location": "/c"},
     }
-    document = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "p"}}
+    document = pipeline_head("p")
     try:
         read_object(document | {"spec": spec})
     except SpecInvalid as refused:

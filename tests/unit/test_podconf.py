@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem import names
 from mainstem.errors import NotReady
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -32,9 +33,7 @@ def pipeline(**spec: Any) -> StreamingPipeline:
     }
     return StreamingPipeline.model_validate(
         {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "flights"},
+            **pipeline_head("flights"),
             "spec": plain | spec,
         }
     )

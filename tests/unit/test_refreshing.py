@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from harness.documents import pipeline_head
 from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
@@ -102,7 +103,7 @@ def graph(tables: dict[str, str | None], query: dict[str, Any]) -> Graph:
         "queries": [{"name": "q", "from": "joined", "to": to} | query],
         "checkpoints": {"location": "/c"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    head = pipeline_head("t")
     [document] = read_text(json.dumps(head | {"spec": spec}))
     return Graph(document.pipeline)
 

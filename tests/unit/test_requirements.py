@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
@@ -47,7 +48,7 @@ def graph(folder: Path | str, **suspended: bool) -> Graph:
         ],
         "checkpoints": {"location": f"{folder}/checkpoints"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
     return Graph(document.pipeline)
 
@@ -176,7 +177,7 @@ def test_an_unused_connection_stops_no_run(
         "queries": [{"name": "copy", "from": "lines", "to": [{"name": "out", "console": {}}]}],
         "checkpoints": {"location": f"{tmp_path}/checkpoints"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
     assert checks.reachable(Graph(document.pipeline)) == frozenset()
     assert secrets.write(document.pipeline, tmp_path) is None
@@ -203,6 +204,6 @@ def test_a_catalog_is_required_when_a_text_names_it(sql: str, table: str | None,
         "queries": [{"name": "copy", "from": "v", "to": [{"name": "out", "console": {}}]}],
         "checkpoints": {"location": "/checkpoints"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "some"}}
+    head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
     assert set(required_connections(Graph(document.pipeline))) == named

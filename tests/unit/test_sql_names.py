@@ -3,6 +3,7 @@
 import pytest
 from documents.column_texts import TAKEN, WRONG, wrong_names
 from documents.sql_texts import QUERIES
+from harness.documents import pipeline_head
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_object
 from mainstem.language.sql.scope import UNKNOWN
@@ -34,9 +35,7 @@ def test_without_a_file_the_position_within_the_text_is_named() -> None:
     with pytest.raises(SpecInvalid) as refused:
         read_object(
             {
-                "apiVersion": "mainstem.dev/v1alpha1",
-                "kind": "StreamingPipeline",
-                "metadata": {"name": "names"},
+                **pipeline_head("names"),
                 "spec": {
                     "sources": [{"name": "ticks", "rate": {}}],
                     "views": [{"name": "v", "sql": "SELECT value,\n       valu + 1 AS more\nFROM ticks"}],

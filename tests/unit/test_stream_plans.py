@@ -4,6 +4,7 @@ import json
 
 import pytest
 from documents.stream_plans import LATE, MODES, RANGE, ROWS, SILENT, Row
+from harness.documents import pipeline_head
 from mainstem.language.analysis.eligibility import obstacles
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
@@ -148,7 +149,7 @@ def test_python_and_joins_are_obstacles_to_real_time(sql: str, reasons: list[str
         ],
         "checkpoints": {"location": "/c"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    head = pipeline_head("t")
     graph = Graph(StreamingPipeline.model_validate_json(json.dumps(head | {"spec": spec})))
     shown_reasons = [obstacle.reason for obstacle in obstacles(graph, graph.spec.queries[0], "realTime")]
     assert shown_reasons == reasons
@@ -167,5 +168,5 @@ def test_dead_letters_of_a_bounded_source_are_no_stream() -> None:
         "queries": queries,
         "checkpoints": {"location": "/c"},
     }
-    head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "t"}}
+    head = pipeline_head("t")
     assert len(read_text(json.dumps(head | {"spec": spec}))) == 1
