@@ -1,26 +1,20 @@
 import os
-import secrets
 import shutil
 import subprocess
-from pathlib import Path
 
 from harness.cache import tail
+from harness.database import DatabaseServer
 from harness.errors import HarnessError
-from harness.process import Process, free_port
-from harness.server import Server
+from harness.process import Process
 
 
-class MariaDb(Server):
+class MariaDb(DatabaseServer):
     """A real MariaDB server with one database and one user, who logs in with a password of this server's own."""
 
-    username = "mainstem"
     database = "shop"
 
     def __init__(self) -> None:
         super().__init__("mariadb")
-        self.password = secrets.token_hex(20)
-        self.port = free_port()
-        self._data = self.folder / "data"
         self._user = ["--user=root"] if os.geteuid() == 0 else []
         options = [
             "--no-defaults",
@@ -40,12 +34,6 @@ class MariaDb(Server):
         """The JDBC URL of the database for MariaDB's own driver and Spark's dialect of MySQL, without credentials."""
         return f"jdbc:mysql://127.0.0.1:{self.port}/{self.database}?permitMysqlScheme"
 
-    def start(self) -> None:
-        """Start the server and wait until it answers a query."""
-        if not self._data.exists():
-            self._init()
-        super().start()
-
     def run(self, sql: str) -> list[tuple[str, ...]]:
         """Run statements and return the rows of the last one, each value as text.
 
@@ -58,12 +46,6 @@ class MariaDb(Server):
         if done.returncode:
             raise HarnessError(done.stderr.strip())
         return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
-
-    def secret(self, folder: Path, name: str) -> None:
-        """Write the user's credentials as the secret `name` below `folder`, as `$MAINSTEM_SECRETS` wants it."""
-        (folder / name).mkdir(parents=True)
-        (folder / name / "username").write_text(self.username)
-        (folder / name / "password").write_text(self.password)
 
     def _init(self) -> None:
         self._data.mkdir()

@@ -1,5 +1,4 @@
 import os
-import secrets
 import shutil
 import signal
 import subprocess
@@ -10,27 +9,23 @@ from pg8000.exceptions import InterfaceError
 from pg8000.native import Connection, DatabaseError
 
 from harness.cache import tail
+from harness.database import DatabaseServer
 from harness.errors import HarnessError
-from harness.process import Process, free_port
-from harness.server import Server
+from harness.process import Process
 
 
 _INSTALLED = Path("/usr/lib/postgresql")  # where Debian keeps the servers, one folder per version
 _UNPRIVILEGED = "postgres"  # the user that Debian's package brings; the server refuses to run as root
 
 
-class Postgres(Server):
+class Postgres(DatabaseServer):
     """A real PostgreSQL server with one database and one user, who logs in with a password of this server's own."""
 
-    username = "mainstem"
     database = "postgres"
 
     def __init__(self) -> None:
         self._bin = _newest_bin()
         super().__init__("postgres")
-        self.password = secrets.token_hex(20)
-        self.port = free_port()
-        self._data = self.folder / "data"
         self._as_user = _without_root(self.folder)
         settings = [
             f"port={self.port}",
@@ -47,12 +42,6 @@ class Postgres(Server):
     def url(self) -> str:
         """The JDBC URL of the database, without credentials."""
         return f"jdbc:postgresql://127.0.0.1:{self.port}/{self.database}"
-
-    def start(self) -> None:
-        """Start the server and wait until it answers a query."""
-        if not self._data.exists():
-            self._init()
-        super().start()
 
     def stop(self) -> None:
         """End the server in good order; clients are sent away rather than waited for."""
@@ -76,12 +65,6 @@ class Postgres(Server):
         return Connection(
             self.username, password=self.password, host="127.0.0.1", port=self.port, database=self.database
         )
-
-    def secret(self, folder: Path, name: str) -> None:
-        """Write the user's credentials as the secret `name` below `folder`, as `$MAINSTEM_SECRETS` wants it."""
-        (folder / name).mkdir(parents=True)
-        (folder / name / "username").write_text(self.username)
-        (folder / name / "password").write_text(self.password)
 
     def _init(self) -> None:
         password = self.folder / "password"
