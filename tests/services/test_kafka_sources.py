@@ -13,7 +13,7 @@ from harness.kafka import Broker
 from harness.records import Record
 from mainstem.dataframes.options.kafka import source_options
 from mainstem.language.model.connections import KafkaConnection
-from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException

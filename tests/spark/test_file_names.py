@@ -8,7 +8,7 @@ import pytest
 from harness import sparks
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources import static
-from mainstem.language.model.static_sources import StaticSource
+from mainstem.language.model.connectors.static_sources import StaticSource
 from pyarrow import orc, parquet
 from pyspark.sql import SparkSession
 

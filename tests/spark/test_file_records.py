@@ -13,9 +13,9 @@ from mainstem.dataframes.decode.decoding import Decoded
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources import static
 from mainstem.dataframes.sources.streaming import Reader, dead_letters, relation
+from mainstem.language.model.connectors.static_sources import StaticSource
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source
-from mainstem.language.model.static_sources import StaticSource
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession

@@ -18,7 +18,7 @@ from harness import with_executors
 from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
-from mainstem.language.model.file_source import FileFormat
+from mainstem.language.model.connectors.file_source import FileFormat
 
 
 pytestmark = [

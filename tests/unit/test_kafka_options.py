@@ -3,7 +3,7 @@
 import pytest
 from mainstem.dataframes.options.kafka import client, source_options
 from mainstem.language.model.connections import KafkaConnection
-from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.runtime.clients.kafka_admin import time_outs
 
 

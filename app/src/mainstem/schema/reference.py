@@ -16,7 +16,7 @@ from mainstem.language.base import (
     Version,
 )
 from mainstem.language.model.connections import Bucket, SecretKey
-from mainstem.language.model.connector import ConnectorName
+from mainstem.language.model.connectors.custom import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
 from mainstem.language.model.pipeline import PipelineName, StreamingPipeline

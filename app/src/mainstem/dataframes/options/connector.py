@@ -12,7 +12,7 @@ from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import ConnectorOptions, SparkConnection
-from mainstem.language.model.connector import Connector, SparkSource, SparkTable
+from mainstem.language.model.connectors.custom import Connector, SparkSource, SparkTable
 from mainstem.language.requirements import required_connections
 
 

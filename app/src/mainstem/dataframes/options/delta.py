@@ -1,6 +1,6 @@
 """Options of Delta's source and sink; pure."""
 
-from mainstem.language.model.delta import DeltaSink, DeltaSource
+from mainstem.language.model.connectors.delta import DeltaSink, DeltaSource
 
 
 def source_options(source: DeltaSource) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.connections import CREDENTIALS, KafkaConnection, KafkaSecurity, credentials_file
-from mainstem.language.model.kafka_source import KafkaSource, milliseconds
+from mainstem.language.model.connectors.kafka_source import KafkaSource, milliseconds
 from mainstem.language.model.sinks import KafkaSink
 
 

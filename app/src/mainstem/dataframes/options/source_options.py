@@ -1,8 +1,12 @@
 """Options of Spark's file, rate and socket sources; pure."""
 
 from mainstem.language.base import seconds
-from mainstem.language.model.file_source import FilesSource
-from mainstem.language.model.generated_sources import RateMicroBatchSource, RateSource, SocketSource
+from mainstem.language.model.connectors.file_source import FilesSource
+from mainstem.language.model.connectors.generated_sources import (
+    RateMicroBatchSource,
+    RateSource,
+    SocketSource,
+)
 
 
 def files(source: FilesSource, occurrence: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from pyspark.sql.types import DataType
 from pyspark.sql.window import Window
 
 from mainstem.dataframes.sinks.writers import BatchWriter
-from mainstem.language.model.delta import DeltaSink, Merge
+from mainstem.language.model.connectors.delta import DeltaSink, Merge
 
 
 _RANK: Final = "__mainstem_rank"

@@ -10,8 +10,8 @@ from mainstem.dataframes.decode import file_records
 from mainstem.dataframes.decode.decoding import Decoded
 from mainstem.dataframes.options import connector, jdbc
 from mainstem.dataframes.options.connections import Connections
-from mainstem.language.model.file_source import decoding
-from mainstem.language.model.static_sources import CsvTable, DeltaTable, JsonTable, StaticSource
+from mainstem.language.model.connectors.file_source import decoding
+from mainstem.language.model.connectors.static_sources import CsvTable, DeltaTable, JsonTable, StaticSource
 
 
 def table(session: SparkSession, name: str, source: StaticSource, connections: Connections) -> DataFrame:

@@ -11,9 +11,9 @@ from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources import static
 from mainstem.language.base import interval
 from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.connectors.file_source import FilesSource
+from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.language.model.decode import Decode
-from mainstem.language.model.file_source import FilesSource
-from mainstem.language.model.kafka_source import KafkaSource
 from mainstem.language.model.sources import Source, Watermark
 
 

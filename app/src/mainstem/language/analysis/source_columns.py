@@ -6,8 +6,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mainstem.language.analysis.avro_schemas import record_fields
+from mainstem.language.model.connectors.file_source import FilesSource
 from mainstem.language.model.decode import Decode
-from mainstem.language.model.file_source import FilesSource
 from mainstem.language.model.sources import Source
 from mainstem.language.sql.parser import TooMuchWork, parse
 

@@ -26,7 +26,7 @@ from mainstem.language.base import (
 )
 from mainstem.language.loading.field_paths import field_at, keys_of, model_at
 from mainstem.language.model.connections import Bucket, SecretKey
-from mainstem.language.model.connector import ConnectorName
+from mainstem.language.model.connectors.custom import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
 from mainstem.language.model.pipeline import PipelineName

@@ -19,7 +19,7 @@ from mainstem.language.base import (
     TimeZone,
 )
 from mainstem.language.model.connections import Connection
-from mainstem.language.model.connector import Connector
+from mainstem.language.model.connectors.custom import Connector
 from mainstem.language.model.deployment import Driver, Executors, PullSecrets, Schedule
 from mainstem.language.model.functions import Function
 from mainstem.language.model.packages import Packages

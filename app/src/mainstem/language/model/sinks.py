@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from mainstem.language.base import MAX_ITEMS, Column, Columns, Identifier, Model, Options, PythonObject, Text
-from mainstem.language.model.connector import SparkSink
-from mainstem.language.model.delta import DeltaSink
+from mainstem.language.model.connectors.custom import SparkSink
+from mainstem.language.model.connectors.delta import DeltaSink
 
 
 FILE_FORMATS: Final = ("parquet", "orc", "csv", "json", "text")

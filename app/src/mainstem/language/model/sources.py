@@ -3,13 +3,17 @@
 from typing import ClassVar
 
 from mainstem.language.base import Column, Duration, Identifier, Model
-from mainstem.language.model.connector import SparkSource
+from mainstem.language.model.connectors.custom import SparkSource
+from mainstem.language.model.connectors.delta import DeltaSource
+from mainstem.language.model.connectors.file_source import FilesSource
+from mainstem.language.model.connectors.generated_sources import (
+    RateMicroBatchSource,
+    RateSource,
+    SocketSource,
+)
+from mainstem.language.model.connectors.kafka_source import KafkaSource
+from mainstem.language.model.connectors.static_sources import StaticSource
 from mainstem.language.model.decode import Decode
-from mainstem.language.model.delta import DeltaSource
-from mainstem.language.model.file_source import FilesSource
-from mainstem.language.model.generated_sources import RateMicroBatchSource, RateSource, SocketSource
-from mainstem.language.model.kafka_source import KafkaSource
-from mainstem.language.model.static_sources import StaticSource
 
 
 class Watermark(Model):

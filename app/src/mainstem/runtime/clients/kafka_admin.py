@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from mainstem.dataframes.options.kafka import client
 from mainstem.language.model.connections import KafkaConnection
-from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.runtime.progress.spark_progress import Offsets
 
 

@@ -19,7 +19,7 @@ from mainstem import logs
 from mainstem.dataframes.sinks.merge import alone, located, session_by_path
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
-from mainstem.language.model.delta import DeltaSink, Optimize, Vacuum
+from mainstem.language.model.connectors.delta import DeltaSink, Optimize, Vacuum
 from mainstem.language.requirements import running
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.spark.conf import MAINTENANCE_POOL

@@ -13,9 +13,9 @@ from mainstem.dataframes.options.connections import connections
 from mainstem.dataframes.sources import static
 from mainstem.errors import MainstemError, NotReady
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connectors.static_sources import StaticSource
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
-from mainstem.language.model.static_sources import StaticSource
 from mainstem.language.model.status import OUTAGES
 from mainstem.language.requirements import path_of, running, used
 from mainstem.language.rules.connectors.paths import normal

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.dataframes.options.kafka import connections
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.language.requirements import running
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin, TopicOffsets
 from mainstem.runtime.failures.classification import Failure, classify

@@ -5,7 +5,7 @@ from typing import Final
 
 from mainstem.errors import Problem
 from mainstem.language.base import seconds
-from mainstem.language.model.delta import DeltaSink, DeltaSource
+from mainstem.language.model.connectors.delta import DeltaSink, DeltaSource
 from mainstem.language.model.queries import Query
 from mainstem.language.rules.connectors.paths import normal
 from mainstem.language.rules.context import Context

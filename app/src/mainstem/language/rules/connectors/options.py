@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mainstem.language.model.file_source import DECODED, LAYOUT
+from mainstem.language.model.connectors.file_source import DECODED, LAYOUT
 from mainstem.language.model.sinks import Sink
 from mainstem.language.model.sources import Source
 from mainstem.language.rules.context import Context

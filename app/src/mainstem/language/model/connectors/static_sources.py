@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from mainstem.language.base import Ddl, Duration, Identifier, Model, Options, Sql, Text
-from mainstem.language.model.connector import SparkTable
+from mainstem.language.model.connectors.custom import SparkTable
 
 
 class CsvTable(Model):
