@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable
 from harness import sparks
 from mainstem.dataframes.sinks.kafka_records import records
-from mainstem.language.model.sinks import KafkaSink
+from mainstem.language.model.connectors.kafka_sink import KafkaSink
 from pyspark.sql import SparkSession
 
 

@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from mainstem.language.model.connectors.file_sink import FILE_FORMATS
 from mainstem.language.model.queries import Query
-from mainstem.language.model.sinks import FILE_FORMATS, Sink
+from mainstem.language.model.sinks import Sink
 
 
 UNKNOWN: Final = (

@@ -5,9 +5,9 @@ from typing import Final
 from mainstem.language.model.connections import KafkaSecurity
 from mainstem.language.model.connectors.delta import DeltaSource
 from mainstem.language.model.connectors.file_source import FilesSource
+from mainstem.language.model.connectors.kafka_sink import KafkaSink
 from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.language.model.connectors.static_sources import DeltaTable, StaticSource
-from mainstem.language.model.sinks import KafkaSink
 from mainstem.language.model.sources import Source
 from mainstem.language.rules.connectors import kafka
 from mainstem.schema.cel import CelRule, CelRules

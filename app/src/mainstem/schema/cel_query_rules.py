@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from mainstem.language.model.connectors.file_sink import FILE_FORMATS
 from mainstem.language.model.functions import JavaFunction
 from mainstem.language.model.queries import Query
-from mainstem.language.model.sinks import FILE_FORMATS
 from mainstem.language.model.views import Stateful
 from mainstem.schema.cel import CelRule, CelRules
 

@@ -4,8 +4,8 @@ from typing import Final
 
 from mainstem import secrets
 from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from mainstem.language.model.connectors.static_sources import JdbcTable
-from mainstem.language.model.sinks import JdbcSink
 
 
 # By default PostgreSQL's driver waits forever: a database that hangs would block a query, or at the start all queries.

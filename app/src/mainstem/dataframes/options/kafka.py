@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.connections import CREDENTIALS, KafkaConnection, KafkaSecurity, credentials_file
+from mainstem.language.model.connectors.kafka_sink import KafkaSink
 from mainstem.language.model.connectors.kafka_source import KafkaSource, milliseconds
-from mainstem.language.model.sinks import KafkaSink
 
 
 # Kafka's own defaults keep a query waiting for minutes before an unreachable broker is an error.

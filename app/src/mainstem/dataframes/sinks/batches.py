@@ -17,8 +17,9 @@ from mainstem.dataframes.options.triggers import triggered
 from mainstem.dataframes.sinks import database, python
 from mainstem.dataframes.sinks.merge import merger
 from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shaped
+from mainstem.language.model.connectors.inspection_sinks import ConsoleSink
 from mainstem.language.model.queries import Query
-from mainstem.language.model.sinks import ConsoleSink, Sink
+from mainstem.language.model.sinks import Sink
 
 
 _MOST_PARTITIONS: Final = 1_000_000

@@ -20,7 +20,7 @@ from mainstem.dataframes.options import jdbc
 from mainstem.dataframes.sinks.staging import PARTITION, Target
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.language.model.connections import JdbcConnection
-from mainstem.language.model.sinks import JdbcSink
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 
 
 STAGED_ROWS_LOST: Final = "StagedRowsLost"

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, MapType
 
-from mainstem.language.model.sinks import KafkaSink
+from mainstem.language.model.connectors.kafka_sink import KafkaSink
 
 
 TIME_FORMATS: Final = {

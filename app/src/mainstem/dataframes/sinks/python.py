@@ -9,7 +9,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.dataframes.user_code import code, signatures
 from mainstem.errors import NotReady
-from mainstem.language.model.sinks import PythonSink
+from mainstem.language.model.connectors.python_sink import PythonSink
 
 
 def row_writer(sink: PythonSink) -> Any:

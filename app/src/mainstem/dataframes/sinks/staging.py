@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final
 
-from mainstem.language.model.sinks import JdbcSink
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 
 
 BATCHES: Final = "mainstem_batches"

@@ -6,8 +6,8 @@ from typing import Final
 
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, show
+from mainstem.language.model.connectors.kafka_sink import KafkaSink
 from mainstem.language.model.connectors.kafka_source import KafkaSource, milliseconds
-from mainstem.language.model.sinks import KafkaSink
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 

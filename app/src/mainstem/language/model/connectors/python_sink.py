@@ -1,0 +1,23 @@
+"""Python code as a sink."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from mainstem.language.base import Model, Options, PythonObject
+
+
+class PythonSink(Model):
+    """Rows or batches to Python code from the image, at least once: after a failure the last batch comes again."""
+
+    one_of: ClassVar = ("foreach", "foreachBatch")
+
+    foreach: PythonObject | None = None
+    """Function that is called with each row, and the arguments by name: `module:function`. Or a class with `process(row)` and,
+    if wanted, `open(partition, batch)`, which may refuse a partition it has, and `close(error)`: `module:Class`; its object
+    is made in the driver, with the arguments, and sent to where the rows are."""
+    foreach_batch: PythonObject | None = None
+    """Function that is called in the driver with each batch, a DataFrame, its number, and the arguments by name:
+    `module:function`. A batch that comes again has the same number."""
+    arguments: Options = Field(default_factory=dict)
+    """Keyword arguments of the class or function, all strings."""
