@@ -109,7 +109,7 @@ BAD_TRIGGERS: Final = [
         (("known}\n", "known}\n      trigger: {realTime: 9 seconds}\n"),),
         (
             "42:27: spec.queries[2].trigger.realTime: realTime writes in update mode only, and the mode is append; use outputMode: update [TriggerNotForOutputMode]",
-            "42:27: spec.queries[2].trigger.realTime: realTime writes kafka, console and python.foreach, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
+            "42:27: spec.queries[2].trigger.realTime: realTime writes kafka, python.foreach and console, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
         ),
         STREAMS,
     ),

@@ -9,6 +9,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.analysis.steps import STATEFUL, Doing, QueryStep, steps
 from mainstem.language.base import Model
+from mainstem.language.model.connectors.kinds import Delivery
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 from mainstem.language.sql.logical_plan import unbounded_state
@@ -96,7 +97,7 @@ def _source(graph: Graph, name: str) -> Meaning:
     if member.one_of and kind == "static":
         kind, member = f"{kind} {member.choice()}", member.member(member.choice())
     meaning = {"kind": kind, **_plain(member)}
-    if source.spark:
+    if source.stream and source.stream.delivery is Delivery.UNKNOWN:
         meaning["promise"] = UNKNOWN_SOURCE
     if source.static and source.static.refresh:
         meaning["settings"]["refresh"] = source.static.refresh

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connectors.custom import CustomConnector
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import functions_of
 from mainstem.language.yaml.yamltext import Path, render_path
@@ -20,7 +21,7 @@ def references(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
         if view.state:
             yield f"view {view.name!r}", view.state.processor or view.state.function or ""
     for at, connector in graph.spec.connectors():
-        if connector.python and _is_of(graph, query, at):
+        if isinstance(connector, CustomConnector) and connector.python and _is_of(graph, query, at):
             yield render_path(("spec", *at)), connector.python
     for name, python in ((sink.name, sink.python) for sink in query.to if sink.python):
         yield f"sink {name!r} of query {query.name!r}", python.foreach or python.foreach_batch or ""

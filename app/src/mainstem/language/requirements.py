@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
+from mainstem.language.model.connectors.kinds import ConnectorKind
 from mainstem.language.model.functions import Function
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
@@ -31,16 +32,12 @@ def running(graph: Graph) -> list[Query]:
 
 def used(graph: Graph, queries: Iterable[Query]) -> set[str]:
     """Names of the brokers and databases that queries read and write."""
-    found = set()
+    names: set[str] = set()
     for query in queries:
-        for source in graph.sources_of(query.from_):
-            table = source.static and (source.static.jdbc or source.static.spark)
-            through = source.kafka or source.spark or table
-            found |= {through.connection} if through and through.connection else set()
-        for sink in query.to:
-            written = sink.kafka or sink.jdbc or sink.spark
-            found |= {written.connection} if written and written.connection else set()
-    return found
+        connectors: list[ConnectorKind] = [source.connector for source in graph.sources_of(query.from_)]
+        connectors += [sink.connector for sink in query.to]
+        names |= {name for each in connectors if (name := each.connection_name)}
+    return names
 
 
 def stores_used(graph: Graph, query: Query) -> set[str]:
@@ -98,19 +95,17 @@ def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
 
 def path_of(source: Source) -> str | None:
     """The folder, file or table that the source reads; None for those that have no path."""
-    if streamed := source.files or source.delta:
-        return streamed.path
-    return source.static.path if source.static else None
+    return source.connector.main_path
 
 
 def written_paths(graph: Graph, query: Query) -> list[str]:
     """The folders that a query writes: its checkpoint and those of its sinks."""
-    folders = [sink.folder.path for sink in query.to if sink.folder]
+    folders = [path for sink in query.to if (path := sink.connector.main_path)]
     return [f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}", *folders]
 
 
 def _paths(graph: Graph, query: Query) -> Iterator[str]:
     yield graph.spec.checkpoints.location
     yield from (path for source in graph.sources_of(query.from_) if (path := path_of(source)))
-    yield from (sink.folder.path for sink in query.to if sink.folder)
+    yield from (path for sink in query.to if (path := sink.connector.main_path))
     yield from (each.java.jar for each in functions_of(graph, query) if each.java and each.java.jar)

@@ -12,7 +12,7 @@ from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import ConnectorOptions, SparkConnection
-from mainstem.language.model.connectors.custom import Connector, SparkSource, SparkTable
+from mainstem.language.model.connectors.custom import CustomConnector, SparkSource, SparkTable
 from mainstem.language.requirements import required_connections
 
 
@@ -38,7 +38,7 @@ def table(session: SparkSession, source: SparkTable, connections: Mapping[str, S
     return reader.load()
 
 
-def format_of(session: SparkSession, connector: Connector) -> str:
+def format_of(session: SparkSession, connector: CustomConnector) -> str:
     """The name of a connector in Spark; a Python class is first registered with the session.
 
     Raises:
@@ -77,7 +77,7 @@ def _is_connector(loaded: Any) -> bool:
     return isinstance(loaded, type) and issubclass(loaded, DataSource)
 
 
-def options(connector: Connector, connections: Mapping[str, SparkConnection]) -> dict[str, str]:
+def options(connector: CustomConnector, connections: Mapping[str, SparkConnection]) -> dict[str, str]:
     """The options of a connector and its connection; the connector's own override the connection's.
 
     Raises:

@@ -11,7 +11,8 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.steps import STATEFUL, Doing, QueryStep, steps
 from mainstem.language.base import seconds
 from mainstem.language.model.queries import Query
-from mainstem.language.model.sinks import Sink
+from mainstem.language.model.sinks import SINKS, Sink
+from mainstem.language.model.sources import SOURCES
 from mainstem.language.model.triggers import LEAST_CHECKPOINT_INTERVAL
 
 
@@ -58,16 +59,21 @@ class _Limits(NamedTuple):
     steps: tuple[Doing, ...]
 
 
+def _label(kind: str, alternative: str) -> str:
+    """A kind of sink, and the alternative of it that a trigger asks for."""
+    return f"{kind}.{alternative}" if alternative else kind
+
+
 _CONTINUOUS: Final = _Limits(
-    ("kafka", "rate", "socket"),
-    ("kafka", "console", "noop"),
+    tuple(key for key, kind in SOURCES.items() if kind.continuous),
+    tuple(key for key, kind in SINKS.items() if kind.continuous),
     tuple(
         doing for doing in Doing if doing not in (Doing.STATIC, Doing.UNKNOWN, Doing.PYTHON, Doing.JOIN_ALL)
     ),
 )
 _REAL_TIME: Final = _Limits(
-    ("kafka",),
-    ("kafka", "console", "python.foreach"),
+    tuple(key for key, kind in SOURCES.items() if kind.real_time),
+    tuple(_label(key, kind.real_time_alternative) for key, kind in SINKS.items() if kind.real_time),
     (*STATEFUL, Doing.JOIN_ALL, Doing.PYTHON, Doing.WINDOW, Doing.SORT, Doing.LIMIT),
 )
 _WAYS_OUT: Final[Mapping[Doing, str]] = {
@@ -81,9 +87,6 @@ _PLANS: Final = {
     "realTime": "realTime takes plans that keep no state, sort nothing, join by an equality and call no Python",
 }
 _ANOTHER: Final = "use another trigger"
-_LIMITS: Final = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
-"""Limits of a batch that Spark's Kafka source refuses in real-time mode."""
-_ASYNC_SINKS: Final = ("kafka", "console", "noop")
 
 
 def eligibility(graph: Graph, query: Query) -> list[tuple[str, list[Obstacle]]]:
@@ -141,8 +144,8 @@ def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
         limit, conflict = "realTime writes in update mode only", f"the mode is {query.output_mode}"
         yield Obstacle("TriggerNotForOutputMode", conflict, limit, "use outputMode: update")
     for source in graph.sources_of(query.from_, certain=True):
-        for field in _LIMITS:
-            if source.kafka and source.kafka.member(field) is not None:
+        for field in source.stream.real_time_refuses if source.stream else ():
+            if source.stream and source.stream.member(field) is not None:
                 limit = "realTime reads all there is of each partition at once"
                 conflict = f"the source {source.name!r} has {field}"
                 yield Obstacle("TriggerNotForSource", conflict, limit, "leave it out")
@@ -160,7 +163,7 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
         limit = f"{ASYNC} is for the default trigger and processingTime"
         yield Obstacle("AsyncProgressNotAllowed", f"the trigger is {trigger}", limit, "leave one of them out")
     for sink in query.to:
-        if sink.choice() not in _ASYNC_SINKS:
+        if not sink.connector.async_progress:
             limit, conflict = (
                 f"{ASYNC} is for queries that write a topic",
                 f"the sink {sink.name!r} is {sink.choice()}",
@@ -195,7 +198,8 @@ def _streams(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
 
 def _kind(sink: Sink) -> str:
     """The sink's key; of one in Python, what it is for Spark too."""
-    return f"python.{sink.python.choice()}" if sink.python else sink.choice()
+    connector = sink.connector
+    return _label(sink.choice(), connector.choice() if connector.real_time_alternative else "")
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -67,16 +67,10 @@ class RelationColumns:
 
 def source_columns(source: Source) -> ColumnSet:
     """The columns of a source's relation. Files have further ones where their folders are named like `day=1`."""
-    if source.static:
-        table = source.static.csv or source.static.json_
-        names = ddl_columns(table.schema_) if table is not None and table.schema_ else None
-        # Further columns are those of folders, or by a file or database that knows no structs.
-        flat = names is not None or source.static.choice() in ("csv", "text", "jdbc")
-        return ColumnSet(tuple(names or ()), open=True, flat=flat)
-    decodable = source.kafka is not None or (source.files is not None and source.files.format == "text")
-    names = column_names(source) if decodable or source.decode is None else None
+    names = column_names(source)
+    declared = source.connector.columns()
     if names is None:
         return UNKNOWN
-    if source.spark and source.decode is None:  # what a connector gives is its own affair
-        return ColumnSet(tuple(names))
-    return ColumnSet(tuple(names), open=source.files is not None and source.decoding is None, flat=True)
+    if source.decode:  # a source without records has none: a rule refuses it
+        return ColumnSet(tuple(names), open=False, flat=True) if source.holds_records else UNKNOWN
+    return UNKNOWN if declared is None else ColumnSet(tuple(names), declared.open, declared.flat)

@@ -1,18 +1,12 @@
 """Column names of a source, as far as they are known without Spark."""
 
-from typing import Final
-
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from mainstem.language.analysis.avro_schemas import record_fields
-from mainstem.language.model.connectors.file_source import FilesSource
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source
 from mainstem.language.sql.parser import TooMuchWork, parse
-
-
-_KAFKA: Final = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
 
 
 def complete_names(source: Source) -> list[str] | None:
@@ -21,7 +15,9 @@ def complete_names(source: Source) -> list[str] | None:
     Files that Spark reads by itself have one more for each folder of their path that is named like `day=2024-01-01`. Of
     records of files a folder gives only columns of the schema.
     """
-    return None if source.files and source.decoding is None else column_names(source)
+    declared = source.connector.columns()
+    complete = source.decode is not None or (declared is not None and declared.complete)
+    return column_names(source) if complete else None
 
 
 def column_names(source: Source) -> list[str] | None:
@@ -29,21 +25,10 @@ def column_names(source: Source) -> list[str] | None:
     if source.decode:
         columns = decoded_columns(source.decode)
         return None if columns is None else [*columns, *source.decode.keep]
-    if source.kafka:
-        return [*_KAFKA, "headers"] if source.kafka.include_headers else list(_KAFKA)
-    if source.rate or source.rate_micro_batch:
-        return ["timestamp", "value"]
-    if source.socket:
-        return ["value", "timestamp"] if source.socket.include_timestamp else ["value"]
-    if source.spark:
-        return ddl_columns(source.spark.schema_) if source.spark.schema_ else None
-    return _file_columns(source.files) if source.files else None
-
-
-def _file_columns(files: FilesSource) -> list[str] | None:
-    if files.format == "text":
-        return ["value"]
-    return ddl_columns(files.schema_) if files.schema_ else None
+    declared = source.connector.columns()
+    if declared is None:
+        return None
+    return list(declared.names) if declared.ddl is None else ddl_columns(declared.ddl)
 
 
 def decoded_columns(decode: Decode) -> list[str] | None:

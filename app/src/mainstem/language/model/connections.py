@@ -16,6 +16,8 @@ from mainstem.language.base import (
     Options,
     Text,
 )
+from mainstem.language.model.connectors.kafka_client import OWNED_CLIENT
+from mainstem.language.model.connectors.kinds import ConnectionKind, kinds
 
 
 CREDENTIALS: Final = "spark.mainstem.credentials"
@@ -72,8 +74,12 @@ class KafkaSecurity(Model):
         )
 
 
-class KafkaConnection(Model):
+class KafkaConnection(ConnectionKind):
     """A Kafka cluster."""
+
+    title: ClassVar = "Kafka"
+    options_field: ClassVar = "properties"
+    owned_options: ClassVar = OWNED_CLIENT
 
     bootstrap_servers: Text
     """Comma-separated `host:port`, as Kafka's clients take them."""
@@ -87,8 +93,12 @@ SecretOptions = Annotated[dict[Text, SecretKeyRef], Field(max_length=MAX_ITEMS)]
 Bucket = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", max_length=63)]
 
 
-class S3Connection(Model):
+class S3Connection(ConnectionKind):
     """An S3-compatible store, for `s3a://` paths in the buckets it names."""
+
+    title: ClassVar = "S3"
+    options_field: ClassVar = ""
+    owned_options: ClassVar = {}
 
     buckets: Annotated[
         tuple[Bucket, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
@@ -104,8 +114,12 @@ class S3Connection(Model):
     """Secret with the keys `accessKey` and `secretKey`; without it AWS's own chain: environment, profile, pod identity."""
 
 
-class JdbcConnection(Model):
+class JdbcConnection(ConnectionKind):
     """A database by JDBC. PostgreSQL's driver is there; another's is named in `packages`."""
+
+    title: ClassVar = "JDBC"
+    options_field: ClassVar = "properties"
+    owned_options: ClassVar = {"url": "url", "dbtable": "", "query": "", "user": "secretRef"}
 
     url: Text
     """Where it is, without credentials: `jdbc:postgresql://shop:5432/orders`."""
@@ -115,8 +129,11 @@ class JdbcConnection(Model):
     """Properties of the database's driver, such as `sslmode`; PostgreSQL's gets a `socketTimeout` of 600 s."""
 
 
-class ConnectorOptions(Model):
+class ConnectorOptions(ConnectionKind):
     """Options from the document, and options from secrets."""
+
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = {}
 
     options: Options = Field(default_factory=dict)
     """Options by name."""
@@ -127,9 +144,13 @@ class ConnectorOptions(Model):
 class SparkConnection(ConnectorOptions):
     """Options that every source and sink `spark` of this connection gets."""
 
+    title: ClassVar = "Spark"
+
 
 class CatalogConnection(ConnectorOptions):
     """A catalog of Spark's, under the connection's name: its tables are `connection.schema.table` in `static.table`, and in SQL."""
+
+    title: ClassVar = "catalog"
 
     class_: Annotated[JavaClass, Field(alias="class")]
     """Class of the catalog, such as `org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog`."""
@@ -154,9 +175,19 @@ class Connection(Model):
     """A catalog of tables."""
 
     @property
+    def settings(self) -> ConnectionKind:
+        """The connection's part of its kind."""
+        settings: ConnectionKind = self.member(self.choice())
+        return settings
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """Names of the Secrets that the connection refers to, at any depth, each once."""
         return tuple(dict.fromkeys(ref.name for ref in _references(self)))
+
+
+CONNECTIONS: Final[dict[str, type[ConnectionKind]]] = kinds(Connection)
+"""Key of a connection -> its kind."""
 
 
 def credentials_file(connection: str) -> str:

@@ -19,7 +19,7 @@ from mainstem.language.base import (
     TimeZone,
 )
 from mainstem.language.model.connections import Connection
-from mainstem.language.model.connectors.custom import Connector
+from mainstem.language.model.connectors.kinds import ConnectorKind, FieldPath
 from mainstem.language.model.deployment import Driver, Executors, PullSecrets, Schedule
 from mainstem.language.model.functions import Function
 from mainstem.language.model.packages import Packages
@@ -139,17 +139,13 @@ class PipelineSpec(Model):
     executors: Executors = Field(default_factory=Executors)
     """The executors' pods; none by default."""
 
-    def connectors(self) -> Iterator[tuple[tuple[str | int, ...], Connector]]:
-        """Every source, table and sink `spark`: where it stands below `spec`, and what it says."""
+    def connectors(self) -> Iterator[tuple[FieldPath, ConnectorKind]]:
+        """Every source, table and sink: where it stands below `spec`, and its part of its kind."""
         for index, source in enumerate(self.sources):
-            if source.spark:
-                yield ("sources", index, "spark"), source.spark
-            if source.static and source.static.spark:
-                yield ("sources", index, "static", "spark"), source.static.spark
+            yield ("sources", index, *source.connector_path), source.connector
         for index, query in enumerate(self.queries):
             for place, sink in enumerate(query.to):
-                if sink.spark:
-                    yield ("queries", index, "to", place, "spark"), sink.spark
+                yield ("queries", index, "to", place, sink.choice()), sink.connector
 
 
 class Metadata(Model):

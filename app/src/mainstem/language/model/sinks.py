@@ -1,7 +1,7 @@
 """Where a query's rows go: topics, tables, folders of files, databases, and what is for tests."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from mainstem.language.model.connectors.file_sink import FILE_FORMATS, FileSink
 from mainstem.language.model.connectors.inspection_sinks import ConsoleSink, MemorySink, NoopSink
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from mainstem.language.model.connectors.kafka_sink import KafkaSink
+from mainstem.language.model.connectors.kinds import FieldPath, SinkKind, kinds
 from mainstem.language.model.connectors.python_sink import PythonSink
 
 
@@ -62,46 +63,26 @@ class Sink(Model):
     """Nowhere."""
 
     @property
+    def connector(self) -> SinkKind:
+        """The sink's part of its kind."""
+        sink: SinkKind = self.member(self.choice())
+        return sink
+
+    @property
     def files(self) -> FileSink | None:
         """The folder of files, where the sink is one; its format is `choice()`."""
-        found: FileSink | None = self.member(self.choice()) if self.choice() in FILE_FORMATS else None
-        return found
+        return self.connector if isinstance(self.connector, FileSink) else None
 
     @property
     def folder(self) -> DeltaSink | FileSink | None:
         """What is written at a path: a table or a folder of files."""
         return self.delta or self.files
 
-    def columns(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def columns(self) -> Iterator[tuple[FieldPath, str]]:
         """Every column that the sink names: where it stands below the sink, and its name."""
-        kind = self.choice()
-        for path, value in _named(self):
-            if isinstance(value, str):
-                yield (kind, *path), value
-            else:
-                for index, column in enumerate(value or ()):
-                    yield (kind, *path, index), column
+        for path, column in self.connector.columns():
+            yield (self.choice(), *path), column
 
 
-def _named(sink: Sink) -> Iterator[tuple[tuple[str, ...], tuple[str, ...] | str | None]]:
-    if kafka := sink.kafka:
-        yield ("topicColumn",), kafka.topic_column
-        yield ("key",), kafka.key
-        yield ("keyColumn",), kafka.key_column
-        yield ("value",), kafka.value
-        yield ("valueColumn",), kafka.value_column
-        yield ("headersColumn",), kafka.headers_column
-        for header, column in (kafka.headers or {}).items():
-            yield ("headers", header), column
-    if folder := sink.folder:
-        yield ("partitionBy",), folder.partition_by
-    if sink.delta and sink.delta.merge:
-        merge = sink.delta.merge
-        yield ("merge", "keys"), merge.keys
-        yield ("merge", "sequenceBy"), merge.sequence_by
-        yield ("merge", "exceptColumns"), merge.except_columns
-    optimize = sink.delta.maintenance.optimize if sink.delta and sink.delta.maintenance else None
-    if optimize:
-        yield ("maintenance", "optimize", "zOrderBy"), optimize.z_order_by
-    if sink.jdbc and sink.jdbc.upsert:
-        yield ("upsert", "keys"), sink.jdbc.upsert.keys
+SINKS: Final[dict[str, type[SinkKind]]] = kinds(Sink)
+"""Key of a sink -> its kind."""

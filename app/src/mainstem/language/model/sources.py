@@ -1,6 +1,6 @@
 """What is read: streams and static side inputs, each with how its bytes become columns, and its event time."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from mainstem.language.base import Column, Duration, Identifier, Model
 from mainstem.language.model.connectors.custom import SparkSource
@@ -12,6 +12,7 @@ from mainstem.language.model.connectors.generated_sources import (
     SocketSource,
 )
 from mainstem.language.model.connectors.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kinds import FieldPath, SourceKind, TableKind, kinds
 from mainstem.language.model.connectors.static_sources import StaticSource
 from mainstem.language.model.decode import Decode
 
@@ -60,8 +61,32 @@ class Source(Model):
 
     @property
     def streaming(self) -> bool:
-        """True unless the source is a static table, or a topic that is read up to an end."""
-        return self.static is None and not (self.kafka and self.kafka.bounded)
+        """True unless the source is a static table, or has an end."""
+        return self.stream is not None and not self.stream.bounded
+
+    @property
+    def stream(self) -> SourceKind | None:
+        """The part of a streaming source; None for a table."""
+        source: SourceKind | None = self.member(self.choice()) if self.static is None else None
+        return source
+
+    @property
+    def connector(self) -> SourceKind | TableKind:
+        """The source's part of its kind; for a static source that of the table."""
+        if self.static:
+            return self.static.connector
+        source: SourceKind = self.member(self.choice())
+        return source
+
+    @property
+    def connector_path(self) -> FieldPath:
+        """Where that part stands below the source."""
+        return ("static", self.static.choice()) if self.static else (self.choice(),)
+
+    @property
+    def holds_records(self) -> bool:
+        """True where rows are records that `decode` can read."""
+        return self.stream is not None and self.stream.holds_records
 
     @property
     def decoding(self) -> Decode | None:
@@ -74,3 +99,9 @@ class Source(Model):
         if self.decoding is None or self.decoding.on_malformed_record != "deadLetter":
             return None
         return f"{self.name}_dead_letters"
+
+
+SOURCES: Final[dict[str, type[SourceKind]]] = {
+    key: kind for key, kind in kinds(Source).items() if kind is not StaticSource
+}
+"""Key of a streaming source -> its kind."""

@@ -4,17 +4,29 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from mainstem.language.base import Ddl, Identifier, Model, Options, PythonObject
+from mainstem.language.base import Ddl, Identifier, Options, PythonObject
+from mainstem.language.model.connectors.kinds import (
+    ConnectorKind,
+    DeclaredColumns,
+    Delivery,
+    Guarantee,
+    SinkKind,
+    SourceKind,
+    TableKind,
+)
 
 
 ConnectorName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.$-]*$", max_length=255)]
 """Spark's name of a connector: its short name, or its class or package."""
 
 
-class Connector(Model):
+class CustomConnector(ConnectorKind):
     """What names a connector and what it is told."""
 
     one_of: ClassVar = ("format", "python")
+    connection_kind: ClassVar = "spark"
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = {}
 
     format: ConnectorName | None = None
     """Name of the connector, as its own documentation has it: `mongodb`, `org.apache.spark.sql.cassandra`. Its jar is in
@@ -27,26 +39,54 @@ class Connector(Model):
     """The connector's options, as its own documentation has them; they replace those of the connection."""
 
 
-class SparkSource(Connector):
+class SparkSource(CustomConnector, SourceKind):
     """A stream of any connector: Spark's `readStream.format(...)`. What happens to rows after a failure depends on the
     connector.
     """
 
+    delivery: ClassVar = Delivery.UNKNOWN
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_refuses: ClassVar = ()
+    not_kept: ClassVar = ""
+
     schema_: Annotated[Ddl | None, Field(alias="schema")] = None
     """Columns as DDL, for a connector that does not know them itself."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of the schema, which the connector may read in its own way."""
+        return DeclaredColumns(ddl=self.schema_, open=True, flat=False) if self.schema_ else None
 
-class SparkTable(Connector):
+
+class SparkTable(CustomConnector, TableKind):
     """A table of any connector: Spark's `read.format(...)`."""
 
     schema_: Annotated[Ddl | None, Field(alias="schema")] = None
     """Columns as DDL, for a connector that does not know them itself."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """Only the connector knows how it reads the schema."""
+        return None
 
-class SparkSink(Connector):
+
+class SparkSink(CustomConnector, SinkKind):
     """Rows to any connector. Which rows arrive once, twice or not at all depends on the connector."""
+
+    owned_options: ClassVar = {"checkpointlocation": "checkpoints"}
+    refusals: ClassVar = ()
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_alternative: ClassVar = ""
+    async_progress: ClassVar = False
 
     mode: Literal["stream", "batch"] = "stream"
     """`stream` is Spark's `writeStream.format(...)`, for connectors that write streams. `batch` writes each batch with
     `write.format(...)`: `append` and `update` add rows, `complete` replaces them (`overwrite`). Beside other sinks it has to be
     `batch`; a query that runs once writes in this way, whatever the mode."""
+
+    def guarantee(self) -> Guarantee:
+        """Mainstem does not know what the connector does with a repeated batch."""
+        text = (
+            "delivery: not known: depends on the connector, which gets the last batch again after a failure"
+        )
+        return Guarantee(Delivery.UNKNOWN, text)

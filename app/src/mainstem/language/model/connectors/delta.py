@@ -1,5 +1,8 @@
 """Delta tables: as a stream that is read, and as what is written, merged into, and tended."""
 
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
 from pydantic import Field
 
 from mainstem.language.base import (
@@ -14,14 +17,49 @@ from mainstem.language.base import (
     Text,
     Version,
 )
+from mainstem.language.model.connectors.file_sink import OWNED_WRITER
+from mainstem.language.model.connectors.kinds import (
+    DeclaredColumns,
+    Delivery,
+    FieldCondition,
+    FieldPath,
+    Guarantee,
+    ModeRefusal,
+    SinkKind,
+    SourceKind,
+    column_paths,
+)
 
 
-class DeltaSource(Model):
+class DeltaSource(SourceKind):
     """A Delta table as a stream: the rows that it holds, then each commit's as it comes.
 
     A commit that changes or removes rows fails the query, unless one of the switches below allows it.
     OPTIMIZE changes no row, and is passed over.
     """
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = {
+        "path": "path",
+        "maxfilespertrigger": "maxFilesPerTrigger",
+        "maxbytespertrigger": "maxBytesPerTrigger",
+        "startingversion": "startingVersion",
+        "startingtimestamp": "startingTimestamp",
+        "ignoredeletes": "ignoreDeletes",
+        "ignorechanges": "ignoreChanges",
+        "ignorefiledeletion": "ignoreDeletes",
+        "skipchangecommits": "skipChangeCommits",
+        "readchangefeed": "readChangeFeed",
+        "readchangedata": "readChangeFeed",
+        "excluderegex": "excludeRegex",
+        "failondataloss": "failOnDataLoss",
+    }
+    delivery: ClassVar = Delivery.EXACTLY_ONCE
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_refuses: ClassVar = ()
+    not_kept: ClassVar = ""
 
     path: Text
     """Folder of the table."""
@@ -50,6 +88,10 @@ class DeltaSource(Model):
     """Fail where commits that were not read are gone, rather than go on behind the gap."""
     options: Options = Field(default_factory=dict)
     """Further options of Delta's source; those that this document has a field for are refused."""
+
+    def columns(self) -> DeclaredColumns | None:
+        """Only the table knows its columns."""
+        return None
 
 
 class Merge(Model):
@@ -91,8 +133,44 @@ class Maintenance(Model):
     """Remove files of old versions."""
 
 
-class DeltaSink(Model):
+_MERGE_NEEDED: Final = ModeRefusal(
+    ("update",),
+    "Delta has no update mode; give the sink merge: {{keys: [...]}} to upsert",
+    "Delta has no update mode; give the sink merge: {keys: [...]} to upsert",
+    reason="MergeNeeded",
+    conditions=(FieldCondition("merge", given=False),),
+)
+_MERGE_REPLACES: Final = ModeRefusal(
+    ("complete",),
+    "merge upserts rows that are new or changed, and complete replaces the table; use update",
+    "merge upserts rows that are new or changed; complete replaces the table",
+    conditions=(FieldCondition("merge"),),
+    field="merge",
+)
+_MERGE_WITHOUT_OPTIONS: Final = ModeRefusal(
+    (),
+    "options go to Delta's streaming writer, which a merge does not use",
+    "options go to Delta's streaming writer, which a merge does not use",
+    reason="OptionsNotAllowed",
+    conditions=(FieldCondition("merge"), FieldCondition("options")),
+    field="options",
+)
+
+
+class DeltaSink(SinkKind):
     """A Delta table, exactly once: each batch is at most one version of the table."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = OWNED_WRITER | {
+        "mergeschema": "mergeSchema",
+        "overwriteschema": "overwriteSchema",
+    }
+    refusals: ClassVar = (_MERGE_NEEDED, _MERGE_REPLACES, _MERGE_WITHOUT_OPTIONS)
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_alternative: ClassVar = ""
+    async_progress: ClassVar = False
 
     path: Text
     """Folder of the table; made by the first batch when it does not exist. On S3 one pipeline writes a table."""
@@ -108,3 +186,21 @@ class DeltaSink(Model):
     """Compact and clean the table every so often."""
     options: Options = Field(default_factory=dict)
     """Further options of Delta's writer; not with `merge`."""
+
+    def guarantee(self) -> Guarantee:
+        """The table's log records the last batch of each query."""
+        return Guarantee(
+            Delivery.EXACTLY_ONCE, "exactly once: each batch is at most one version of the table"
+        )
+
+    def columns(self) -> Iterator[tuple[FieldPath, str]]:
+        """The columns of partitions, merge and Z-order."""
+        yield from column_paths("partitionBy", self.partition_by)
+        if self.merge:
+            yield from column_paths("keys", self.merge.keys, "merge")
+            yield from column_paths("sequenceBy", self.merge.sequence_by, "merge")
+            yield from column_paths("exceptColumns", self.merge.except_columns, "merge")
+        if self.maintenance and self.maintenance.optimize:
+            yield from column_paths(
+                "zOrderBy", self.maintenance.optimize.z_order_by, "maintenance", "optimize"
+            )

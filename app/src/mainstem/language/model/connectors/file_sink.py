@@ -1,18 +1,53 @@
 """A folder of files as a sink."""
 
-from typing import Final
+from collections.abc import Iterator
+from typing import ClassVar, Final
 
 from pydantic import Field
 
-from mainstem.language.base import Columns, Model, Options, Text
+from mainstem.language.base import Columns, Options, Text
+from mainstem.language.model.connectors.kinds import (
+    Delivery,
+    FieldPath,
+    Guarantee,
+    ModeRefusal,
+    SinkKind,
+    column_paths,
+)
 
 
 FILE_FORMATS: Final = ("parquet", "orc", "csv", "json", "text")
 """Sinks that are folders of files, each with the log of Spark's file sink."""
 
 
-class FileSink(Model):
+OWNED_WRITER: Final = {
+    "path": "path",
+    "checkpointlocation": "checkpoints",
+    "txnappid": "",
+    "txnversion": "",
+    "partitionby": "partitionBy",
+}
+"""Owned options of every writer of a folder."""
+
+
+class FileSink(SinkKind):
     """Files in a folder of their own, exactly once."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    # The removal of orphan files recognizes files by their endings.
+    owned_options: ClassVar = OWNED_WRITER | {"extension": ""}
+    refusals: ClassVar = (
+        ModeRefusal(
+            ("update", "complete"),
+            "a folder of {kind} files can only be appended to, not written in {mode} mode; use delta",
+            "a folder of files can only be appended to; use delta",
+        ),
+    )
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_alternative: ClassVar = ""
+    async_progress: ClassVar = False
 
     path: Text
     """Folder; it must be empty, or this query's own, when the query first starts."""
@@ -20,3 +55,12 @@ class FileSink(Model):
     """Columns that become folders."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's writer for this format."""
+
+    def guarantee(self) -> Guarantee:
+        """The sink's log lists each file once; a reader that ignores the log may see files of an unfinished batch."""
+        text = "exactly once; for readers of the bare folder once the query has started again"
+        return Guarantee(Delivery.EXACTLY_ONCE, text)
+
+    def columns(self) -> Iterator[tuple[FieldPath, str]]:
+        """The columns that become folders."""
+        yield from column_paths("partitionBy", self.partition_by)

@@ -1,11 +1,17 @@
 """Files that appear in a folder, as a stream."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
 from mainstem.language.base import Ddl, Duration, Model, Options, PositiveInt, Text, TrueOnly
+from mainstem.language.model.connectors.kinds import (
+    DeclaredColumns,
+    Delivery,
+    FieldPath,
+    SourceKind,
+)
 from mainstem.language.model.decode import Decode, OnMalformedRecord
 
 
@@ -16,6 +22,28 @@ LAYOUT: Final = frozenset(
     {"header", "enforceschema", "multiline", "encoding", "charset", "linesep", "comment"}
 )
 """Options of Spark's readers, in lower case, that say where records begin and end in a file."""
+
+_OWNED_PARSER: Final = {"mode": "onMalformedRecord", "columnnameofcorruptrecord": "onMalformedRecord"}
+_OWNED: Final = {
+    "path": "path",
+    "maxbytespertrigger": "maxBytesPerTrigger",
+    "maxfileage": "maxFileAge",
+    "filenameonly": "fileNameOnly",
+    "cleansource": "cleanSource",
+    "sourcearchivedir": "cleanSource.archive",
+    "maxfilespertrigger": "maxFilesPerTrigger",
+    "latestfirst": "latestFirst",
+    "pathglobfilter": "pathGlobFilter",
+    "ignoremissingfiles": "failOnDataLoss",
+    "mainstemsource": "",
+    "mainstemfailondataloss": "failOnDataLoss",
+    "mainstemkind": "",
+    "mainstemcolumns": "schema",
+}
+_OWNED_OF_TEXT: Final = _OWNED | {"ignorecorruptfiles": "onMalformedRecord"}
+_OWNED_OF_RECORDS: Final = (
+    _OWNED_OF_TEXT | _OWNED_PARSER | {"wholetext": "multiLine", "maxcolumns": "", "inferschema": "schema"}
+)
 
 
 class CleanSource(Model):
@@ -32,8 +60,17 @@ class CleanSource(Model):
     """It is removed."""
 
 
-class FilesSource(Model):
+class FilesSource(SourceKind):
     """Files that appear in a folder, each read once."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = _OWNED
+    delivery: ClassVar = Delivery.EXACTLY_ONCE
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_refuses: ClassVar = ()
+    not_kept: ClassVar = ""
 
     path: Text
     """Folder, or a glob of folders."""
@@ -75,6 +112,30 @@ class FilesSource(Model):
         return decoding(
             self.format, self.schema_, self.schema_file, self.options, self.on_malformed_record or "fail"
         )
+
+    def owned(self, *, decoded: bool) -> Mapping[str, str]:
+        """The owned options, which depend on what becomes of a record that does not parse."""
+        if self.format in DECODED:
+            return _OWNED_OF_RECORDS
+        return _OWNED_OF_TEXT if decoded else _OWNED
+
+    def paths(self) -> Iterator[tuple[FieldPath, str]]:
+        """The folder that is read, and the folder of files that have been read."""
+        yield ("path",), self.path
+        if self.clean_source and self.clean_source.archive:
+            yield ("cleanSource", "archive"), self.clean_source.archive
+
+    @property
+    def holds_records(self) -> bool:
+        """A line of text is a record."""
+        return self.format == "text"
+
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of the schema. Files that Spark reads by itself have one more for each folder like `day=1`."""
+        decoded = self.decoding is not None
+        if self.format == "text":
+            return DeclaredColumns(("value",), complete=False, open=True)
+        return DeclaredColumns(ddl=self.schema_, complete=decoded, open=not decoded) if self.schema_ else None
 
 
 def decoding(

@@ -1,14 +1,24 @@
 """Sources for demos and tests: rows that are made up, and lines of a socket, which nobody keeps."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from mainstem.language.base import Duration, Model, PositiveInt, Text
+from mainstem.language.base import Duration, PositiveInt, Text
+from mainstem.language.model.connectors.kinds import DeclaredColumns, Delivery, SourceKind
 
 
-class RateSource(Model):
+class RateSource(SourceKind):
     """Generated rows (`timestamp`, `value`) at a steady rate; for demos and tests, not fault-tolerant."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = ""
+    owned_options: ClassVar = {}
+    delivery: ClassVar = Delivery.NOT_KEPT
+    continuous: ClassVar = True
+    real_time: ClassVar = False
+    real_time_refuses: ClassVar = ()
+    not_kept: ClassVar = "rate makes rows up by the clock, and keeps none"
 
     rows_per_second: PositiveInt = 1
     """Rows made each second."""
@@ -17,9 +27,22 @@ class RateSource(Model):
     num_partitions: PositiveInt | None = None
     """Spark partitions of a batch; without it as many as there are cores."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of Spark's source."""
+        return DeclaredColumns(("timestamp", "value"))
 
-class RateMicroBatchSource(Model):
+
+class RateMicroBatchSource(SourceKind):
     """Generated rows (`timestamp`, `value`), the same number in each batch; for demos and tests, not fault-tolerant."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = ""
+    owned_options: ClassVar = {}
+    delivery: ClassVar = Delivery.NOT_KEPT
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_refuses: ClassVar = ()
+    not_kept: ClassVar = "rateMicroBatch makes rows up, and keeps none"
 
     rows_per_batch: PositiveInt
     """Rows made in each batch."""
@@ -30,9 +53,22 @@ class RateMicroBatchSource(Model):
     advance_per_batch: Duration = "1 second"
     """The time of each batch's rows is so much later."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of Spark's source."""
+        return DeclaredColumns(("timestamp", "value"))
 
-class SocketSource(Model):
+
+class SocketSource(SourceKind):
     """Lines (`value`) of a server's socket; for demos and tests: what was read is nowhere kept, and lost at a restart."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = ""
+    owned_options: ClassVar = {}
+    delivery: ClassVar = Delivery.NOT_KEPT
+    continuous: ClassVar = True
+    real_time: ClassVar = False
+    real_time_refuses: ClassVar = ()
+    not_kept: ClassVar = "nobody keeps the lines of a socket: what a batch had read is lost when it fails or the driver restarts"
 
     host: Text
     """Name or address of the server."""
@@ -40,3 +76,7 @@ class SocketSource(Model):
     """Its port."""
     include_timestamp: bool = False
     """Add the column `timestamp`: when the line was read."""
+
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of Spark's source."""
+        return DeclaredColumns(("value", "timestamp") if self.include_timestamp else ("value",))

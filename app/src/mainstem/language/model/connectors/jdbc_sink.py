@@ -1,10 +1,21 @@
 """A table of a database as a sink."""
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
 from mainstem.language.base import Columns, Identifier, Model, Options, Text
+from mainstem.language.model.connectors.kinds import (
+    AT_LEAST_ONCE,
+    Delivery,
+    FieldCondition,
+    FieldPath,
+    Guarantee,
+    ModeRefusal,
+    SinkKind,
+    column_paths,
+)
 
 
 class Upsert(Model):
@@ -14,10 +25,50 @@ class Upsert(Model):
     """Columns that identify a row; the table has a unique index of just these, and none of them is null."""
 
 
-class JdbcSink(Model):
+_APPENDS: Final = ModeRefusal(
+    ("update", "complete"),
+    "delivery: atLeastOnce appends rows, and is not for {mode} mode; use append",
+    "delivery: atLeastOnce appends rows; use append",
+    conditions=(FieldCondition("delivery", value="atLeastOnce"),),
+)
+_UPSERT_NEEDED: Final = ModeRefusal(
+    ("update",),
+    "rows that changed replace those of their keys; give the sink upsert: {{keys: [...]}}",
+    "rows that changed replace those of their keys; give the JDBC sink upsert: {keys: [...]}",
+    reason="UpsertNeeded",
+    conditions=(FieldCondition("upsert", given=False),),
+)
+_UPSERT_REPLACES: Final = ModeRefusal(
+    ("complete",),
+    "upsert writes rows that are new or changed, and complete replaces all rows; use update",
+    "upsert writes rows that are new or changed; complete replaces all rows",
+    conditions=(FieldCondition("upsert"),),
+    field="upsert",
+)
+
+
+class JdbcSink(SinkKind):
     """A table of a database: of PostgreSQL exactly once, each batch in one transaction, which notes its number in
     `mainstem_batches`; of any database at least once.
     """
+
+    connection_kind: ClassVar = "jdbc"
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = {
+        "url": "the connection's url",
+        "dbtable": "table",
+        "user": "the connection's secretRef",
+        "driver": "",
+        "truncate": "",
+        "isolationlevel": "",
+        "createtableoptions": "",
+        "createtablecolumntypes": "",
+    }
+    refusals: ClassVar = (_APPENDS, _UPSERT_NEEDED, _UPSERT_REPLACES)
+    continuous: ClassVar = False
+    real_time: ClassVar = False
+    real_time_alternative: ClassVar = ""
+    async_progress: ClassVar = False
 
     connection: Identifier
     """Name of the JDBC connection."""
@@ -30,3 +81,15 @@ class JdbcSink(Model):
     after a failure the last batch, or a part of it, is written again. Spark makes the table where there is none."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JDBC writer, such as `batchsize`."""
+
+    def guarantee(self) -> Guarantee:
+        """Only PostgreSQL records which batches it has."""
+        if self.delivery == "atLeastOnce":
+            return AT_LEAST_ONCE._replace(text=f"{AT_LEAST_ONCE.text}, or a part of it")
+        text = "exactly once: a batch and the mark that it was written are one transaction"
+        return Guarantee(Delivery.EXACTLY_ONCE, text)
+
+    def columns(self) -> Iterator[tuple[FieldPath, str]]:
+        """The keys of an upsert."""
+        if self.upsert:
+            yield from column_paths("keys", self.upsert.keys, "upsert")

@@ -1,19 +1,36 @@
 """A Kafka topic as a sink."""
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from mainstem.language.base import MAX_ITEMS, Column, Columns, Identifier, Model, Options, Text
+from mainstem.language.base import MAX_ITEMS, Column, Columns, Identifier, Options, Text
+from mainstem.language.model.connectors.kafka_client import OWNED_PRODUCER
+from mainstem.language.model.connectors.kinds import (
+    AT_LEAST_ONCE,
+    FieldPath,
+    Guarantee,
+    SinkKind,
+    column_paths,
+)
 
 
 Headers = Annotated[dict[Text, Column], Field(max_length=MAX_ITEMS)]
 
 
-class KafkaSink(Model):
+class KafkaSink(SinkKind):
     """Records to a topic, at least once: after a failure the last batch may be written again."""
 
     one_of: ClassVar = ("topic", "topicColumn")
+    connection_kind: ClassVar = "kafka"
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = {"topic": "topic", "checkpointlocation": "checkpoints"} | OWNED_PRODUCER
+    refusals: ClassVar = ()
+    continuous: ClassVar = True
+    real_time: ClassVar = True
+    real_time_alternative: ClassVar = ""
+    async_progress: ClassVar = True
 
     connection: Identifier
     """Name of the Kafka connection."""
@@ -37,3 +54,18 @@ class KafkaSink(Model):
     map of strings."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's Kafka sink."""
+
+    def guarantee(self) -> Guarantee:
+        """Kafka's transactions are not used, so a batch may come twice."""
+        return AT_LEAST_ONCE
+
+    def columns(self) -> Iterator[tuple[FieldPath, str]]:
+        """The columns of topic, key, value and headers."""
+        yield from column_paths("topicColumn", self.topic_column)
+        yield from column_paths("key", self.key)
+        yield from column_paths("keyColumn", self.key_column)
+        yield from column_paths("value", self.value)
+        yield from column_paths("valueColumn", self.value_column)
+        yield from column_paths("headersColumn", self.headers_column)
+        for header, column in (self.headers or {}).items():
+            yield ("headers", header), column

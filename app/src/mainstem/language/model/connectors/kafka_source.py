@@ -1,7 +1,7 @@
 """A Kafka topic as a source: which records, from where, up to where, and how many at a time."""
 
 from datetime import datetime
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -11,11 +11,12 @@ from mainstem.language.base import (
     UNIQUE,
     Duration,
     Identifier,
-    Model,
     Options,
     PositiveInt,
     Text,
 )
+from mainstem.language.model.connectors.kafka_client import OWNED_CONSUMER
+from mainstem.language.model.connectors.kinds import DeclaredColumns, Delivery, SourceKind
 
 
 OffsetsText = Annotated[str, StringConstraints(min_length=1, max_length=64 * 1024)]
@@ -23,8 +24,10 @@ Partitions = Annotated[
     tuple[Annotated[int, Field(ge=0, le=2**31 - 1)], ...], Field(min_length=1, max_length=1024)
 ]
 
+_COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 
-class KafkaSource(Model):
+
+class KafkaSource(SourceKind):
     """Records of Kafka topics; one of `subscribe`, `subscribePattern`, `assign` names them.
 
     At most one of the three `starting...` is given, and at most one of the three `ending...`. With an end the source
@@ -32,6 +35,33 @@ class KafkaSource(Model):
     """
 
     one_of: ClassVar = ("subscribe", "subscribePattern", "assign")
+    connection_kind: ClassVar = "kafka"
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = {
+        "subscribe": "subscribe",
+        "subscribepattern": "subscribePattern",
+        "assign": "assign",
+        "startingoffsets": "startingOffsets",
+        "startingtimestamp": "startingTimestamp",
+        "startingoffsetsbytimestamp": "startingOffsetsByTimestamp",
+        "startingoffsetsbytimestampstrategy": "startingOffsetsByTimestampStrategy",
+        "endingoffsets": "endingOffsets",
+        "endingtimestamp": "endingTimestamp",
+        "endingoffsetsbytimestamp": "endingOffsetsByTimestamp",
+        "maxoffsetspertrigger": "maxOffsetsPerTrigger",
+        "minoffsetspertrigger": "minOffsetsPerTrigger",
+        "maxtriggerdelay": "maxTriggerDelay",
+        "minpartitions": "minPartitions",
+        "maxrecordsperpartition": "maxRecordsPerPartition",
+        "failondataloss": "failOnDataLoss",
+        "includeheaders": "includeHeaders",
+    } | OWNED_CONSUMER
+    delivery: ClassVar = Delivery.EXACTLY_ONCE
+    continuous: ClassVar = True
+    real_time: ClassVar = True
+    # Spark's Kafka source refuses limits of a batch in real-time mode.
+    real_time_refuses: ClassVar = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
+    not_kept: ClassVar = ""
 
     connection: Identifier
     """Name of the Kafka connection."""
@@ -85,6 +115,15 @@ class KafkaSource(Model):
     def bounded(self) -> bool:
         """True where an end is given."""
         return any((self.ending_offsets, self.ending_timestamp, self.ending_offsets_by_timestamp))
+
+    @property
+    def holds_records(self) -> bool:
+        """Every row is a record."""
+        return True
+
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of Spark's Kafka source, which hold undecoded records."""
+        return DeclaredColumns((*_COLUMNS, "headers") if self.include_headers else _COLUMNS)
 
 
 def milliseconds(time: str) -> int | None:

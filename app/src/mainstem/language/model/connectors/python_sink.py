@@ -4,13 +4,22 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mainstem.language.base import Model, Options, PythonObject
+from mainstem.language.base import Options, PythonObject
+from mainstem.language.model.connectors.kinds import Delivery, Guarantee, SinkKind
 
 
-class PythonSink(Model):
+class PythonSink(SinkKind):
     """Rows or batches to Python code from the image, at least once: after a failure the last batch comes again."""
 
     one_of: ClassVar = ("foreach", "foreachBatch")
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "arguments"
+    owned_options: ClassVar = {}
+    refusals: ClassVar = ()
+    continuous: ClassVar = False
+    real_time: ClassVar = True
+    real_time_alternative: ClassVar = "foreach"
+    async_progress: ClassVar = False
 
     foreach: PythonObject | None = None
     """Function that is called with each row, and the arguments by name: `module:function`. Or a class with `process(row)` and,
@@ -21,3 +30,8 @@ class PythonSink(Model):
     `module:function`. A batch that comes again has the same number."""
     arguments: Options = Field(default_factory=dict)
     """Keyword arguments of the class or function, all strings."""
+
+    def guarantee(self) -> Guarantee:
+        """The code can recognize a repeated batch by its number."""
+        text = "as its code has it: a batch may come again, under the same number"
+        return Guarantee(Delivery.AT_LEAST_ONCE, text)

@@ -1,15 +1,30 @@
 """Side inputs that do not stream: tables in files, in Delta, in databases."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from pydantic import Field
 
 from mainstem.language.base import Ddl, Duration, Identifier, Model, Options, Sql, Text
 from mainstem.language.model.connectors.custom import SparkTable
+from mainstem.language.model.connectors.kinds import DeclaredColumns, TableKind, kinds
 
 
-class CsvTable(Model):
+_OWNED: Final = {"path": "path"}
+# A line that does not parse ends the query: rows of a side input are looked up, and nobody notices a missing one.
+_OWNED_OF_RECORDS: Final = _OWNED | dict.fromkeys(
+    ("mode", "columnnameofcorruptrecord", "ignorecorruptfiles", "wholetext", "maxcolumns"), ""
+)
+_UNDECLARED: Final = DeclaredColumns(complete=False, open=True, flat=False)
+_FLAT: Final = DeclaredColumns(complete=False, open=True)
+"""Of a file or database that knows no structs."""
+
+
+class CsvTable(TableKind):
     """A CSV file or folder."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = _OWNED_OF_RECORDS | {"header": "header"}
 
     path: Text
     """File or folder."""
@@ -20,9 +35,17 @@ class CsvTable(Model):
     options: Options = Field(default_factory=dict)
     """Further options of Spark's CSV reader."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of the schema; folders like `day=1` add further ones."""
+        return _FLAT._replace(ddl=self.schema_)
 
-class JsonTable(Model):
+
+class JsonTable(TableKind):
     """A file or folder of JSON lines."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = _OWNED_OF_RECORDS
 
     path: Text
     """File or folder."""
@@ -31,18 +54,51 @@ class JsonTable(Model):
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JSON reader."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """The columns of the schema; folders like `day=1` add further ones."""
+        return _FLAT._replace(ddl=self.schema_) if self.schema_ else _UNDECLARED
 
-class PlainTable(Model):
-    """A file or folder that brings its own schema: Parquet, ORC, or text with the one column `value`."""
+
+class PlainTable(TableKind):
+    """A file or folder that brings its own schema: Parquet or ORC."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = _OWNED
 
     path: Text
     """File or folder."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's reader."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """Only the files know their columns."""
+        return _UNDECLARED
 
-class DeltaTable(Model):
+
+class TextTable(TableKind):
+    """A text file or folder, with the one column `value`."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = _OWNED
+
+    path: Text
+    """File or folder."""
+    options: Options = Field(default_factory=dict)
+    """Further options of Spark's reader."""
+
+    def columns(self) -> DeclaredColumns | None:
+        """The column `value`; folders like `day=1` add further ones."""
+        return _FLAT
+
+
+class DeltaTable(TableKind):
     """A Delta table: its newest version at the time of each batch, or a fixed one by `version` or `timestamp`."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = ""
+    owned_options: ClassVar = _OWNED
 
     path: Text
     """Folder of the table."""
@@ -51,11 +107,23 @@ class DeltaTable(Model):
     timestamp: Text | None = None
     """The version that was the newest at this time: `2026-01-31`, `2026-01-31 12:00:00`."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """Only the table knows its columns."""
+        return _UNDECLARED
 
-class JdbcTable(Model):
+
+class JdbcTable(TableKind):
     """A table of a database, or what a query of the database's own SQL gives; asked anew in each batch."""
 
     one_of: ClassVar = ("table", "query")
+    connection_kind: ClassVar = "jdbc"
+    options_field: ClassVar = "options"
+    owned_options: ClassVar = {
+        "url": "the connection's url",
+        "dbtable": "table",
+        "query": "query",
+        "user": "the connection's secretRef",
+    }
 
     connection: Identifier
     """Name of the JDBC connection."""
@@ -66,12 +134,24 @@ class JdbcTable(Model):
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JDBC reader: `fetchsize`, or `partitionColumn` and its bounds."""
 
+    def columns(self) -> DeclaredColumns | None:
+        """Only the database knows the columns."""
+        return _FLAT
 
-class CatalogTable(Model):
+
+class CatalogTable(TableKind):
     """A table of a catalog of Spark's: of a `catalog` connection, or one that `spark.conf` sets up."""
+
+    connection_kind: ClassVar = None
+    options_field: ClassVar = ""
+    owned_options: ClassVar = _OWNED
 
     name: Text
     """Its name, with its catalog's and schema's: `catalog.schema.table`."""
+
+    def columns(self) -> DeclaredColumns | None:
+        """Only the catalog knows the columns."""
+        return _UNDECLARED
 
 
 class StaticSource(Model):
@@ -89,7 +169,7 @@ class StaticSource(Model):
     """ORC files."""
     parquet: PlainTable | None = None
     """Parquet files."""
-    text: PlainTable | None = None
+    text: TextTable | None = None
     """Lines of text files, in the column `value`."""
     delta: DeltaTable | None = None
     """A Delta table."""
@@ -104,6 +184,16 @@ class StaticSource(Model):
     at a batch's end. Without it that is done whenever a query starts."""
 
     @property
+    def connector(self) -> TableKind:
+        """The table, whatever its kind."""
+        table: TableKind = self.member(self.choice())
+        return table
+
+    @property
     def path(self) -> str | None:
         """The file or folder that is read, for the kinds that have one."""
-        return getattr(self.member(self.choice()), "path", None)
+        return self.connector.main_path
+
+
+TABLES: Final = kinds(StaticSource)
+"""Key of `static` -> its kind."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mainstem.errors import Problem
+from mainstem.language.model.connectors.custom import CustomConnector
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 
@@ -38,7 +39,7 @@ _OWN_CLASSES: Final = re.compile(
 def formats(context: Context) -> Iterator[Problem]:
     """`spark` is for connectors that no field is made for; those that read files by their path are refused."""
     for path, connector in context.spec.connectors():
-        name = connector.format or ""
+        name = (connector.format or "") if isinstance(connector, CustomConnector) else ""
         instead = KNOWN.get(name.lower())
         if instead:
             message = f"the document has a field for {name}, with promises that are known: use {instead}"

@@ -110,25 +110,15 @@ def buckets(context: Context) -> Iterator[Problem]:
 
 def _folders_read(context: Context, relation: str) -> Iterator[str]:
     for source in context.graph.sources_of(relation, certain=True):
-        if streamed := source.files or source.delta:
-            yield streamed.path
+        if source.static is None and (path := source.connector.main_path):
+            yield path
 
 
 def paths(spec: PipelineSpec) -> Iterator[tuple[Path, str]]:
     """Every path of the document: where it stands, and what it says."""
     yield ("checkpoints", "location"), spec.checkpoints.location
-    for index, source in enumerate(spec.sources):
-        if streamed := source.files or source.delta:
-            yield ("sources", index, source.choice(), "path"), streamed.path
-        if source.files and source.files.clean_source and source.files.clean_source.archive:
-            archive: Path = ("sources", index, "files", "cleanSource", "archive")
-            yield archive, source.files.clean_source.archive
-        if source.static and source.static.path is not None:
-            yield ("sources", index, "static", source.static.choice(), "path"), source.static.path
-    for index, query in enumerate(spec.queries):
-        for place, sink in enumerate(query.to):
-            if sink.folder:
-                yield ("queries", index, "to", place, sink.choice(), "path"), sink.folder.path
+    for at, connector in spec.connectors():
+        yield from (((*at, *below), text) for below, text in connector.paths())
 
 
 def normal(path: str) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import nearest_of
-from mainstem.language.rules.connectors.options import FILE_WRITER
+from mainstem.language.model.connectors.file_sink import FileSink
 from mainstem.language.rules.context import Context
 
 
@@ -64,7 +64,7 @@ def unknown(context: Context) -> Iterator[Problem]:
             if sink.files is None:
                 continue
             kind = sink.choice()
-            known = {name.lower() for name in KNOWN[kind]} | FILE_WRITER.keys()
+            known = {name.lower() for name in KNOWN[kind]} | FileSink.owned_options.keys()
             for name in sink.files.options:
                 if "." not in name and name.lower() not in known:
                     near = nearest_of(name, KNOWN[kind])

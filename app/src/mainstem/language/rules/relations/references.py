@@ -64,19 +64,8 @@ def connections(context: Context) -> Iterator[Problem]:
 def _uses(context: Context) -> Iterator[tuple[Path, str, str]]:
     """Where a connection is named, of which kind it must be, and its name."""
     for at, connector in context.spec.connectors():
-        if connector.connection:
-            yield (*at, "connection"), "spark", connector.connection
-    for index, source in enumerate(context.spec.sources):
-        if source.kafka:
-            yield ("sources", index, "kafka", "connection"), "kafka", source.kafka.connection
-        if source.static and source.static.jdbc:
-            yield ("sources", index, "static", "jdbc", "connection"), "jdbc", source.static.jdbc.connection
-    for index, query in enumerate(context.spec.queries):
-        for place, sink in enumerate(query.to):
-            if sink.kafka:
-                yield ("queries", index, "to", place, "kafka", "connection"), "kafka", sink.kafka.connection
-            if sink.jdbc:
-                yield ("queries", index, "to", place, "jdbc", "connection"), "jdbc", sink.jdbc.connection
+        if connector.connection_kind and connector.connection_name:
+            yield (*at, "connection"), connector.connection_kind, connector.connection_name
 
 
 def query_relations(context: Context) -> Iterator[Problem]:

@@ -138,14 +138,9 @@ def unread(context: Context) -> Iterator[Problem]:
 
 def fault_tolerance(context: Context) -> Iterator[Problem]:
     """A warning: sources for demos and tests, whose rows nobody keeps."""
-    told = {
-        "rate": "rate makes rows up by the clock, and keeps none",
-        "rateMicroBatch": "rateMicroBatch makes rows up, and keeps none",
-        "socket": "nobody keeps the lines of a socket: what a batch had read is lost when it fails or the driver restarts",
-    }
     for index, source in enumerate(context.spec.sources):
-        if why := told.get(source.choice()):
-            message = f"not fault-tolerant, for demos and tests only: {why}"
+        if source.stream and source.stream.not_kept:
+            message = f"not fault-tolerant, for demos and tests only: {source.stream.not_kept}"
             yield context.problem(
                 ("sources", index, source.choice()), message, "NotFaultTolerant", key=True, warning=True
             )

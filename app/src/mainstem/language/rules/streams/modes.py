@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from mainstem.errors import Problem
+from mainstem.language.model.connectors.kinds import ModeRefusal
 from mainstem.language.model.sinks import Sink
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
@@ -14,34 +15,18 @@ def sinks(context: Context) -> Iterator[Problem]:
     """
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
-            at: Path = ("queries", index, "to", place)
-            yield from _sink(context, at, query.output_mode, sink)
+            refusal = refused(sink, query.output_mode)
+            if refusal:
+                at: Path = ("queries", index, "outputMode")
+                if refusal.field:
+                    at = ("queries", index, "to", place, sink.choice(), refusal.field)
+                message = refusal.message.format(kind=sink.choice(), mode=query.output_mode)
+                yield context.problem(at, message, refusal.reason)
 
 
-def _sink(context: Context, at: Path, mode: str, sink: Sink) -> Iterator[Problem]:
-    delta, path = sink.delta, (*at[:2], "outputMode")
-    if sink.files and mode != "append":
-        message = f"a folder of {sink.choice()} files can only be appended to, not written in {mode} mode; use delta"
-        yield context.problem(path, message, "OutputModeNotAllowed")
-    elif delta and mode == "update" and delta.merge is None:
-        message = "Delta has no update mode; give the sink merge: {keys: [...]} to upsert"
-        yield context.problem(path, message, "MergeNeeded")
-    elif delta and delta.merge and mode == "complete":
-        message = "merge upserts rows that are new or changed, and complete replaces the table; use update"
-        yield context.problem((*at, "delta", "merge"), message, "OutputModeNotAllowed")
-    elif sink.jdbc and sink.jdbc.delivery == "atLeastOnce":
-        if mode != "append":
-            message = f"delivery: atLeastOnce appends rows, and is not for {mode} mode; use append"
-            yield context.problem(path, message, "OutputModeNotAllowed")
-    elif sink.jdbc and mode == "update" and sink.jdbc.upsert is None:
-        message = "rows that changed replace those of their keys; give the sink upsert: {keys: [...]}"
-        yield context.problem(path, message, "UpsertNeeded")
-    elif sink.jdbc and sink.jdbc.upsert and mode == "complete":
-        message = "upsert writes rows that are new or changed, and complete replaces all rows; use update"
-        yield context.problem((*at, "jdbc", "upsert"), message, "OutputModeNotAllowed")
-    elif delta and delta.merge and delta.options:
-        message = "options go to Delta's streaming writer, which a merge does not use"
-        yield context.problem((*at, "delta", "options"), message, "OptionsNotAllowed")
+def refused(sink: Sink, mode: str) -> ModeRefusal | None:
+    """The first refusal of a sink with this output mode."""
+    return next((each for each in sink.connector.refusals if each.applies(sink.connector, mode)), None)
 
 
 def aggregation(context: Context) -> Iterator[Problem]:
