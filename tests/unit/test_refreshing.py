@@ -149,9 +149,8 @@ def test_a_refresh_begins_when_it_is_due_and_again_after_a_failure() -> None:
     assert (supervised.execution, supervised.refresh) == (query, 1301.0)
     stale = ("SideInputsStale", "side inputs are not read anew: no file for q (PathNotFound)")
     assert (supervised.status.reason, supervised.status.message) == stale
-    supervised.status = updated(
-        supervised.status, {"batchId": 8, "numInputRows": 1, "durationMs": {"addBatch": 5}}, []
-    )
+    progress = {"batchId": 8, "numInputRows": 1, "durationMs": {"addBatch": 5}}
+    supervised.show(updated(supervised.status, progress, []))
     assert (supervised.status.batch, supervised.status.reason) == (
         8,
         "SideInputsStale",

@@ -17,11 +17,11 @@ from mainstem.runtime.progress.query_status import (
     STALE,
     WATERMARK_AHEAD,
     ExpectationStatus,
-    QueryState,
     QueryStatus,
     SourceStatus,
     moment,
 )
+from mainstem.runtime.progress.transitions import QueryEvent, after
 
 
 METRIC = "mainstem."
@@ -61,10 +61,7 @@ def updated(
         )
         status = replace(status, reason=WATERMARK_AHEAD, message=message)
     return replace(
-        status,
-        state=QueryState.RUNNING
-        if status.state in (QueryState.STARTING, QueryState.RESTARTING)
-        else status.state,
+        after(status, QueryEvent.PROGRESS),
         idle=False if ran or rows else status.idle,
         id=progress.get("id"),
         run_id=progress.get("runId"),
@@ -100,9 +97,7 @@ def is_ahead(watermark: str | None, now: str | None) -> bool:
 
 def waiting(status: QueryStatus) -> QueryStatus:
     """The status of a query that is seen to wait for data: Spark sends no progress of an idle start."""
-    if status.state not in (QueryState.STARTING, QueryState.RESTARTING):
-        return replace(status, idle=True)
-    return replace(status, state=QueryState.RUNNING, idle=True, reason=None, message=None)
+    return replace(after(status, QueryEvent.IDLE), idle=True)
 
 
 def with_spark_message(status: QueryStatus, message: str) -> QueryStatus:
@@ -112,10 +107,8 @@ def with_spark_message(status: QueryStatus, message: str) -> QueryStatus:
     epoch = re.fullmatch(r"Committing epoch (\d+)", message)
     if epoch is None and message not in ("Running", "Processing new data"):
         return status
-    state = (
-        QueryState.RUNNING if status.state in (QueryState.STARTING, QueryState.RESTARTING) else status.state
-    )
-    return replace(status, state=state, batch=int(epoch[1]) if epoch else status.batch)
+    running = after(status, QueryEvent.PROGRESS)
+    return replace(running, batch=int(epoch[1])) if epoch else running
 
 
 def _sources(

@@ -13,9 +13,10 @@ from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.preflight.inputs import Absent
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.progress.rates import Meter
 from mainstem.runtime.progress.spark_progress import waiting, with_spark_message
+from mainstem.runtime.progress.transitions import QueryEvent, after, initial
 from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.restarts import Restarts
 
@@ -29,7 +30,7 @@ class SupervisedQuery:
         session: the Spark session of the query.
         occurrences: names of the streams in its plan, in the plan's order, each with the source's.
         restarts: its restart budget.
-        status: its latest status.
+        status: its latest status; only `show` assigns it, so that each state follows from `transitions`.
         execution: the started stream or batch; None while the query does not run.
         journal: of a query that runs once, the record of its runs.
         due: when it is to be started (monotonic seconds); None where it is not.
@@ -83,22 +84,24 @@ class SupervisedQuery:
         if self.execution is None:
             return
         if self.resident:
-            self.status = with_spark_message(self.status, self.execution.message)
+            self.show(with_spark_message(self.status, self.execution.message))
         elif (waits := self.execution.waiting) is not None:
             self.resting = waits
-            self.status = waiting(self.status) if waits else replace(self.status, idle=False)
+            self.show(waiting(self.status) if waits else replace(self.status, idle=False))
+
+    def show(self, status: QueryStatus) -> None:
+        """Replace the status."""
+        self.status = status
+
+    def happen(self, event: QueryEvent, reason: str | None = None, message: str | None = None) -> None:
+        """Take an event, which may change state, reason and message."""
+        self.show(after(self.status, event, reason, message))
 
     def fail(self, reason: str, message: str, due: float | None) -> None:
         """Record a failure; `due` is when the query is started again (monotonic seconds), None for never."""
         self.due = due
-        self.status = replace(
-            self.status,
-            state=QueryState.FAILED if due is None else QueryState.RESTARTING,
-            started_at=None,
-            reason=reason,
-            message=message,
-            restarts=self.restarts.in_a_row,
-        )
+        self.happen(QueryEvent.FAILURE if due is None else QueryEvent.RETRY, reason, message)
+        self.show(replace(self.status, started_at=None, restarts=self.restarts.in_a_row))
 
     def wait_for(self, absent: Absent, now: float) -> None:
         """Record what the query waits for, and since when."""
@@ -106,13 +109,8 @@ class SupervisedQuery:
             self.busy, self.since = now, datetime.now(UTC)
         self.absent = absent
         since = self.since.strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.status = replace(
-            self.status,
-            state=QueryState.WAITING,
-            started_at=None,
-            reason=absent.reason,
-            message=f"{absent.message}; waited for since {since}",
-        )
+        self.happen(QueryEvent.INPUT_MISSING, absent.reason, f"{absent.message}; waited for since {since}")
+        self.show(replace(self.status, started_at=None))
 
 
 def supervised_queries(session: SparkSession, graph: Graph) -> list[SupervisedQuery]:
@@ -129,7 +127,7 @@ def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: 
         restarts=Restarts(graph.spec.restart),
         status=QueryStatus(
             query.name,
-            state=QueryState.SUSPENDED if query.suspend else QueryState.STARTING,
+            state=initial(suspended=query.suspend),
             pool=query.name,
             checkpoint=build.checkpoint(graph, query),
             counted_since=since,

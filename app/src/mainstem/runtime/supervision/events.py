@@ -53,14 +53,15 @@ class EventQueue:
             earliest = self._earliest(supervised, progress["timestamp"])
             supervised.resets |= went_back(progress, list(supervised.occurrences))
             status = updated(supervised.status, progress, list(supervised.occurrences), earliest)
-            supervised.status = self._files.count(status, supervised.occurrences)
+            supervised.show(self._files.count(status, supervised.occurrences))
             if rows := progress.get("numInputRows"):
                 supervised.busy, supervised.resting = time.monotonic(), False
                 supervised.meter.add(
                     supervised.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000
                 )
             elif supervised.resident:  # a batch without rows; Spark's status says that it runs
-                supervised.resting, supervised.status = True, waiting(supervised.status)
+                supervised.resting = True
+                supervised.show(waiting(supervised.status))
 
     def _earliest(self, supervised: SupervisedQuery, began: str) -> dict[str, Offsets]:
         """What the topics of each occurrence still had when a batch began."""

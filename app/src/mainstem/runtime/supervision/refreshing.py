@@ -139,7 +139,7 @@ class Refresher:
         interval = self._every[supervised.query.name] if supervised.journal is None else None
         supervised.refresh = None if interval is None else now + interval
         if supervised.status.reason == STALE:
-            supervised.status = replace(supervised.status, reason=None, message=None)
+            supervised.show(replace(supervised.status, reason=None, message=None))
 
     def tick(self, supervised: SupervisedQuery, now: float) -> None:
         """Start a refresh that is due, and take up the old execution where the replacement could not be built."""
@@ -149,7 +149,7 @@ class Refresher:
                 self.started(supervised, now)
                 if fault:
                     message = f"side inputs are not read anew: {fault.message} ({fault.reason})"
-                    supervised.status = replace(supervised.status, reason=STALE, message=message)
+                    supervised.show(replace(supervised.status, reason=STALE, message=message))
         elif (
             supervised.execution is not None and supervised.refresh is not None and now >= supervised.refresh
         ):

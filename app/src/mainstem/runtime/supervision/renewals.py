@@ -195,4 +195,4 @@ class Renewals:
         sources = {source.name: source for source in supervised.status.sources}
         source = sources.get(occurrence, SourceStatus(occurrence))
         sources[occurrence] = replace(source, expired=source.expired + lost)
-        supervised.status = replace(supervised.status, sources=tuple(sources.values()))
+        supervised.show(replace(supervised.status, sources=tuple(sources.values())))

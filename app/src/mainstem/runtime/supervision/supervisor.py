@@ -27,6 +27,7 @@ from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
@@ -243,9 +244,7 @@ class Supervisor:
             return
         supervised.execution = None
         if failure is None:
-            supervised.status = replace(
-                supervised.status, state=QueryState.COMPLETED, reason=None, message=None
-            )
+            supervised.happen(QueryEvent.END)
             self._log.info("query completed", query=supervised.query.name, batch=supervised.status.batch)
             return
         self._failed(supervised, failure, now)
@@ -302,8 +301,8 @@ class Supervisor:
         begun = (
             supervised.status.started_at if refreshed else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         )
-        supervised.status = replace(
-            supervised.status, id=execution.id, run_id=execution.run_id, started_at=begun
+        supervised.show(
+            replace(supervised.status, id=execution.id, run_id=execution.run_id, started_at=begun)
         )
         event = "side inputs read anew" if refreshed else "query started"
         self._log.info(event, query=supervised.query.name, id=execution.id)
@@ -313,11 +312,9 @@ class Supervisor:
             return
         failure = supervised.execution.failure() if supervised.execution is not None else None
         supervised.execution = None
-        supervised.status = replace(supervised.status, batch=outcome.committed)
+        supervised.show(replace(supervised.status, batch=outcome.committed))
         if failure is not None:
             self._failed(supervised, replace(failure, permanent=True), time.monotonic())
             return
-        supervised.status = replace(
-            supervised.status, state=QueryState.DRAINED if outcome.clean else QueryState.INTERRUPTED
-        )
+        supervised.happen(QueryEvent.DRAIN if outcome.clean else QueryEvent.INTERRUPTION)
         log_drain(self._log, supervised, outcome)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -11,7 +10,7 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.preflight.inputs import Absent, Inputs, makers, waits
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.refusals import Refusals
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.input_poller import InputPoller
@@ -74,9 +73,7 @@ class WaitingQueries:
                 self._wait(supervised, absent, now)
             else:  # where it cannot come any more it is Spark that says so
                 supervised.absent, supervised.due = None, now
-                supervised.status = replace(
-                    supervised.status, state=QueryState.STARTING, reason=None, message=None
-                )
+                supervised.happen(QueryEvent.INPUT_PRESENT)
         if polled:
             self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
 
