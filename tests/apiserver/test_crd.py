@@ -11,7 +11,7 @@ from harness.documents import pipeline_head
 from kubernetes.client import ApiException
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_object, read_text
-from mainstem.language.model.status import MAX_BYTES, Status
+from mainstem.language.model.status.pipeline_status import MAX_BYTES, Status
 from mainstem.language.yaml.yamltext import parse
 from mainstem.schema.models import defaults
 

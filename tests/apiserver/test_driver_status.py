@@ -25,12 +25,12 @@ from kubernetes.client import (
 from kubernetes.config import incluster_config
 from mainstem import logs, names
 from mainstem.errors import NotReady
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.driver import status_writer
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_api import StatusApi
 from mainstem.runtime.driver.status_report import ExecutorCounts, part
 from mainstem.runtime.driver.status_writer import StatusWriter
-from mainstem.runtime.progress.query_status import QueryState
 from mainstem.schema import crd
 from unit import builders
 

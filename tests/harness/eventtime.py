@@ -10,7 +10,7 @@ from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.document import read_text
-from mainstem.runtime.progress.query_status import QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.progress.spark_progress import updated
 from pyspark.sql import SparkSession
 
@@ -30,7 +30,7 @@ class Result:
     """
 
     rows: list[str]
-    status: QueryStatus
+    status: QueryProgress
 
 
 class Streams:
@@ -117,7 +117,7 @@ class Streams:
         results = {}
         for query, session, handle in running:
             handle.awaitTermination(180)
-            status = QueryStatus(query.name)
+            status = QueryProgress(query.name)
             names = [name for name, _ in occurrence_names(graph, query.from_)]
             for progress in handle.recentProgress:
                 status = updated(status, json.loads(progress.json), names)

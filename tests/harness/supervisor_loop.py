@@ -10,8 +10,9 @@ from typing import Any
 from deltalake import DeltaTable
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.preflight import checks, readiness
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from pyspark.sql import SparkSession
@@ -101,7 +102,7 @@ class Turning:
     def to_the_end(self) -> None:
         self.until(lambda: not self.supervisor.tick())
 
-    def __getitem__(self, query: str) -> QueryStatus:
+    def __getitem__(self, query: str) -> QueryProgress:
         return next(status for status in self.supervisor.statuses if status.name == query)
 
     def states(self) -> dict[str, QueryState]:

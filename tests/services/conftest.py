@@ -14,8 +14,8 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import CREDENTIALS
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.preflight import checks, readiness
-from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.spark import secrets
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import Supervisor
@@ -56,9 +56,9 @@ class Pipelines:
         spec: dict[str, Any] | str,
         *,
         values: dict[str, str] | None = None,
-        until: Callable[[list[QueryStatus]], bool] = lambda _: False,
+        until: Callable[[list[QueryProgress]], bool] = lambda _: False,
         within: float = 120,
-    ) -> list[QueryStatus]:
+    ) -> list[QueryProgress]:
         """Run to the end, or drain once something holds; how the queries stand then."""
         pipeline = self.pipeline(spec, values)
         secrets.write(pipeline, Path(self.spark.conf.get(CREDENTIALS) or ""))
@@ -76,7 +76,7 @@ class Pipelines:
         return supervisor.statuses
 
     def _wait(
-        self, supervisor: Supervisor, until: Callable[[list[QueryStatus]], bool], within: float
+        self, supervisor: Supervisor, until: Callable[[list[QueryProgress]], bool], within: float
     ) -> None:
         deadline = time.monotonic() + within
         while supervisor.tick() and not until(supervisor.statuses):

@@ -11,7 +11,8 @@ from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
 from mainstem.language.model.connections import CREDENTIALS
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.spark.conf import _bucket
 
 
@@ -41,7 +42,7 @@ def home(first: int, count: int, hour: int, *, person: bool = True, online: bool
     return Record(None, json.dumps({"devices": {"cameras": cameras}}).encode())
 
 
-def settled(statuses: list[QueryStatus], rows: int) -> bool:
+def settled(statuses: list[QueryProgress], rows: int) -> bool:
     """Every query has read all that was sent, and waits."""
     return all(status.input_rows >= rows and status.idle for status in statuses)
 

@@ -10,7 +10,7 @@ from harness.kafka import Broker
 from harness.records import Record, new_producer, produce
 from harness.supervisor_loop import Stage
 from harness.waiting import within
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.supervision import input_poller, topics
 from pyspark.sql import SparkSession
 

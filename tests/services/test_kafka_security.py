@@ -11,7 +11,7 @@ from harness.pki import Authority
 from harness.records import Record
 from mainstem.errors import NotReady
 from mainstem.language.model.connections import CREDENTIALS
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.spark import secrets
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import Supervisor

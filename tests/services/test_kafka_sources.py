@@ -14,7 +14,8 @@ from harness.records import Record
 from mainstem.dataframes.options.kafka import source_options
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.connectors.kafka_source import KafkaSource
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -53,7 +54,7 @@ class Bench:
             ],
         }
 
-    def run(self, sources: dict[str, dict[str, Any]], **more: Any) -> dict[str, QueryStatus]:
+    def run(self, sources: dict[str, dict[str, Any]], **more: Any) -> dict[str, QueryProgress]:
         """Run to the end."""
         statuses = self.pipelines.run(self.spec(sources, **more))
         return {status.name: status for status in statuses}
@@ -212,7 +213,7 @@ def test_a_batch_waits_for_its_minimum(bench: Bench, kafka: Broker) -> None:
     }
     produced: list[float] = []
 
-    def done(statuses: list[QueryStatus]) -> bool:
+    def done(statuses: list[QueryProgress]) -> bool:
         """The first batch waits for nothing; then three records are too few, and two more enough."""
         rows = statuses[0].input_rows
         if rows == 1 and not produced:

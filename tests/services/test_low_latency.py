@@ -17,7 +17,8 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.eligibility import obstacles
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -93,7 +94,7 @@ class Line:
             return running["forward"].reason
 
 
-def drained(running: Turning) -> QueryStatus:
+def drained(running: Turning) -> QueryProgress:
     """The query's last status."""
     assert running.supervisor.drain()
     assert running["forward"].state is QueryState.DRAINED

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from harness.kafka import Broker
 from harness.records import Record
 from harness.waiting import within
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]

@@ -10,7 +10,7 @@ import pytest
 from harness.kafka import Broker
 from harness.records import Record
 from harness.supervisor_loop import Stage
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.supervision import input_poller, outages, topics
 from pyspark.sql import SparkSession
 

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 from harness.kafka import Broker
 from harness.supervisor_loop import Stage
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.supervision import topics
 from pyspark.sql import SparkSession
 

@@ -6,7 +6,7 @@ import pytest
 from harness.postgres import Postgres
 from harness.supervisor_loop import Stage
 from mainstem import names
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.supervision import input_poller
 from pyspark.sql import SparkSession
 

@@ -12,8 +12,9 @@ import pytest
 from deltalake import DeltaTable
 from harness.documents import pipeline_head
 from mainstem.language.document import read_text
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from py4j.protocol import Py4JError
@@ -60,7 +61,7 @@ class Bench:
 
     def run(
         self, *queries: dict[str, Any], views: dict[str, str] | None = None, run: str = ""
-    ) -> list[QueryStatus]:
+    ) -> list[QueryProgress]:
         """Run to the end, and return how the queries stand."""
         supervisor = self.supervisor(*queries, views=views, run=run)
         supervisor.start()

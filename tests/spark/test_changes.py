@@ -15,7 +15,7 @@ import pytest
 from deltalake import write_deltalake
 from harness.supervisor_loop import Stage, Turning
 from mainstem.errors import NotReady
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 
 

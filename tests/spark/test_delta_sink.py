@@ -8,8 +8,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from harness.deltabench import DeltaBench
 from harness.supervisor_loop import Stage
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.failures.classification import Failure, classify
-from mainstem.runtime.progress.query_status import QueryState
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 

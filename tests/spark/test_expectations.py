@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from harness.supervisor_loop import Stage
 from mainstem.errors import SpecInvalid
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -26,7 +27,7 @@ def view(
     return {"name": name, "sql": sql, "expectations": list(expectations), **more}
 
 
-def counts(status: QueryStatus) -> dict[str, tuple[int, int]]:
+def counts(status: QueryProgress) -> dict[str, tuple[int, int]]:
     return {
         f"{expectation.view}.{expectation.name}": (expectation.passed, expectation.violated)
         for expectation in status.expectations
@@ -40,7 +41,7 @@ def stage(spark: SparkSession, tmp_path: Path) -> Stage:
     return stage_of_test
 
 
-def run(stage: Stage, *views: dict[str, Any], read: str = "parsed", **query: Any) -> QueryStatus:
+def run(stage: Stage, *views: dict[str, Any], read: str = "parsed", **query: Any) -> QueryProgress:
     with stage.running(
         sources=[stage.files("lines")],
         views=list(views),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from harness.supervisor_loop import Stage, Turning
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 
 
@@ -40,7 +41,7 @@ def record(number: int, at: str) -> str:
     return json.dumps({"id": number, "at": at})
 
 
-def fed(stage: Stage, running: Turning) -> QueryStatus:
+def fed(stage: Stage, running: Turning) -> QueryProgress:
     """A record of the future, then ten of now, each lot a batch of its own."""
     now = datetime.now(UTC).isoformat()
     stage.put("lines", record(0, FUTURE), record(1, now))

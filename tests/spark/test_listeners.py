@@ -8,7 +8,7 @@ import pytest
 from harness.supervisor_loop import Stage
 from harness.waiting import within
 from mainstem.errors import NotReady
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,

@@ -8,8 +8,8 @@ import pytest
 from harness import sparks
 from harness.supervisor_loop import Stage
 from mainstem.errors import NotReady
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.failures.classification import classify
-from mainstem.runtime.progress.query_status import QueryState
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from harness.supervisor_loop import Stage
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.progress import rates
-from mainstem.runtime.progress.query_status import QueryState
 from pyspark.sql import SparkSession
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from harness.supervisor_loop import Stage, Turning
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from harness.supervisor_loop import Stage
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 
 

@@ -10,7 +10,7 @@ from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 from harness.supervisor_loop import Stage
 from mainstem.errors import Exit, NotReady
-from mainstem.runtime.progress.query_status import QueryState
+from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 
 

@@ -1,10 +1,11 @@
 """A query in the midst of its work, and well: with all that it can tell."""
 
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
+from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.states import QueryState
 
 
 OFFSETS = {"orders": {"0": 7, "1": 2}}
-BUSY = QueryStatus(
+BUSY = QueryProgress(
     "copy",
     state=QueryState.RUNNING,
     pool="copy",
@@ -22,7 +23,7 @@ BUSY = QueryStatus(
     state_bytes=4096,
     dropped_by_watermark=2,
     sources=(
-        SourceStatus(
+        SourceProgress(
             "orders", partitions=2, lag=103, max_lag=100, decoded=119, malformed=1, end_offset=OFFSETS
         ),
     ),

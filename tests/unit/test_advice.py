@@ -2,15 +2,15 @@
 
 import pytest
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
+from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
 from mainstem.runtime.failures.classification import Failure, classify_text
-from mainstem.runtime.progress.query_status import QueryStatus, SourceStatus
 from mainstem.runtime.supervision.malformed_records import FIRST, explained
 
 
 REMEDY = "set files.onMalformedRecord to drop or deadLetter"
-NEW = QueryStatus("copy", pool="copy", checkpoint="c")
-COMMITTED = QueryStatus("copy", pool="copy", checkpoint="c", batch=0)
-PARSED = QueryStatus("copy", pool="copy", checkpoint="c", sources=(SourceStatus("orders", decoded=1),))
+NEW = QueryProgress("copy", pool="copy", checkpoint="c")
+COMMITTED = QueryProgress("copy", pool="copy", checkpoint="c", batch=0)
+PARSED = QueryProgress("copy", pool="copy", checkpoint="c", sources=(SourceProgress("orders", decoded=1),))
 
 
 def malformed(place: str, sink: str = "") -> Failure:
@@ -25,7 +25,7 @@ def malformed(place: str, sink: str = "") -> Failure:
     [(NEW, f"; {FIRST}{REMEDY}"), (COMMITTED, f"; {REMEDY}"), (PARSED, f"; {REMEDY}")],
 )
 def test_the_advice_depends_on_whether_records_parsed_before(
-    status: QueryStatus, advice: str, place: str
+    status: QueryProgress, advice: str, place: str
 ) -> None:
     failure = explained(malformed(place), status)
     assert failure.message.startswith("a record does not parse: ")

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.language.model.status import Status, tally
+from mainstem.language.model.status.pipeline_status import Status
+from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.states import QueryState, tally
 from mainstem.runtime.driver.status_report import (
     BUDGET,
     ExecutorCounts,
@@ -21,7 +23,6 @@ from mainstem.runtime.driver.status_report import (
     summary,
 )
 from mainstem.runtime.driver.status_writer import Missing, Pace
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from mainstem.runtime.progress.spark_progress import waiting
 from unit.builders import BUSY, OFFSETS
 
@@ -29,7 +30,7 @@ from unit.builders import BUSY, OFFSETS
 NOW = "2026-01-01T00:00:00Z"
 
 
-def written(*statuses: QueryStatus, executors: ExecutorCounts | None = None) -> dict[str, Any]:
+def written(*statuses: QueryProgress, executors: ExecutorCounts | None = None) -> dict[str, Any]:
     """A part, judged by the models of the resource."""
     body = part(statuses, executors, attempt=3, time=NOW)
     Status.model_validate(body)
@@ -78,18 +79,18 @@ def test_a_watermark_that_the_resource_cannot_hold_is_left_out() -> None:
 
 
 def test_a_query_without_progress_has_no_numbers() -> None:
-    assert query(QueryStatus("copy", pool="copy")) == {
+    assert query(QueryProgress("copy", pool="copy")) == {
         "name": "copy",
         "state": "Starting",
         "pool": "copy",
         "restarts": 0,
     }
-    written(QueryStatus("copy"))
+    written(QueryProgress("copy"))
 
 
 def test_a_query_that_waits_for_data_is_idle() -> None:
     assert state(waiting(BUSY)) == "Idle"
-    assert state(waiting(QueryStatus("copy"))) == "Idle"
+    assert state(waiting(QueryProgress("copy"))) == "Idle"
     assert state(replace(waiting(BUSY), state=QueryState.RESTARTING)) == "Restarting"
     assert state(BUSY) == "Running"
 
@@ -122,7 +123,7 @@ def test_a_driver_without_queries_is_not_ready() -> None:
 
 
 def test_the_summary_adds_up() -> None:
-    idle = replace(waiting(BUSY), name="b", rows_per_second=0.0, sources=(SourceStatus("files"),))
+    idle = replace(waiting(BUSY), name="b", rows_per_second=0.0, sources=(SourceProgress("files"),))
     done = replace(BUSY, name="c", state=QueryState.COMPLETED, rows_per_second=99.0, sources=())
     shown = summary([BUSY, idle, done], ExecutorCounts(1, 2, "0/1 nodes are available: password=hunter2"))
     assert shown == {
@@ -166,7 +167,8 @@ def test_sixty_four_queries_fit_and_keep_the_essential_fields() -> None:
 
 def test_the_longest_possible_status_fits() -> None:
     sources = tuple(
-        SourceStatus(f"{'s' * 60}{n:03}", 10**6, 2**62, 2**62, 2**62, 2**62, "o" * 256) for n in range(64)
+        SourceProgress(f"{'s' * 60}{n:03}", 10**6, 2**62, 2**62, 2**62, 2**62, end_offset="o" * 256)
+        for n in range(64)
     )
     longest = [
         replace(
@@ -197,7 +199,7 @@ def test_the_longest_possible_status_fits() -> None:
 
 @given(
     st.builds(
-        QueryStatus,
+        QueryProgress,
         name=st.just("copy"),
         state=st.sampled_from(QueryState),
         batch=st.none() | st.integers(0, 2**63 - 1),
@@ -209,7 +211,7 @@ def test_the_longest_possible_status_fits() -> None:
         message=st.none() | st.text(max_size=3000),
         sources=st.lists(
             st.builds(
-                SourceStatus,
+                SourceProgress,
                 name=st.just("orders"),
                 lag=st.none() | st.integers(0, 2**62),
                 end_offset=st.none() | st.text(max_size=400) | st.integers() | st.just(OFFSETS),
@@ -218,7 +220,7 @@ def test_the_longest_possible_status_fits() -> None:
         ).map(tuple),
     )
 )
-def test_any_status_fits_the_resource(status: QueryStatus) -> None:
+def test_any_status_fits_the_resource(status: QueryProgress) -> None:
     json.dumps(written(status))
 
 

@@ -5,18 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from mainstem.language.model.status import Status
+from mainstem.language.model.status.pipeline_status import Status
+from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.driver import status_report
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.metrics import Metrics
-from mainstem.runtime.progress.query_status import (
-    ExpectationStatus,
-    QueryState,
-    QueryStatus,
-    SourceStatus,
-    as_json,
-)
 from mainstem.runtime.progress.spark_progress import Offsets, expired_offsets, updated
+from mainstem.runtime.progress.status_json import as_json
 from mainstem.runtime.supervision.topics import History
 
 
@@ -32,23 +28,23 @@ def batch(number: int, **observed: Any) -> dict[str, Any]:
 
 
 def test_expectations_are_summed_over_batches_and_restarts() -> None:
-    status = QueryStatus("copy")
+    status = QueryProgress("copy")
     status = updated(status, batch(0, v={"mainstem-rows": 5, "has_id": 2, "has_name": 0}), ["lines"])
     status = replace(status, state=QueryState.RESTARTING)
     status = updated(status, batch(1, v={"mainstem-rows": 3, "has_id": 3, "has_name": None}), ["lines"])
     status = updated(status, batch(2, w={"mainstem-rows": 1, "has_id": 0}), ["lines"])
     assert status.expectations == (
-        ExpectationStatus("v", "has_id", passed=3, violated=5),
-        ExpectationStatus("v", "has_name", passed=8, violated=0),
-        ExpectationStatus("w", "has_id", passed=1, violated=0),
+        ExpectationProgress("v", "has_id", passed=3, violated=5),
+        ExpectationProgress("v", "has_name", passed=8, violated=0),
+        ExpectationProgress("w", "has_id", passed=1, violated=0),
     )
     assert status.violated == 5
     assert as_json(status)["expectations"][0] == {"view": "v", "name": "has_id", "passed": 3, "violated": 5}
 
 
 def test_the_resource_has_the_worst_expectations_and_the_start_of_counting() -> None:
-    many = tuple(ExpectationStatus("v", f"e{number}", 1, number % 3) for number in range(100))
-    status = QueryStatus(
+    many = tuple(ExpectationProgress("v", f"e{number}", 1, number % 3) for number in range(100))
+    status = QueryProgress(
         "copy", counted_since="2026-01-01T00:00:00Z", expectations=many, last_progress_time="t"
     )
     part = status_report.part([status], None, attempt=1, time="2026-01-01T00:00:10Z")
@@ -64,18 +60,18 @@ def test_the_resource_has_the_worst_expectations_and_the_start_of_counting() -> 
 
 
 def test_satisfied_expectations_are_dropped_first_when_space_is_short() -> None:
-    many = tuple(ExpectationStatus("v" * 63, f"e{number}" * 9, 1, int(number == 7)) for number in range(60))
-    queries = [QueryStatus(f"q{number}", expectations=many) for number in range(64)]
+    many = tuple(ExpectationProgress("v" * 63, f"e{number}" * 9, 1, int(number == 7)) for number in range(60))
+    queries = [QueryProgress(f"q{number}", expectations=many) for number in range(64)]
     part = status_report.part(queries, None, attempt=1, time="2026-01-01T00:00:10Z")
     assert status_report.size(part) <= status_report.BUDGET
     assert [entry["name"] for entry in part["queries"][63]["expectations"]] == ["e7" * 9]
 
 
 def test_prometheus_exports_expectations_and_expired_offsets() -> None:
-    status = QueryStatus(
+    status = QueryProgress(
         "copy",
-        sources=(SourceStatus("lines", expired=4),),
-        expectations=(ExpectationStatus("v", "has_id", 3, 5),),
+        sources=(SourceProgress("lines", expired=4),),
+        expectations=(ExpectationProgress("v", "has_id", 3, 5),),
     )
     samples = {
         (sample.name, *sorted(sample.labels.values())): sample.value
@@ -121,7 +117,7 @@ def test_expired_offsets_of_a_batch_are_counted(
 @pytest.mark.S03
 def test_expired_offsets_are_summed_by_occurrence() -> None:
     event = batch(0) | {"sources": [{"startOffset": {"t": {"0": 1}}, "endOffset": {"t": {"0": 9}}}]}
-    status = updated(QueryStatus("copy"), event, ["orders"], {"orders": {"t": {"0": 3}}})
+    status = updated(QueryProgress("copy"), event, ["orders"], {"orders": {"t": {"0": 3}}})
     status = updated(status, event, ["orders"], {"orders": {"t": {"0": 4}}})
     status = updated(status, event, ["orders"])
     assert (status.sources[0].expired, status.expired) == (5, 5)

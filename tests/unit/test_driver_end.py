@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mainstem import names
 from mainstem.cli import main
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.driver.termination import MAX_BYTES, text, write
 from mainstem.runtime.executor.decommission import main as decommission
-from mainstem.runtime.progress.query_status import QueryStatus
 
 
-QUERY = QueryStatus("copy", batch=7)
+QUERY = QueryProgress("copy", batch=7)
 
 
 def test_the_termination_message_names_each_query_and_its_batch() -> None:
-    assert json.loads(text("drained", "Drained", "drained", [QUERY, QueryStatus("new")])) == {
+    assert json.loads(text("drained", "Drained", "drained", [QUERY, QueryProgress("new")])) == {
         "outcome": "drained",
         "reason": "Drained",
         "message": "drained",

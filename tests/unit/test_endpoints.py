@@ -10,18 +10,19 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.driver import driver_state as watching
 from mainstem.runtime.driver.driver_state import DriverStage, DriverState
 from mainstem.runtime.driver.endpoints import Answers, Endpoints
 from mainstem.runtime.driver.status_report import ExecutorCounts
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from prometheus_client.parser import text_string_to_metric_families
 from unit.builders import BUSY, OFFSETS
 
 
 @pytest.fixture
 def driver() -> DriverState:
-    return DriverState([QueryStatus("copy")])
+    return DriverState([QueryProgress("copy")])
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_starting_driver_is_healthy_and_not_ready(url: str) -> None:
 
 
 def test_a_driver_is_ready_when_all_queries_are_active(url: str, driver: DriverState) -> None:
-    driver.update([BUSY, QueryStatus("other")])
+    driver.update([BUSY, QueryProgress("other")])
     assert body_of(f"{url}/readyz")["notActive"] == {"other": "Starting"}
     driver.update([BUSY, replace(BUSY, name="other", idle=True)])
     assert ask(f"{url}/readyz")[0] == HTTPStatus.OK
@@ -184,12 +185,3 @@ def test_unknown_values_have_no_sample(url: str) -> None:
     assert metrics_shown.isdisjoint(
         {"mainstem_query_lag_records", "mainstem_query_batch", "mainstem_executors_wanted"}
     )
-
-
-def test_every_metric_is_described_in_its_module(url: str, driver: DriverState) -> None:
-    from mainstem.runtime.driver import metrics
-
-    driver.update([BUSY])
-    driver.executors = ExecutorCounts(1, 2)
-    missing = [key[0] for key in samples(url) if f"`{key[0]}" not in (metrics.__doc__ or "")]
-    assert missing == []

@@ -1,11 +1,12 @@
 """The message of a run that ended with failed queries."""
 
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.runner import query_failed
 
 
-def failed(name: str, reason: str, message: str) -> QueryStatus:
-    return QueryStatus(
+def failed(name: str, reason: str, message: str) -> QueryProgress:
+    return QueryProgress(
         name, state=QueryState.FAILED, pool=name, checkpoint="c", reason=reason, message=message
     )
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mainstem.language.model.deployment import Schedule
 from mainstem.language.model.pipeline import Restart
-from mainstem.language.model.status import Phase
+from mainstem.language.model.status.pipeline_status import Phase
 from mainstem_operator.decisions.pipeline_status import events
 from mainstem_operator.decisions.restart import wait_seconds
 from mainstem_operator.decisions.schedule import slots

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from mainstem.language.model.status import MAX_BYTES, Phase, Status
+from mainstem.language.model.status.pipeline_status import MAX_BYTES, Phase, Status
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.decisions.plan import plan

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from mainstem.language.model.status import MAX_BYTES, Status
+from mainstem.language.model.status.pipeline_status import MAX_BYTES, Status
 from mainstem.runtime.driver.status_report import BUDGET
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from unit.operator_steps import SPEC, at, body, ended, next_step, reported, revision, running, status

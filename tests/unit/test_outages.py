@@ -13,16 +13,17 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import Connection
+from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.clients.kafka_admin import TopicOffsets, offsets
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from mainstem.runtime.supervision import outages
 from mainstem.runtime.supervision.current import current
 from mainstem.runtime.supervision.outages import Outage, Outages
 from mainstem.runtime.supervision.topics import FRESH_SECONDS, OffsetSnapshot
 
 
-READ = SourceStatus("orders", partitions=2, lag=0, max_lag=0, end_offset={"orders": {"0": 10, "1": 5}})
-STATUS = QueryStatus("copy", QueryState.RUNNING, sources=(READ, SourceStatus("lines")), idle=True)
+READ = SourceProgress("orders", partitions=2, lag=0, max_lag=0, end_offset={"orders": {"0": 10, "1": 5}})
+STATUS = QueryProgress("copy", QueryState.RUNNING, sources=(READ, SourceProgress("lines")), idle=True)
 AWAY = Outage("BrokerUnreachable", "no broker answers", datetime(2026, 1, 1, tzinfo=UTC))
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus, as_json
+from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.progress.spark_progress import updated, waiting, with_spark_message
+from mainstem.runtime.progress.status_json import as_json
 
 
 KAFKA: dict[str, Any] = {
@@ -55,7 +57,7 @@ IDLE = event(
 
 
 def test_a_batch_updates_every_number() -> None:
-    status = updated(QueryStatus("copy"), event(), ["orders"])
+    status = updated(QueryProgress("copy"), event(), ["orders"])
     assert (status.state, status.batch, status.batches, status.input_rows) == (QueryState.RUNNING, 7, 1, 5)
     assert (status.processed_rows_per_second, status.batch_duration_ms) == (4.0, 1250)
     assert (status.id, status.run_id) == (event()["id"], event()["runId"])
@@ -63,7 +65,7 @@ def test_a_batch_updates_every_number() -> None:
 
 
 def test_lag_is_the_distance_to_the_newest_offset_of_each_partition() -> None:
-    [source] = updated(QueryStatus("copy"), event(), ["orders"]).sources
+    [source] = updated(QueryProgress("copy"), event(), ["orders"]).sources
     assert (source.partitions, source.lag, source.max_lag) == (2, 103, 100)
     assert source.end_offset == {"orders": {"0": 7, "1": 2}}
 
@@ -86,26 +88,26 @@ def test_lag_is_the_distance_to_the_newest_offset_of_each_partition() -> None:
 )
 def test_the_lag_follows_from_offsets_as_spark_writes_them(end: Any, latest: Any, lag: int | None) -> None:
     reported = {"endOffset": end, "latestOffset": latest}
-    [source] = updated(QueryStatus("copy"), event(sources=[reported]), ["orders"]).sources
+    [source] = updated(QueryProgress("copy"), event(sources=[reported]), ["orders"]).sources
     assert source.lag == lag
     assert source.end_offset == end
 
 
 def test_the_lag_of_a_query_is_the_sum_over_the_sources_that_report_a_lag() -> None:
-    status = updated(QueryStatus("copy"), event(sources=[KAFKA, FILES, KAFKA]), ["a", "b", "a_2"])
+    status = updated(QueryProgress("copy"), event(sources=[KAFKA, FILES, KAFKA]), ["a", "b", "a_2"])
     assert [source.lag for source in status.sources] == [103, None, 103]
     assert status.lag == 206
-    assert updated(QueryStatus("copy"), event(sources=[FILES]), ["b"]).lag is None
+    assert updated(QueryProgress("copy"), event(sources=[FILES]), ["b"]).lag is None
 
 
 def test_sources_are_named_by_position() -> None:
-    status = updated(QueryStatus("copy"), event(sources=[FILES, KAFKA]), ["lines", "orders"])
+    status = updated(QueryProgress("copy"), event(sources=[FILES, KAFKA]), ["lines", "orders"])
     assert [(source.name, source.lag) for source in status.sources] == [("lines", None), ("orders", 103)]
 
 
 def test_sources_without_a_report_are_listed_too() -> None:
-    status = updated(QueryStatus("copy"), event(sources=[KAFKA]), ["orders", "lines"])
-    assert status.sources[1] == SourceStatus("lines")
+    status = updated(QueryProgress("copy"), event(sources=[KAFKA]), ["orders", "lines"])
+    assert status.sources[1] == SourceProgress("lines")
 
 
 def test_records_are_counted_per_occurrence_over_all_batches() -> None:
@@ -114,7 +116,7 @@ def test_records_are_counted_per_occurrence_over_all_batches() -> None:
         "mainstem.orders_2": {"decoded": 4, "malformed": 0},
         "mine": {"decoded": 9},
     }
-    status = QueryStatus("copy")
+    status = QueryProgress("copy")
     for _ in range(3):
         status = updated(
             status, event(observedMetrics=counts, sources=[KAFKA, KAFKA]), ["orders", "orders_2"]
@@ -127,21 +129,21 @@ def test_records_are_counted_per_occurrence_over_all_batches() -> None:
 
 
 def test_an_idle_trigger_keeps_the_batch_and_its_time() -> None:
-    status = updated(updated(QueryStatus("copy"), event(), ["orders"]), IDLE, ["orders"])
+    status = updated(updated(QueryProgress("copy"), event(), ["orders"]), IDLE, ["orders"])
     assert (status.batch, status.batches, status.batch_duration_ms) == (7, 1, 1250)
     assert status.processed_rows_per_second == 4.0
 
 
 def test_a_batch_without_rows_becomes_the_newest_and_is_not_counted() -> None:
     """Spark runs one to emit what a moved watermark has made final."""
-    before = updated(QueryStatus("copy"), event(), ["orders"])
+    before = updated(QueryProgress("copy"), event(), ["orders"])
     status = updated(before, event(batchId=8, numInputRows=0), ["orders"])
     assert (status.batch, status.batches) == (8, 1)
 
 
 @pytest.mark.parametrize("rate", [math.nan, math.inf, None, "NaN"])
 def test_rates_that_are_not_numbers_become_zero(rate: Any) -> None:
-    status = updated(QueryStatus("copy"), event(processedRowsPerSecond=rate), ["orders"])
+    status = updated(QueryProgress("copy"), event(processedRowsPerSecond=rate), ["orders"])
     assert status.processed_rows_per_second == 0.0
     assert "NaN" not in json.dumps(as_json(status))
 
@@ -151,7 +153,7 @@ def test_state_is_summed_over_operators_and_late_rows_over_batches() -> None:
         {"numRowsTotal": 10, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 1},
         {"numRowsTotal": 4, "memoryUsedBytes": 50, "numRowsDroppedByWatermark": 2},
     ]
-    status = updated(QueryStatus("copy"), event(stateOperators=operators), [])
+    status = updated(QueryProgress("copy"), event(stateOperators=operators), [])
     status = updated(status, event(stateOperators=operators[:1]), [])
     assert (status.state_rows, status.state_bytes, status.dropped_by_watermark) == (10, 100, 4)
     assert updated(status, IDLE, []).state_rows == 10
@@ -159,7 +161,7 @@ def test_state_is_summed_over_operators_and_late_rows_over_batches() -> None:
 
 def test_the_watermark_is_unknown_until_it_moves() -> None:
     status = updated(
-        QueryStatus("copy"), event(eventTime={"watermark": "1970-01-01T00:00:00.000Z"}), ["orders"]
+        QueryProgress("copy"), event(eventTime={"watermark": "1970-01-01T00:00:00.000Z"}), ["orders"]
     )
     assert status.watermark is None
     status = updated(status, event(eventTime={"watermark": "2013-01-05T00:00:00.000Z"}), ["orders"])
@@ -168,18 +170,18 @@ def test_the_watermark_is_unknown_until_it_moves() -> None:
 
 @pytest.mark.parametrize("state", QueryState)
 def test_only_a_starting_query_becomes_running(state: QueryState) -> None:
-    after = updated(QueryStatus("copy", state=state), event(), []).state
+    after = updated(QueryProgress("copy", state=state), event(), []).state
     assert after is (QueryState.RUNNING if state in (QueryState.STARTING, QueryState.RESTARTING) else state)
 
 
 def test_an_empty_event_is_no_error() -> None:
-    assert updated(QueryStatus("copy"), {}, ["orders"]) == QueryStatus(
-        "copy", state=QueryState.RUNNING, sources=(SourceStatus("orders"),)
+    assert updated(QueryProgress("copy"), {}, ["orders"]) == QueryProgress(
+        "copy", state=QueryState.RUNNING, sources=(SourceProgress("orders"),)
     )
 
 
 def test_json_has_camel_case_and_omits_unknown_values() -> None:
-    status = updated(QueryStatus("copy", pool="copy", checkpoint="/c/copy/1"), event(), ["orders"])
+    status = updated(QueryProgress("copy", pool="copy", checkpoint="/c/copy/1"), event(), ["orders"])
     plain = as_json(status)
     assert plain == {
         "name": "copy",
@@ -216,13 +218,13 @@ def test_json_has_camel_case_and_omits_unknown_values() -> None:
 
 
 def test_json_has_offsets_only_on_request() -> None:
-    status = updated(QueryStatus("copy"), event(), ["orders"])
+    status = updated(QueryProgress("copy"), event(), ["orders"])
     assert "endOffset" not in as_json(status)["sources"][0]
     assert as_json(status, offsets=True)["sources"][0]["endOffset"] == {"orders": {"0": 7, "1": 2}}
 
 
 def test_json_has_the_reason_and_the_message_of_a_failure() -> None:
-    failed = replace(QueryStatus("copy"), state=QueryState.FAILED, reason="MalformedRecord", message="no")
+    failed = replace(QueryProgress("copy"), state=QueryState.FAILED, reason="MalformedRecord", message="no")
     assert {"state": "Failed", "reason": "MalformedRecord", "message": "no"}.items() <= as_json(
         failed
     ).items()
@@ -230,7 +232,7 @@ def test_json_has_the_reason_and_the_message_of_a_failure() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans()), max_size=20))
 def test_the_sums_match_the_events(batches: list[tuple[int, int, bool]]) -> None:
-    status = QueryStatus("copy")
+    status = QueryProgress("copy")
     for number, (good, bad, ran) in enumerate(batches):
         counts = {"mainstem.orders": {"decoded": good, "malformed": bad}}
         durations = {"addBatch": 1} if ran else {}
@@ -239,7 +241,7 @@ def test_the_sums_match_the_events(batches: list[tuple[int, int, bool]]) -> None
             event(batchId=number, numInputRows=good + bad, durationMs=durations, observedMetrics=counts),
             ["orders"],
         )
-    [source] = status.sources or [SourceStatus("orders")]
+    [source] = status.sources or [SourceProgress("orders")]
     assert source.decoded == sum(good for good, _, _ in batches)
     assert source.decoded + source.malformed == status.input_rows
     assert status.batch == max((number for number, (_, _, ran) in enumerate(batches) if ran), default=None)
@@ -247,7 +249,7 @@ def test_the_sums_match_the_events(batches: list[tuple[int, int, bool]]) -> None
 
 def test_a_committed_batch_clears_the_failure() -> None:
     failed = replace(
-        QueryStatus("copy"), state=QueryState.RESTARTING, reason="StoreUnreachable", message="no answer"
+        QueryProgress("copy"), state=QueryState.RESTARTING, reason="StoreUnreachable", message="no answer"
     )
     assert updated(failed, event(durationMs={"latestOffset": 3}), ["orders"]).reason == "StoreUnreachable"
     healed = updated(failed, event(), ["orders"])
@@ -256,7 +258,7 @@ def test_a_committed_batch_clears_the_failure() -> None:
 
 @pytest.mark.parametrize("state", QueryState)
 def test_a_query_that_waits_for_data_is_running(state: QueryState) -> None:
-    status = waiting(replace(QueryStatus("copy"), state=state, reason="Before", message="before"))
+    status = waiting(replace(QueryProgress("copy"), state=state, reason="Before", message="before"))
     if state in (QueryState.STARTING, QueryState.RESTARTING):
         assert (status.state, status.reason) == (QueryState.RUNNING, None)
     else:
@@ -275,8 +277,9 @@ def test_a_query_that_waits_for_data_is_running(state: QueryState) -> None:
 def test_a_query_without_progress_gets_its_state_from_the_message_of_spark(
     message: str, state: QueryState, batch: int | None
 ) -> None:
-    status = with_spark_message(QueryStatus("continuous"), message)
+    status = with_spark_message(QueryProgress("continuous"), message)
     assert (status.state, status.batch) == (state, batch)
     assert (
-        with_spark_message(QueryStatus("done", state=QueryState.DRAINED), message).state is QueryState.DRAINED
+        with_spark_message(QueryProgress("done", state=QueryState.DRAINED), message).state
+        is QueryState.DRAINED
     )

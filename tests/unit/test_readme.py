@@ -10,8 +10,9 @@ from typing import Any
 import click
 from harness import java
 from mainstem.cli import main
+from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.console.reporter import Lines
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from mainstem.schema.crd import crd
 
 
@@ -109,9 +110,9 @@ def test_the_columns_of_kubectl_get_are_those_of_the_definition() -> None:
 def test_the_json_line_has_the_fields_of_a_completed_query() -> None:
     """All fields but those of state over event time, of Kafka and of failures."""
     [line] = [json.loads(line) for line in README.splitlines() if line.startswith('{"event"')]
-    status = QueryStatus(
+    status = QueryProgress(
         name="archive", state=QueryState.COMPLETED, counted_since="t", id="i", run_id="r", started_at="t", batch=0,
-        batch_duration_ms=1, sources=(SourceStatus("orders"),), last_progress_time="t",
+        batch_duration_ms=1, sources=(SourceProgress("orders"),), last_progress_time="t",
     )  # fmt: skip
     stream = io.StringIO()
     Lines(stream, "orders").changed([status])

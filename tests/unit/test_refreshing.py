@@ -12,8 +12,8 @@ from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.progress.spark_progress import updated
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.restarts import Restarts
@@ -135,7 +135,7 @@ def test_a_refresh_begins_when_it_is_due_and_again_after_a_failure() -> None:
         nothing,
         {},
         Restarts(document_graph.spec.restart),
-        QueryStatus("q"),
+        QueryProgress("q"),
         execution=query,
     )
     refresher.started(supervised, 100.0)

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.console import reporter
 from mainstem.runtime.console.reporter import LINE_SECONDS, Lines, Table, cells, for_stream
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus, SourceStatus
 from rich.console import Console
 
 
-COPY = QueryStatus("copy")
+COPY = QueryProgress("copy")
 RUNNING = replace(
     COPY,
     state=QueryState.RUNNING,
@@ -23,7 +24,7 @@ RUNNING = replace(
     watermark="2013-01-05T00:00:00.000Z",
     state_rows=1_234_567,
     dropped_by_watermark=3,
-    sources=(SourceStatus("orders", 2, 1_200, 700), SourceStatus("lines")),
+    sources=(SourceProgress("orders", 2, 1_200, 700), SourceProgress("lines")),
 )
 FAILED = replace(
     RUNNING, state=QueryState.FAILED, reason="MalformedRecord", message="a record does not parse"
@@ -44,7 +45,7 @@ class Run:
         self.stream = io.StringIO()
         self.lines = Lines(self.stream, "flights")
 
-    def report(self, *statuses: QueryStatus) -> list[dict[str, Any]]:
+    def report(self, *statuses: QueryProgress) -> list[dict[str, Any]]:
         """What is written on this change."""
         before = len(self.stream.getvalue())
         self.lines.changed(statuses)
@@ -134,7 +135,7 @@ def test_a_wide_row_of_a_console_sink_is_not_wrapped(monkeypatch: pytest.MonkeyP
     assert wide in screen.getvalue().splitlines()
 
 
-def drawn(statuses: Sequence[QueryStatus], width: int = 160) -> list[str]:
+def drawn(statuses: Sequence[QueryProgress], width: int = 160) -> list[str]:
     console = Console(record=True, width=width, file=io.StringIO())
     console.print(reporter._table("flights", statuses))
     return [line.rstrip() for line in console.export_text().splitlines()]

@@ -13,7 +13,7 @@ from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.loading.shape_validation import PATTERNS, shape_problems
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.language.model.status import Status
+from mainstem.language.model.status.pipeline_status import Status
 from mainstem.language.yaml.yamltext import YamlText
 from mainstem.schema import crd, crd_yaml, files, json_schema, reference
 from mainstem.schema.__main__ import main

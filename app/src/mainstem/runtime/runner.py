@@ -17,11 +17,12 @@ from mainstem import logs
 from mainstem.errors import DrainInterrupted, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.requirements import running
 from mainstem.runtime.console.reporter import Reporter, for_stream
 from mainstem.runtime.maintenance.maintenance import TableMaintenance
 from mainstem.runtime.preflight import checks, readiness, user_modules
-from mainstem.runtime.progress.query_status import QueryStatus, as_json
+from mainstem.runtime.progress.status_json import as_json
 from mainstem.runtime.query.refusals import not_ready
 from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import Environment, this_machine
@@ -29,7 +30,7 @@ from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 
 
-EndCallback = Callable[[str, list[QueryStatus]], None]
+EndCallback = Callable[[str, list[QueryProgress]], None]
 """Called at the end of a run with its outcome (`completed`, `drained`, `interrupted`, `failed`) and the statuses of its queries."""
 
 
@@ -174,7 +175,7 @@ def _interrupted(*, by_signal: bool) -> DrainInterrupted:
     )
 
 
-def query_failed(failed: Sequence[QueryStatus]) -> QueryFailed:
+def query_failed(failed: Sequence[QueryProgress]) -> QueryFailed:
     """The error of a run with queries that failed for good: names all of them; the reason is the first one's."""
     first, *others = failed
     message = f"query {first.name!r} failed: {first.message}"
@@ -184,7 +185,7 @@ def query_failed(failed: Sequence[QueryStatus]) -> QueryFailed:
     return QueryFailed(message, reason=first.reason or "QueryFailed")
 
 
-def _missed(status: QueryStatus) -> NotReady:
+def _missed(status: QueryProgress) -> NotReady:
     """A run that ends by itself has not done what it was asked for where a query still waits for its source."""
     message = f"query {status.name!r} never started: {status.message}"
     return NotReady(message, reason=status.reason or "NotReady")
@@ -246,7 +247,7 @@ def _loop(supervisor: Supervisor, maintenance: TableMaintenance, options: RunOpt
     return "failed" if supervisor.failures else "drained" if stop.requested else "completed"
 
 
-def _write_report(file: Path, pipeline: str, outcome: str, statuses: list[QueryStatus]) -> None:
+def _write_report(file: Path, pipeline: str, outcome: str, statuses: list[QueryProgress]) -> None:
     report = {
         "pipeline": pipeline,
         "outcome": outcome,

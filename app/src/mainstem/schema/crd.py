@@ -5,7 +5,7 @@ from typing import Any, Final
 import yaml
 
 from mainstem.language.model.pipeline import API_VERSION, KIND, StreamingPipeline
-from mainstem.language.model.status import UNOBSERVED, Status
+from mainstem.language.model.status.pipeline_status import UNOBSERVED, Status
 from mainstem.names import CRD_REVISION, SCHEMA
 from mainstem.schema.cel import exactly_one
 from mainstem.schema.cel_connector_rules import CONNECTOR_RULES

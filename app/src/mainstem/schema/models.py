@@ -4,14 +4,17 @@ It differs from pydantic's own: no titles, no null beside optional fields, no `c
 are written out. Two keys of ours, `x-model` and `x-one-of`, carry the class and its alternatives.
 """
 
+from dataclasses import fields
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema, to_jsonable_python
 
 from mainstem.language.base import Model
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.status.fields import Shown
 
 
 Schema = dict[str, Any]
@@ -70,3 +73,14 @@ class _Generator(GenerateJsonSchema):
         if issubclass(model, Model) and model.one_of:
             found["x-one-of"] = list(model.one_of)
         return found | {"x-model": model.__name__}
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
+        """A part of the status: without its internal fields, and without defaults, which only the runtime uses."""
+        found = super().dataclass_schema(schema)
+        found.pop("title", None)
+        for field in fields(schema["cls"]):
+            name = to_camel(field.name)
+            found["properties"][name].pop("default", None)
+            if field.metadata.get("shown") is Shown.NEVER:
+                del found["properties"][name]
+        return found

@@ -20,7 +20,7 @@ from mainstem.language.model.connectors.custom import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
 from mainstem.language.model.pipeline import PipelineName, StreamingPipeline
-from mainstem.language.model.status import Status
+from mainstem.language.model.status.pipeline_status import Status
 from mainstem.language.rules.registry import MEANING, NAMING
 from mainstem.schema.features import FEATURES
 from mainstem.schema.models import Schema, definitions, referred

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from mainstem.language.model.status import OUTAGES, tally
+from mainstem.language.model.status.states import FINAL, HEALTHY, OUTAGES, tally
 
 from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 from mainstem_operator.observed.pod_status import PodWarning
@@ -132,17 +132,16 @@ _LASTING: Final = (
     "reason",
     "message",
 )
-_OVER: Final = ("Completed", "Failed", "Drained", "Interrupted", "Suspended")
 
 
 def _stopped(query: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: query[key] for key in _LASTING if key in query}
-    return kept | {"state": query["state"] if query["state"] in _OVER else "Stopped"}
+    return kept | {"state": query["state"] if query["state"] in FINAL else "Stopped"}
 
 
 def _active(query: Mapping[str, Any]) -> bool:
     # A query is Running from its first progress event in this driver on: a batch, or a trigger without data.
-    return query["state"] in ("Running", "Idle", "Completed", "Suspended")
+    return query["state"] in HEALTHY
 
 
 def _stalled(query: Mapping[str, Any], now: datetime) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem.errors import Exit
-from mainstem.language.model.status import MAX_BYTES
+from mainstem.language.model.status.pipeline_status import MAX_BYTES
 
 from mainstem_operator.decisions.health import tidied
 from mainstem_operator.decisions.history import Past, termination

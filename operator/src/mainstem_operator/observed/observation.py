@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from mainstem.language.model.status import UNOBSERVED
+from mainstem.language.model.status.pipeline_status import UNOBSERVED
 from mainstem.names import RESTARTED_AT
 
 from mainstem_operator.observed.conditions import parsed

@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TextIO
 
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus, as_json
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.progress.status_json import as_json
 
 
 LINE_SECONDS: Final = 10.0
@@ -15,7 +17,7 @@ LINE_SECONDS: Final = 10.0
 class Reporter(Protocol):
     """Shows the statuses of queries, as often as the reporter decides."""
 
-    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+    def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Take the statuses after a tick of the supervisor; they are often unchanged."""
 
     def output(self, line: str) -> None:
@@ -36,7 +38,7 @@ class _Quiet:
     def __init__(self, reporter: Reporter) -> None:
         self._reporter: Reporter | None = reporter
 
-    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+    def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Pass the statuses on."""
         self._tell(lambda reporter: reporter.changed(statuses))
 
@@ -66,9 +68,9 @@ class Lines:
         self._stream = stream
         self._pipeline = pipeline
         self._written: dict[str, tuple[QueryState, int, float]] = {}
-        self._last: Sequence[QueryStatus] = ()
+        self._last: Sequence[QueryProgress] = ()
 
-    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+    def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Write the lines that are due."""
         now = time.monotonic()
         self._last = statuses
@@ -89,7 +91,7 @@ class Lines:
             if rows != status.input_rows:
                 self._write(status, time.monotonic())
 
-    def _write(self, status: QueryStatus, now: float) -> None:
+    def _write(self, status: QueryProgress, now: float) -> None:
         self._written[status.name] = (status.state, status.input_rows, now)
         self.output(json.dumps({"event": "progress", "pipeline": self._pipeline, **as_json(status)}))
 
@@ -105,10 +107,10 @@ class Table:
         self._console = Console(file=sys.stdout)
         # Log lines on the same terminal are printed above the table; log lines in a file or pipe stay there.
         self._live = Live(console=self._console, auto_refresh=False, redirect_stderr=sys.stderr.isatty())
-        self._drawn: Sequence[QueryStatus] = ()
+        self._drawn: Sequence[QueryProgress] = ()
         self._live.start()
 
-    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+    def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Draw the table if a status has changed."""
         if list(statuses) != list(self._drawn):
             self._drawn = list(statuses)
@@ -136,7 +138,7 @@ _COLOURS: Final = {
 }
 
 
-_SELDOM: Final[tuple[tuple[str, Callable[[QueryStatus], int]], ...]] = (
+_SELDOM: Final[tuple[tuple[str, Callable[[QueryProgress], int]], ...]] = (
     ("MALFORMED", lambda status: status.malformed),
     ("EXPIRED", lambda status: status.expired),
     ("VIOLATED", lambda status: status.violated),
@@ -144,7 +146,7 @@ _SELDOM: Final[tuple[tuple[str, Callable[[QueryStatus], int]], ...]] = (
 """Columns that the table has only if a query counts something in them."""
 
 
-def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
+def _table(pipeline: str, statuses: Sequence[QueryProgress]) -> Any:
     from rich.console import Group
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -174,7 +176,7 @@ def _table(pipeline: str, statuses: Sequence[QueryStatus]) -> Any:
     return Group(table, *troubles)
 
 
-def cells(status: QueryStatus) -> list[str]:
+def cells(status: QueryProgress) -> list[str]:
     """The numbers of one row; `-` for an unknown number."""
     return [
         "-" if status.batch is None else str(status.batch),

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.driver.status_report import ExecutorCounts, ready
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 
 
 class DriverStage(StrEnum):
@@ -35,8 +36,8 @@ class DriverState:
         jvm_alive: returns whether Spark's JVM runs; None before it is started.
     """
 
-    def __init__(self, statuses: Sequence[QueryStatus]) -> None:
-        self.statuses: Sequence[QueryStatus] = tuple(statuses)
+    def __init__(self, statuses: Sequence[QueryProgress]) -> None:
+        self.statuses: Sequence[QueryProgress] = tuple(statuses)
         self.executors: ExecutorCounts | None = None
         self.stage = DriverStage.STARTING
         self.jvm_alive: Callable[[], bool] | None = None
@@ -46,7 +47,7 @@ class DriverState:
         """Record that the driver is alive now."""
         self._alive_at = time.monotonic()
 
-    def update(self, statuses: Sequence[QueryStatus]) -> None:
+    def update(self, statuses: Sequence[QueryProgress]) -> None:
         """Take the statuses after a tick of the supervisor."""
         self.statuses = tuple(statuses)
         if self.stage is DriverStage.STARTING:

@@ -18,10 +18,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from mainstem import logs
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.driver import status_report
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.metrics import Metrics
-from mainstem.runtime.progress.query_status import QueryStatus, as_json
+from mainstem.runtime.progress.status_json import as_json
 
 
 JSON: Final = "application/json"
@@ -162,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: the kubelet asks every few seconds."""
 
 
-def _whole(status: QueryStatus) -> dict[str, Any]:
+def _whole(status: QueryProgress) -> dict[str, Any]:
     """A query as in the report of `mainstem run`, offsets and all."""
     body = as_json(status, offsets=True) | {"state": status_report.state(status)}
     if status.message:

@@ -12,9 +12,9 @@ from typing import Any
 
 from mainstem import logs, names
 from mainstem.errors import DrainInterrupted, Exit, MainstemError, Problem, SpecInvalid
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.driver import termination
 from mainstem.runtime.driver.pod import Pod
-from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.stop import Stop
 
 
@@ -46,9 +46,9 @@ class _End:
 
     def __init__(self) -> None:
         self._outcome, self._reason, self._message = "drained", "", ""
-        self._statuses: Sequence[QueryStatus] = ()
+        self._statuses: Sequence[QueryProgress] = ()
 
-    def queries_ended(self, outcome: str, statuses: Sequence[QueryStatus]) -> None:
+    def queries_ended(self, outcome: str, statuses: Sequence[QueryProgress]) -> None:
         """Take the outcome of the run and the last statuses of its queries."""
         self._outcome, self._statuses = outcome, statuses
 
@@ -78,7 +78,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
 
     reporter = PodReporter(document.pipeline, pod, sys.stdout)
 
-    def ended(outcome: str, statuses: list[QueryStatus]) -> None:
+    def ended(outcome: str, statuses: list[QueryProgress]) -> None:
         reporter.ended(statuses)
         end.queries_ended(outcome, statuses)
 

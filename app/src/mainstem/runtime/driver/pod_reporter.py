@@ -11,6 +11,7 @@ from mainstem import names
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.console.reporter import for_stream
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.endpoints import Answers, Endpoints
@@ -19,7 +20,6 @@ from mainstem.runtime.driver.pod import Pod
 from mainstem.runtime.driver.pod_conf import executor_memory
 from mainstem.runtime.driver.status_report import ExecutorCounts
 from mainstem.runtime.driver.status_writer import StatusTarget, StatusWriter
-from mainstem.runtime.progress.query_status import QueryStatus
 
 
 _LOSSES_SECONDS: Final = 5.0
@@ -66,7 +66,7 @@ class PodReporter:
         self.driver.alive()
         self._context = session.sparkContext._jsc.sc()  # noqa: SLF001
 
-    def changed(self, statuses: Sequence[QueryStatus]) -> None:
+    def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Take the statuses after a tick of the supervisor."""
         self.driver.update(statuses)
         self._lines.changed(statuses)
@@ -75,7 +75,7 @@ class PodReporter:
         """Write a line of a console sink."""
         self._lines.output(line)
 
-    def ended(self, statuses: Sequence[QueryStatus]) -> None:
+    def ended(self, statuses: Sequence[QueryProgress]) -> None:
         """Take the last statuses once the queries have ended, before Spark ends."""
         self._context = None
         self.driver.update(statuses)
@@ -118,10 +118,10 @@ def _target(context: Any, initial: int) -> int:
     return int(manager.get().numExecutorsTargetPerResourceProfileId().apply(0))
 
 
-def _first(pipeline: StreamingPipeline) -> list[QueryStatus]:
+def _first(pipeline: StreamingPipeline) -> list[QueryProgress]:
     graph = Graph(pipeline)
     return [
-        QueryStatus(query.name, pool=query.name, checkpoint=build.checkpoint(graph, query))
+        QueryProgress(query.name, pool=query.name, checkpoint=build.checkpoint(graph, query))
         for query in pipeline.spec.queries
     ]
 

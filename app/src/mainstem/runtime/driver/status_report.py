@@ -1,25 +1,23 @@
 """Makes the driver's part of the resource's status from the statuses of the queries; pure.
 
-Its fields are those of `mainstem.language.model.status`; a test holds them against the models and against an API server.
+The fields are those of `QueryProgress`. A test validates them with the models, and another one with an API server.
 """
 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
 
 from mainstem import logs
 from mainstem.language.base import MAX_ITEMS
-from mainstem.language.model.status import MAX_BYTES, tally
+from mainstem.language.model.status.fields import LARGEST, Shown, moment
+from mainstem.language.model.status.pipeline_status import MAX_BYTES
+from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.states import HEALTHY, QueryState, tally
 from mainstem.runtime.driver.executor_losses import MemoryLoss
-from mainstem.runtime.progress.query_status import (
-    ExpectationStatus,
-    QueryState,
-    QueryStatus,
-    SourceStatus,
-    moment,
-)
 
 
 LONGEST_OFFSET: Final = 256
@@ -29,9 +27,6 @@ LONGEST_REASON: Final = 128
 BUDGET: Final = MAX_BYTES - 6 * 1024
 """Bytes of the driver's part; the rest is for the operator's conditions."""
 
-_MOST: Final = 2**53 - 1
-"""The largest number that every reader of JSON takes as it is."""
-_WELL: Final = (QueryState.RUNNING, QueryState.COMPLETED, QueryState.SUSPENDED)
 _SHORT: Final = 160
 """Characters of a message where not all fits."""
 
@@ -53,55 +48,29 @@ class ExecutorCounts:
     loss: MemoryLoss | None = None
 
 
-def state(status: QueryStatus) -> str:
+def state(status: QueryProgress) -> str:
     """The state as the resource shows it: a running query that waits for data is `Idle`."""
-    return "Idle" if status.state is QueryState.RUNNING and status.idle else str(status.state)
+    idle = status.state is QueryState.RUNNING and status.idle
+    return str(QueryState.IDLE if idle else status.state)
 
 
-def active(status: QueryStatus) -> bool:
-    """Whether the query is well and was seen to be: in this driver it has committed a batch, found nothing to do, or
-    come to its end.
-    """
-    return status.state in _WELL
+def active(status: QueryProgress) -> bool:
+    """Whether the query is healthy: in this driver it committed a batch, read no data, or ended."""
+    return status.state in HEALTHY
 
 
-def ready(statuses: Sequence[QueryStatus]) -> bool:
+def ready(statuses: Sequence[QueryProgress]) -> bool:
     """Whether every query is active."""
     return bool(statuses) and all(active(status) for status in statuses)
 
 
-def query(status: QueryStatus) -> dict[str, Any]:
+def query(status: QueryProgress) -> dict[str, Any]:
     """One entry of `status.queries`."""
-    seen = status.last_progress_time is not None
-    found: dict[str, Any] = {
-        "name": status.name,
-        "state": state(status),
-        "pool": status.pool or None,
-        "checkpoint": status.checkpoint or None,
-        "id": status.id,
-        "runId": status.run_id,
-        "startedAt": status.started_at,
-        "batch": None if status.batch is None else min(status.batch, _MOST),
-        "rowsPerSecond": _rate(status.rows_per_second) if seen else None,
-        "processedRowsPerSecond": _count(status.processed_rows_per_second) if seen else None,
-        "inputRows": _count(status.input_rows) if seen else None,
-        "batchDurationMs": _count(status.batch_duration_ms),
-        "lag": _count(status.lag),
-        "watermark": status.watermark if moment(status.watermark) else None,
-        "stateRows": _count(status.state_rows) if seen else None,
-        "stateBytes": _count(status.state_bytes) if seen else None,
-        "droppedByWatermark": _count(status.dropped_by_watermark) if seen else None,
-        "lastProgressTime": status.last_progress_time,
-        "restarts": status.restarts,
-        "reason": status.reason[:LONGEST_REASON] if status.reason else None,
-        "message": _shortened(status.message, LONGEST_MESSAGE) if status.message else None,
-        "sources": [_source(source) for source in status.sources],
-        "expectations": [_expectation(one) for one in _worst(status.expectations)],
-    }
-    return _known(found)
+    entry = _entry(status, reported=status.last_progress_time is not None)
+    return entry | {"state": state(status)}
 
 
-def summary(statuses: Sequence[QueryStatus], executors: ExecutorCounts | None) -> dict[str, Any]:
+def summary(statuses: Sequence[QueryProgress], executors: ExecutorCounts | None) -> dict[str, Any]:
     """`status.summary`: what the printer columns show."""
     lags = [status.lag for status in statuses if status.lag is not None]
     rates = [status.rows_per_second for status in statuses if status.state is QueryState.RUNNING]
@@ -120,7 +89,7 @@ def summary(statuses: Sequence[QueryStatus], executors: ExecutorCounts | None) -
 
 
 def part(
-    statuses: Sequence[QueryStatus], executors: ExecutorCounts | None, *, attempt: int, time: str
+    statuses: Sequence[QueryProgress], executors: ExecutorCounts | None, *, attempt: int, time: str
 ) -> dict[str, Any]:
     """The driver's part of the status, short enough for a resource.
 
@@ -142,7 +111,7 @@ def part(
     return found
 
 
-def _since(statuses: Sequence[QueryStatus]) -> str | None:
+def _since(statuses: Sequence[QueryProgress]) -> str | None:
     return min((status.counted_since for status in statuses if status.counted_since), default=None)
 
 
@@ -160,45 +129,65 @@ def size(part: Mapping[str, Any]) -> int:
     return len(json.dumps(part, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-def _source(source: SourceStatus) -> dict[str, Any]:
-    end = source.end_offset
-    text = end if isinstance(end, str) else json.dumps(end, separators=(",", ":"))
-    return _known(
-        {
-            "name": source.name,
-            "partitions": source.partitions or None,
-            "lag": _count(source.lag),
-            "maxLag": _count(source.max_lag),
-            "decoded": _count(source.decoded),
-            "malformed": _count(source.malformed),
-            "expired": _count(source.expired) if source.expired else None,
-            "endOffset": text if end is not None and len(text) <= LONGEST_OFFSET else None,
-        }
+def _entry(part: QueryProgress | SourceProgress | ExpectationProgress, *, reported: bool) -> dict[str, Any]:
+    """The fields that the resource shows, without those that have no value.
+
+    Args:
+        part: a query, or a source or an expectation of one.
+        reported: whether Spark has reported progress of the query.
+    """
+    shown = {Shown.KNOWN, Shown.NONZERO} | ({Shown.REPORTED} if reported else set())
+    entry = {}
+    for field in fields(part):
+        value, when = getattr(part, field.name), field.metadata.get("shown", Shown.KNOWN)
+        if when in shown and (value or when is not Shown.NONZERO):
+            entry[to_camel(field.name)] = _CONVERSIONS.get(field.name, _plain)(value)
+    return _known(entry)
+
+
+def _plain(value: Any) -> Any:
+    """A value of the resource; None for one that it leaves out."""
+    if isinstance(value, tuple):
+        return [_entry(part, reported=True) for part in value]
+    if isinstance(value, int | float):
+        return _count(value)
+    return value or None
+
+
+def _worst(expectations: Sequence[ExpectationProgress]) -> list[dict[str, Any]]:
+    """The most violated expectations, as many as the resource may have."""
+    worst = sorted(
+        expectations,
+        key=lambda expectation: (-expectation.violated, expectation.view, expectation.name),
     )
+    return [_entry(expectation, reported=True) for expectation in worst[:MAX_ITEMS]]
 
 
-def _worst(expectations: Sequence[ExpectationStatus]) -> list[ExpectationStatus]:
-    """As many as the resource has room for."""
-    return sorted(expectations, key=lambda one: (-one.violated, one.view, one.name))[:MAX_ITEMS]
-
-
-def _expectation(expectation: ExpectationStatus) -> dict[str, Any]:
-    return {
-        "view": expectation.view,
-        "name": expectation.name,
-        "passed": _count(expectation.passed),
-        "violated": _count(expectation.violated),
-    }
+def _short_offset(end: Any) -> str | None:
+    text = end if isinstance(end, str) else json.dumps(end, separators=(",", ":"))
+    return text if end is not None and len(text) <= LONGEST_OFFSET else None
 
 
 def _count(number: float | None) -> int | None:
     """A whole number within the bounds of the resource: one odd counter must not cost the whole status."""
-    return None if number is None else max(0, min(round(number), _MOST))
+    return None if number is None else max(0, min(round(number), LARGEST))
 
 
 def _rate(number: float) -> int | None:
-    """A rate as a whole number; what is less than one a second is not 0."""
+    """A rate as a whole number; a rate below one a second is not 0."""
     return _count(math.ceil(number) if number < 1 else number)
+
+
+_CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "batch": lambda batch: None if batch is None else min(batch, LARGEST),
+    "rows_per_second": _rate,
+    "watermark": lambda time: time if moment(time) else None,
+    "reason": lambda reason: reason[:LONGEST_REASON] if reason else None,
+    "message": lambda message: _shortened(message, LONGEST_MESSAGE) if message else None,
+    "end_offset": _short_offset,
+    "expectations": _worst,
+}
+"""Field -> how the resource shows its value, where that differs from `_plain`."""
 
 
 def _known(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mainstem import logs
-from mainstem.runtime.progress.query_status import QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
 
 
 MAX_BYTES: Final = 4096
@@ -15,7 +15,7 @@ MAX_MESSAGE: Final = 1024
 """Bytes of the message in it, so that there is room for the queries."""
 
 
-def text(outcome: str, reason: str, message: str, statuses: Sequence[QueryStatus]) -> str:
+def text(outcome: str, reason: str, message: str, statuses: Sequence[QueryProgress]) -> str:
     """The message as JSON: pure, free of what looks like a credential, and never too long.
 
     Args:

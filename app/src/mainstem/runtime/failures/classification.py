@@ -7,7 +7,7 @@ from typing import Any, Final
 from mainstem import logs
 from mainstem.dataframes.sinks.batches import SINK_NOTE
 from mainstem.errors import NotReady, SpecInvalid
-from mainstem.language.model.status import OUTAGES
+from mainstem.language.model.status.states import OUTAGES
 from mainstem.runtime.failures import changes, tracebacks
 from mainstem.runtime.failures.columns import difference
 from mainstem.runtime.failures.failure_patterns import FAILURE_PATTERNS, FailurePattern

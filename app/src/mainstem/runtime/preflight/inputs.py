@@ -16,7 +16,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connectors.static_sources import StaticSource
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
-from mainstem.language.model.status import OUTAGES
+from mainstem.language.model.status.states import OUTAGES
 from mainstem.language.requirements import path_of, running, used
 from mainstem.language.rules.connectors.paths import normal
 from mainstem.runtime.clients.filesystem import Directory

@@ -13,14 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 from mainstem.language.model import expectations
-from mainstem.runtime.progress.query_status import (
-    STALE,
-    WATERMARK_AHEAD,
-    ExpectationStatus,
-    QueryStatus,
-    SourceStatus,
-    moment,
-)
+from mainstem.language.model.status.fields import moment
+from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.states import STALE, WATERMARK_AHEAD
 from mainstem.runtime.progress.transitions import QueryEvent, after
 
 
@@ -31,11 +26,11 @@ Offsets = Mapping[str, Mapping[str, int]]
 
 
 def updated(
-    status: QueryStatus,
+    status: QueryProgress,
     progress: Mapping[str, Any],
     occurrences: Sequence[str],
     earliest: Mapping[str, Offsets] = MappingProxyType({}),
-) -> QueryStatus:
+) -> QueryProgress:
     """The status after one progress event.
 
     Args:
@@ -95,12 +90,12 @@ def is_ahead(watermark: str | None, now: str | None) -> bool:
     return at is None or at - datetime.fromisoformat(now) > _AHEAD
 
 
-def waiting(status: QueryStatus) -> QueryStatus:
+def waiting(status: QueryProgress) -> QueryProgress:
     """The status of a query that is seen to wait for data: Spark sends no progress of an idle start."""
     return replace(after(status, QueryEvent.IDLE), idle=True)
 
 
-def with_spark_message(status: QueryStatus, message: str) -> QueryStatus:
+def with_spark_message(status: QueryProgress, message: str) -> QueryProgress:
     """The status of a query whose tasks never end, from what Spark says of it: a continuous stream sends no progress at
     all, and a real-time one none before its first batch ends.
     """
@@ -112,17 +107,17 @@ def with_spark_message(status: QueryStatus, message: str) -> QueryStatus:
 
 
 def _sources(
-    before: Sequence[SourceStatus],
+    before: Sequence[SourceProgress],
     progress: Mapping[str, Any],
     occurrences: Sequence[str],
     earliest: Mapping[str, Offsets],
-) -> tuple[SourceStatus, ...]:
+) -> tuple[SourceProgress, ...]:
     known = {source.name: source for source in before}
     reported = progress.get("sources") or []
     metrics = progress.get("observedMetrics") or {}
     result = []
     for index, name in enumerate(occurrences):
-        source = known.get(name, SourceStatus(name))
+        source = known.get(name, SourceProgress(name))
         if index < len(reported):
             source = replace(source, end_offset=reported[index].get("endOffset"))
             source = lagging(source, reported[index].get("latestOffset"))
@@ -137,15 +132,15 @@ def _sources(
 
 
 def _expectations(
-    before: Sequence[ExpectationStatus], metrics: Mapping[str, Mapping[str, Any]]
-) -> tuple[ExpectationStatus, ...]:
+    before: Sequence[ExpectationProgress], metrics: Mapping[str, Mapping[str, Any]]
+) -> tuple[ExpectationProgress, ...]:
     """What was counted until now, and in this batch."""
     known = {(one.view, one.name): one for one in before}
     for metric, counts in metrics.items():
         if metric.startswith(expectations.METRIC):
             view, rows = metric.removeprefix(expectations.METRIC), int(counts.get(expectations.ROWS) or 0)
             for name in counts.keys() - {expectations.ROWS}:
-                one = known.get((view, name), ExpectationStatus(view, name))
+                one = known.get((view, name), ExpectationProgress(view, name))
                 bad = int(counts[name] or 0)
                 known[view, name] = replace(one, passed=one.passed + rows - bad, violated=one.violated + bad)
     return tuple(sorted(known.values(), key=lambda one: (one.view, one.name)))
@@ -189,7 +184,7 @@ def expired_offsets(start: Any, end: Any, earliest: Offsets | None) -> int:
     return gone
 
 
-def lagging(source: SourceStatus, latest: Any, earliest: Offsets = MappingProxyType({})) -> SourceStatus:
+def lagging(source: SourceProgress, latest: Any, earliest: Offsets = MappingProxyType({})) -> SourceProgress:
     """The source with its lag behind the newest offsets of its topics; unchanged where either is not Kafka's.
 
     Args:

@@ -10,7 +10,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 
 
 class QueryEvent(StrEnum):
@@ -86,8 +87,8 @@ def initial(*, suspended: bool) -> QueryState:
 
 
 def after(
-    status: QueryStatus, event: QueryEvent, reason: str | None = None, message: str | None = None
-) -> QueryStatus:
+    status: QueryProgress, event: QueryEvent, reason: str | None = None, message: str | None = None
+) -> QueryProgress:
     """The status after an event; unchanged where the event changes nothing in this state.
 
     Args:

@@ -22,7 +22,7 @@ from mainstem.runtime.query.refusals import Refusals
 
 
 if TYPE_CHECKING:
-    from mainstem.runtime.progress.query_status import QueryStatus
+    from mainstem.language.model.status.query_progress import QueryProgress
     from mainstem.runtime.query.starting import BuiltQuery, Starter
     from mainstem.runtime.query.supervised_query import SupervisedQuery
 
@@ -125,7 +125,7 @@ class Analysis:
             except SpecInvalid as refused:
                 raise self.noted(refused) from refused
 
-    def final(self, failures: "Sequence[QueryStatus]") -> MainstemError | None:
+    def final(self, failures: "Sequence[QueryProgress]") -> MainstemError | None:
         """The error of a run in which the failed queries are those that could not start; None where others failed."""
         return self.refusals.final(failures, self.problems)
 

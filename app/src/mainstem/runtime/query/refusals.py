@@ -12,7 +12,7 @@ from mainstem.runtime.failures.classification import Failure, classify
 
 
 if TYPE_CHECKING:
-    from mainstem.runtime.progress.query_status import QueryStatus
+    from mainstem.language.model.status.query_progress import QueryProgress
     from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
@@ -74,7 +74,7 @@ class Refusals:
                 del self._errors[supervised.query.name]
         return taken
 
-    def final(self, failures: "Sequence[QueryStatus]", problems: Sequence[Problem]) -> MainstemError | None:
+    def final(self, failures: "Sequence[QueryProgress]", problems: Sequence[Problem]) -> MainstemError | None:
         """The error of a run whose failures are refusals of one kind; None where there is any other failure."""
         errors = [self._errors.get(failure.name) for failure in failures]
         if errors and all(isinstance(error, SpecInvalid) for error in errors):

@@ -11,9 +11,9 @@ from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.preflight.inputs import Absent
-from mainstem.runtime.progress.query_status import QueryStatus
 from mainstem.runtime.progress.rates import Meter
 from mainstem.runtime.progress.spark_progress import waiting, with_spark_message
 from mainstem.runtime.progress.transitions import QueryEvent, after, initial
@@ -52,7 +52,7 @@ class SupervisedQuery:
     session: SparkSession
     occurrences: dict[str, str]
     restarts: Restarts
-    status: QueryStatus
+    status: QueryProgress
     execution: Execution | None = None
     journal: BatchJournal | None = None
     due: float | None = None
@@ -89,7 +89,7 @@ class SupervisedQuery:
             self.resting = waits
             self.show(waiting(self.status) if waits else replace(self.status, idle=False))
 
-    def show(self, status: QueryStatus) -> None:
+    def show(self, status: QueryProgress) -> None:
         """Replace the status."""
         self.status = status
 
@@ -125,7 +125,7 @@ def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: 
         session=session.newSession(),
         occurrences={name: _source(graph, read) for name, read in occurrence_names(graph, query.from_)},
         restarts=Restarts(graph.spec.restart),
-        status=QueryStatus(
+        status=QueryProgress(
             query.name,
             state=initial(suspended=query.suspend),
             pool=query.name,

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final
 
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.status import OUTAGES
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import OUTAGES, QueryState
 from mainstem.runtime.failures import full_disks
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.progress.spark_progress import lagging
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision import castcolumns, malformed_records
@@ -36,7 +36,7 @@ class Current:
     def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
         self._outages, self._topics, self._graph = outages, topics, graph
 
-    def status(self, supervised: SupervisedQuery) -> QueryStatus:
+    def status(self, supervised: SupervisedQuery) -> QueryProgress:
         """The current status of a query."""
         answers = {
             name: answer
@@ -71,8 +71,11 @@ class Current:
 
 
 def current(
-    status: QueryStatus, outage: Outage | None, answers: Mapping[str, OffsetSnapshot], silent: Collection[str]
-) -> QueryStatus:
+    status: QueryProgress,
+    outage: Outage | None,
+    answers: Mapping[str, OffsetSnapshot],
+    silent: Collection[str],
+) -> QueryProgress:
     """The current status; pure.
 
     Args:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.language.analysis.graph import Graph
-from mainstem.runtime.progress.query_status import QueryStatus
+from mainstem.language.model.status.query_progress import QueryProgress
 
 
 class ExpiredFiles:
@@ -26,7 +26,7 @@ class ExpiredFiles:
         self._named: dict[tuple[str, str], set[str]] = {}
         self._log = logs.get("mainstem")
 
-    def count(self, status: QueryStatus, occurrences: Mapping[str, str]) -> QueryStatus:
+    def count(self, status: QueryProgress, occurrences: Mapping[str, str]) -> QueryProgress:
         """The status with the number of expired files of each source.
 
         Args:

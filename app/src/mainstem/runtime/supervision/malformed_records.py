@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.failures.classification import MOST, Failure
-from mainstem.runtime.progress.query_status import QueryStatus
 
 
 FIRST: Final = (
@@ -17,7 +17,7 @@ _MALFORMED: Final = re.compile(
 )
 
 
-def explained(failure: Failure, status: QueryStatus) -> Failure:
+def explained(failure: Failure, status: QueryProgress) -> Failure:
     """The failure, with the advice to look at the schema where the query has not decoded a record yet.
 
     To leave malformed records out would leave out all of them, where the schema is wrong.

@@ -19,8 +19,8 @@ from mainstem.errors import MainstemError
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.queries import Query
+from mainstem.language.model.status.states import STALE
 from mainstem.runtime.failures.classification import Failure, classify
-from mainstem.runtime.progress.query_status import STALE
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.starting import BuiltQuery

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from mainstem import logs
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.status.query_progress import SourceProgress
 from mainstem.runtime.clients.kafka_admin import TopicOffsets
 from mainstem.runtime.failures.classification import Failure, classify
-from mainstem.runtime.progress.query_status import SourceStatus
 from mainstem.runtime.progress.spark_progress import offset
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, TopicIds, forget, made_anew, watch
@@ -193,6 +193,6 @@ class Renewals:
         supervised.notice = ("TopicRecreated", message)
         self._log.warning("a topic was made anew", query=supervised.query.name, topic=topic, expired=lost)
         sources = {source.name: source for source in supervised.status.sources}
-        source = sources.get(occurrence, SourceStatus(occurrence))
+        source = sources.get(occurrence, SourceProgress(occurrence))
         sources[occurrence] = replace(source, expired=source.expired + lost)
         supervised.show(replace(supervised.status, sources=tuple(sources.values())))

@@ -23,10 +23,11 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.loading.problems import Locate, without_text
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
-from mainstem.runtime.progress.query_status import QueryState, QueryStatus
 from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.drain import DrainOutcome
@@ -72,7 +73,7 @@ class Supervisor:
         self,
         session: SparkSession,
         pipeline: StreamingPipeline,
-        changed: Callable[[list[QueryStatus]], None],
+        changed: Callable[[list[QueryProgress]], None],
         stop: StopRequested,
         run: str = "",
         owner: str | None = None,
@@ -103,19 +104,19 @@ class Supervisor:
             self._events.listener.attach(new.session)
 
     @property
-    def statuses(self) -> list[QueryStatus]:
+    def statuses(self) -> list[QueryProgress]:
         """The current statuses of the queries, in the order of the document."""
         return [self._current.status(supervised) for supervised in self._queries]
 
     @property
-    def failures(self) -> list[QueryStatus]:
+    def failures(self) -> list[QueryProgress]:
         """The statuses of queries that have failed for good."""
         return [
             supervised.status for supervised in self._queries if supervised.status.state is QueryState.FAILED
         ]
 
     @property
-    def waiting(self) -> list[QueryStatus]:
+    def waiting(self) -> list[QueryProgress]:
         """The statuses of queries that wait for a source."""
         return [supervised.status for supervised in self._queries if supervised.absent is not None]
 

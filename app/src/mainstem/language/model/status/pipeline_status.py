@@ -4,28 +4,19 @@ The operator writes phase, conditions and what it did; the driver writes what it
 the operator takes the numbers out that only a living one can vouch for.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from mainstem.language.base import LIST_MAP, MAX_ITEMS, Identifier, Label, Model
+from mainstem.language.base import LIST_MAP, MAX_ITEMS, Label, Model
+from mainstem.language.model.status.fields import Count, Message, Reason, Short, Time
+from mainstem.language.model.status.query_progress import QueryProgress
 
 
 MAX_BYTES: Final = 32 * 1024
 """The longest status, as JSON: 64 queries fit."""
 UNOBSERVED: Final = -1
 """`observedGeneration` of a resource that the operator has not seen yet: the definition's default."""
-
-OUTAGES: Final = frozenset({"BrokerUnreachable", "StoreUnreachable", "DatabaseUnreachable"})
-"""Reasons of a query whose server does not answer. It is no failure of the query, and tried again without end."""
-
-Count = Annotated[int, Field(ge=0, le=2**53 - 1, json_schema_extra={"format": "int64"})]
-Short = Annotated[str, StringConstraints(max_length=256)]
-Message = Annotated[str, StringConstraints(max_length=1024)]
-Time = Annotated[str, StringConstraints(max_length=40), Field(json_schema_extra={"format": "date-time"})]
-Reason = Annotated[str, StringConstraints(max_length=128)]
 
 Phase = Literal[
     "Starting",
@@ -107,112 +98,6 @@ class DriverStatus(Model):
     """Where it runs."""
 
 
-class SourceProgress(Model):
-    """One occurrence of a source in a query."""
-
-    name: Identifier
-    """The source's name, or `<name>_2` for a second occurrence."""
-    partitions: Count | None = None
-    """Partitions of the topics."""
-    lag: Count | None = None
-    """Records behind the newest, over all partitions."""
-    max_lag: Count | None = None
-    """The same for the worst partition."""
-    decoded: Count | None = None
-    """Records that were decoded, since the driver started."""
-    malformed: Count | None = None
-    """Records that did not."""
-    expired: Count | None = None
-    """Offsets, or files, that had expired before they were read, where `failOnDataLoss` is false; at least so many."""
-    end_offset: Short | None = None
-    """Where the last batch ended, in Spark's words; absent where that is long: the driver's `/status` has all."""
-
-
-class ExpectationProgress(Model):
-    """One expectation of a view that a query reads."""
-
-    view: Identifier
-    """The view."""
-    name: Identifier
-    """The expectation."""
-    passed: Count
-    """Rows that fulfilled it, since the driver started."""
-    violated: Count
-    """Rows that did not."""
-
-
-class QueryProgress(Model):
-    """What a query does."""
-
-    name: Label
-    """Name of the query."""
-    state: Literal[
-        "Starting",
-        "Waiting",
-        "Running",
-        "Idle",
-        "Restarting",
-        "Failed",
-        "Completed",
-        "Drained",
-        "Interrupted",
-        "Suspended",
-        "Stopped",
-    ]
-    """`Idle` waits for data, `Waiting` for a source that is not there. `Suspended` is kept down by the document. `Stopped`
-    has no living driver."""
-    pool: Label | None = None
-    """Its scheduler pool."""
-    checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
-    """Its checkpoint."""
-    id: Short | None = None
-    """Spark's id of the checkpoint; the same across restarts."""
-    run_id: Short | None = None
-    """Spark's id of this start."""
-    started_at: Time | None = None
-    """When this start began; absent while it is not started."""
-    batch: Annotated[int, Field(ge=-1)] | None = None
-    """The last committed batch."""
-    rows_per_second: Count | None = None
-    """Input rows per second by the clock on the wall, over the last 10 seconds or between the last batches; 0 when idle."""
-    processed_rows_per_second: Count | None = None
-    """How fast Spark processed the last batch with data, in rows per second; without the pauses between batches."""
-    input_rows: Count | None = None
-    """Input rows since the driver started."""
-    batch_duration_ms: Count | None = None
-    """How long the last batch took."""
-    lag: Count | None = None
-    """Records behind, over all its sources that tell."""
-    watermark: Time | None = None
-    """Event time up to which its state is final."""
-    state_rows: Count | None = None
-    """Rows in its state."""
-    state_bytes: Count | None = None
-    """Memory that the state takes."""
-    dropped_by_watermark: Count | None = None
-    """Late rows that were dropped, as Spark counts them, since the driver started."""
-    last_progress_time: Time | None = None
-    """When the trigger began that Spark reported last."""
-    restarts: Count | None = None
-    """Restarts in a row."""
-    reason: Reason | None = None
-    """Why it failed last; absent when it has been well since. Of one that runs also `SideInputsStale`, `WatermarkAhead`."""
-    message: Message | None = None
-    """The same in words."""
-    sources: (
-        Annotated[tuple[SourceProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
-    ) = None
-    """What it reads."""
-    expectations: (
-        Annotated[
-            tuple[ExpectationProgress, ...],
-            Field(max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
-        ]
-        | None
-    ) = None
-    """What it expects of its views' rows, the most violated first; the driver's `/status` has all."""
-
-
 class Summary(Model):
     """The pipeline in a few numbers, for `kubectl get`."""
 
@@ -290,29 +175,3 @@ class Status(Model):
     """The pipeline in a few numbers; written by the driver."""
     reported: Reported | None = None
     """When the driver last wrote."""
-
-
-_TALLIED: Final[dict[str, str]] = {
-    "Running": "active",
-    "Idle": "active",
-    "Failed": "failed",
-    "Restarting": "restarting",
-    "Waiting": "waiting",
-    "Starting": "starting",
-    "Completed": "completed",
-    "Suspended": "suspended",
-    "Drained": "stopped",
-    "Interrupted": "stopped",
-    "Stopped": "stopped",
-}
-"""State of a query -> the word that `tally` counts it under, in the order of its words."""
-
-
-def tally(states: Iterable[str]) -> str:
-    """How many queries are in which state, in words.
-
-    >>> tally(["Waiting", "Running", "Failed", "Idle"])
-    '2 active, 1 failed, 1 waiting'
-    """
-    counts = Counter(_TALLIED[state] for state in states)
-    return ", ".join(f"{counts[word]} {word}" for word in dict.fromkeys(_TALLIED.values()) if counts[word])

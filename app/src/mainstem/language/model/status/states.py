@@ -1,0 +1,71 @@
+"""The states of a query, and reasons that a query has while it runs."""
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+
+OUTAGES: Final = frozenset({"BrokerUnreachable", "StoreUnreachable", "DatabaseUnreachable"})
+"""Reasons of a query whose server does not answer. It is no failure of the query, and tried again without end."""
+STALE: Final = "SideInputsStale"
+"""Reason of a running query whose side inputs could not be read again when they were due."""
+WATERMARK_AHEAD: Final = "WatermarkAhead"
+"""Reason of a running query whose watermark is ahead of the clock, so that Spark drops the rows of today as late."""
+
+
+class QueryState(StrEnum):
+    """The state of a query. `Idle` and `Stopped` are only shown: the driver shows a running query that waits for data as
+    idle, and the operator shows a query without a driver as stopped.
+    """
+
+    STARTING = "Starting"
+    WAITING = "Waiting"
+    RUNNING = "Running"
+    IDLE = "Idle"
+    RESTARTING = "Restarting"
+    FAILED = "Failed"
+    COMPLETED = "Completed"
+    DRAINED = "Drained"
+    INTERRUPTED = "Interrupted"
+    SUSPENDED = "Suspended"
+    STOPPED = "Stopped"
+
+
+HEALTHY: Final = frozenset({QueryState.RUNNING, QueryState.IDLE, QueryState.COMPLETED, QueryState.SUSPENDED})
+"""States of an active query: in this driver it committed a batch or read no data, or it has nothing to do."""
+FINAL: Final = frozenset(
+    {
+        QueryState.COMPLETED,
+        QueryState.FAILED,
+        QueryState.DRAINED,
+        QueryState.INTERRUPTED,
+        QueryState.SUSPENDED,
+    }
+)
+"""States that a query keeps when its driver has ended."""
+
+_TALLIED: Final[dict[str, str]] = {
+    QueryState.RUNNING: "active",
+    QueryState.IDLE: "active",
+    QueryState.FAILED: "failed",
+    QueryState.RESTARTING: "restarting",
+    QueryState.WAITING: "waiting",
+    QueryState.STARTING: "starting",
+    QueryState.COMPLETED: "completed",
+    QueryState.SUSPENDED: "suspended",
+    QueryState.DRAINED: "stopped",
+    QueryState.INTERRUPTED: "stopped",
+    QueryState.STOPPED: "stopped",
+}
+"""State of a query -> the word that `tally` counts it under, in the order of its words."""
+
+
+def tally(states: Iterable[str]) -> str:
+    """How many queries are in which state, in words.
+
+    >>> tally(["Waiting", "Running", "Failed", "Idle"])
+    '2 active, 1 failed, 1 waiting'
+    """
+    counts = Counter(_TALLIED[state] for state in states)
+    return ", ".join(f"{counts[word]} {word}" for word in dict.fromkeys(_TALLIED.values()) if counts[word])
