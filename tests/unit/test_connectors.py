@@ -83,21 +83,21 @@ BAD = {
 """For each kind a document that it refuses, and the reason."""
 
 _KILL = "tests/services/test_kill.py::test_ten_kills_lose_and_repeat_nothing"
-_FOLDER = "tests/spark/test_file_sinks.py::test_a_folder_is_exact_after_a_death_in_a_batch"
+_FOLDER = "tests/spark/test_file_sinks.py::test_a_directory_is_exact_after_a_crash_within_a_batch"
 GUARANTEE_TESTS = {
     ("source", "kafka", Delivery.EXACTLY_ONCE): _KILL,
-    ("source", "files", Delivery.EXACTLY_ONCE): "tests/spark/test_file_names.py::test_each_file_of_a_stream_is_read_once_whatever_its_name",
-    ("source", "delta", Delivery.EXACTLY_ONCE): "tests/services/test_medallion.py::test_bronze_silver_gold_through_a_kill",
-    ("sink", "kafka", Delivery.AT_LEAST_ONCE): "tests/services/test_kafka_sink.py::test_a_batch_that_runs_again_is_in_the_topic_again_and_none_is_lost",
+    ("source", "files", Delivery.EXACTLY_ONCE): "tests/spark/test_file_names.py::test_each_file_of_a_stream_is_read_once_for_any_name",
+    ("source", "delta", Delivery.EXACTLY_ONCE): "tests/services/test_medallion.py::test_the_medallion_sample_is_exact_through_a_kill",
+    ("sink", "kafka", Delivery.AT_LEAST_ONCE): "tests/services/test_kafka_sink.py::test_a_repeated_batch_is_in_the_topic_twice_and_none_is_lost",
     ("sink", "delta", Delivery.EXACTLY_ONCE): _KILL,
     ("sink", "parquet", Delivery.EXACTLY_ONCE): _FOLDER,
     ("sink", "orc", Delivery.EXACTLY_ONCE): _FOLDER,
     ("sink", "csv", Delivery.EXACTLY_ONCE): _FOLDER,
     ("sink", "json", Delivery.EXACTLY_ONCE): _FOLDER,
     ("sink", "text", Delivery.EXACTLY_ONCE): _FOLDER,
-    ("sink", "jdbc", Delivery.EXACTLY_ONCE): "tests/services/test_jdbc.py::test_a_driver_that_dies_between_staging_and_commit_writes_the_batch_once",
-    ("sink", "jdbc", Delivery.AT_LEAST_ONCE): "tests/services/test_connectors.py::test_the_sample_reads_and_writes_mariadb_with_the_driver_that_it_names",
-    ("sink", "python", Delivery.AT_LEAST_ONCE): "tests/spark/test_python_sinks.py::test_a_function_of_batches_gets_the_same_number_again",
+    ("sink", "jdbc", Delivery.EXACTLY_ONCE): "tests/services/test_jdbc.py::test_a_driver_killed_between_staging_and_commit_writes_the_batch_once",
+    ("sink", "jdbc", Delivery.AT_LEAST_ONCE): "tests/services/test_connectors.py::test_the_sample_reads_and_writes_mariadb_with_its_driver",
+    ("sink", "python", Delivery.AT_LEAST_ONCE): "tests/spark/test_python_sinks.py::test_a_function_of_batches_gets_the_same_number_for_a_repeated_batch",
 }  # fmt: skip
 """For each kind and each of its guarantees the test that proves it."""
 

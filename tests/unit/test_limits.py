@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from mainstem import cli
+from mainstem import cli, cli_validate
 from mainstem.errors import Exit, SpecInvalid
 from mainstem.limits import within_limits
 from mainstem_operator.metrics import VALIDATORS_LOST
@@ -208,7 +208,7 @@ def test_an_error_in_a_child_is_no_rejection() -> None:
 
 def test_validate_rejects_a_document_that_reaches_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mainstem.limits.CPU_SECONDS", 1)
-    monkeypatch.setattr(cli, "_validated", lambda *_: _spin())
+    monkeypatch.setattr(cli_validate, "check_file", lambda *_: _spin())
     done = CliRunner().invoke(cli.main, ["validate", "a.yaml"])
     assert done.exit_code == Exit.SPEC_INVALID
     assert "[DocumentTooComplex]" in done.output
