@@ -1,24 +1,18 @@
-"""Starts every query in its own session and pool, restarts what fails, and drains all at the end.
+"""Runs the queries of a pipeline: starts them, restarts those that fail, and drains them at the end.
 
-One failed query does not end the others: it is built anew and started again after a pause, within the living driver.
-Its budget (`restart`) spent, it stays failed, the others go on, and the run ends with its failure. A query whose source
-is not there yet waits for it, and the others start without it.
+Each query has its own session and pool. One failed query does not end the others: it is built and started again after a
+pause, in the same driver. Once its budget (`restart`) is spent, it stays failed, the others run on, and the run ends
+with its failure. A query whose source does not exist yet waits for it, and the others start without it.
 """
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mainstem import logs
-from mainstem.dataframes.batch_query import BatchQuery
-from mainstem.errors import NotReady, SpecInvalid
+from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.loading.problems import Locate, without_text
@@ -26,23 +20,19 @@ from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
-from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
-from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.analysis import Analysis
-from mainstem.runtime.query.drain import DrainOutcome
-from mainstem.runtime.query.execution import Execution
-from mainstem.runtime.query.starting import BuiltQuery, Starter
+from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
 from mainstem.runtime.stop import StopRequested
-from mainstem.runtime.supervision.attempts import log_drain, log_failure
 from mainstem.runtime.supervision.current import Current
-from mainstem.runtime.supervision.draining import drained, stopped
+from mainstem.runtime.supervision.draining import drained
 from mainstem.runtime.supervision.events import EventQueue
 from mainstem.runtime.supervision.expired_files import ExpiredFiles
+from mainstem.runtime.supervision.lifecycle import QueryLifecycle
 from mainstem.runtime.supervision.listeners import Listeners
 from mainstem.runtime.supervision.outages import Outages
-from mainstem.runtime.supervision.refreshing import Refresher, Refreshing
+from mainstem.runtime.supervision.refreshing import Refresher
 from mainstem.runtime.supervision.renewals import Renewals
 from mainstem.runtime.supervision.topics import Topics
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
@@ -97,9 +87,18 @@ class Supervisor:
         self.analysis = Analysis(self._graph, locate)
         self._refresher = Refresher(self._graph, self._starter.built)
         self._waiting = WaitingQueries(session, self._graph)
-        self._log = logs.get("mainstem")
         self._looked = 0.0
         self._queries = supervised_queries(session, self._graph)
+        self._lifecycle = QueryLifecycle(
+            self._queries,
+            self._starter,
+            stop,
+            self._events,
+            self._waiting,
+            self._refresher,
+            self._renewals,
+            self._current,
+        )
         for new in self._queries:
             self._events.listener.attach(new.session)
 
@@ -154,20 +153,13 @@ class Supervisor:
             if self._stop.requested:
                 return
             with self.analysis.guarded(supervised):
-                first(supervised.query, partial(self._begin, supervised, ready))
+                first(supervised.query, partial(self._lifecycle.begin, supervised, ready))
             refusals.check(self.analysis.problems, some=True, strict=strict)
             self._refused()
 
     def _refused(self) -> None:
         for supervised, failure in self.analysis.refusals.take():
-            self._failed(supervised, failure, time.monotonic())
-
-    def _begin(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
-        """Start a query for the first time, unless a topic that it reads was made anew."""
-        if refused := self._made_anew(supervised, built):
-            self._failed(supervised, refused, time.monotonic())
-        else:
-            self._started(supervised, self._starter.started(supervised, built))
+            self._lifecycle.fail(supervised, failure, time.monotonic())
 
     def tick(self) -> bool:
         """Take events, restart and start queries that are due, and check the running ones; False once nothing is left
@@ -181,12 +173,12 @@ class Supervisor:
         for supervised in self._queries:
             self._refresher.tick(supervised, now)
             if supervised.execution is not None and not supervised.execution.active:
-                self._ended(supervised, now)
+                self._lifecycle.end(supervised, now)
             elif self._is_due(supervised, now):
                 self._changed(self.statuses)  # a start may take its time, and there may be many
-                self._restart(supervised)
+                self._lifecycle.restart(supervised)
             elif look or supervised.status.state in (QueryState.STARTING, QueryState.RESTARTING):
-                self._look(supervised, now)
+                self._lifecycle.check(supervised, now)
         self._changed(self.statuses)
         over = all(supervised.over for supervised in self._queries)
         if over and not self.failures:
@@ -215,7 +207,7 @@ class Supervisor:
         for supervised in self._queries:
             self._events.settle(self._queries, supervised)
             supervised.due = None
-            self._drained(supervised, outcomes.get(supervised.query.name))
+            self._lifecycle.drain(supervised, outcomes.get(supervised.query.name))
         self._changed(self.statuses)
         return all(outcome.clean for outcome in outcomes.values())
 
@@ -234,88 +226,7 @@ class Supervisor:
             if supervised.journal is not None:
                 supervised.journal.close()
 
-    def _ended(self, supervised: SupervisedQuery, now: float) -> None:
-        self._events.settle(self._queries, supervised)
-        execution = supervised.execution
-        failure = execution.failure() if execution is not None else None
-        if failure is None and isinstance(execution, Refreshing) and execution.built is not None:
-            if not self._stop.requested:  # else it is stopped already, which the drain finds
-                supervised.execution = None
-                self._restart(supervised, execution.built)
-            return
-        supervised.execution = None
-        if failure is None:
-            supervised.happen(QueryEvent.END)
-            self._log.info("query completed", query=supervised.query.name, batch=supervised.status.batch)
-            return
-        self._failed(supervised, failure, now)
-
     def _is_due(self, supervised: SupervisedQuery, now: float) -> bool:
         """Whether to start a query now; not while a server does not answer that it uses."""
         due = supervised.due is not None and now >= supervised.due
         return due and not self._stop.requested and self._current.outage(supervised) is None
-
-    def _failed(self, supervised: SupervisedQuery, failure: Failure, now: float) -> None:
-        if not self._stop.requested and self._waiting.again(supervised, self._queries, failure):
-            return
-        failure = self._current.explained(supervised, failure)
-        wait = None if failure.permanent else supervised.restarts.next(now, outage=failure.outage)
-        supervised.fail(failure.reason, failure.message, None if wait is None else now + wait)
-        log_failure(self._log, supervised, failure, wait)
-
-    def _restart(self, supervised: SupervisedQuery, refreshed: BuiltQuery | None = None) -> None:
-        """Start a query again, or what was built to take its place."""
-        supervised.due = None
-        try:
-            built = refreshed or self._starter.built(supervised)
-            self._starter.prepare(supervised, built)
-            if refused := self._made_anew(supervised, built):
-                self._failed(supervised, refused, time.monotonic())
-                return
-            execution = self._starter.started(supervised, built)
-        except (SpecInvalid, NotReady, PySparkException, Py4JError) as error:
-            self._failed(supervised, classify(error), time.monotonic())
-        else:
-            self._started(supervised, execution, refreshed=refreshed is not None)
-
-    def _made_anew(self, supervised: SupervisedQuery, built: BuiltQuery) -> Failure | None:
-        """Why a query must not start, for a topic that it reads was made anew."""
-        return None if isinstance(built, BatchQuery) else self._renewals.begin(supervised)
-
-    def _look(self, supervised: SupervisedQuery, now: float) -> None:
-        """What a running query is about, and whether its topics are still the ones that it has read."""
-        supervised.look()
-        if refused := self._renewals.tick(supervised):
-            if supervised.execution is not None:
-                stopped(supervised.query.name, supervised.execution, now, lambda: True)
-            supervised.execution = None
-            self._failed(supervised, refused, now)
-
-    def _started(self, supervised: SupervisedQuery, execution: Execution, *, refreshed: bool = False) -> None:
-        now = time.monotonic()
-        supervised.execution = execution
-        if not refreshed:  # which makes nobody busy
-            supervised.busy, supervised.resting = now, False
-        supervised.restarts.started(now)
-        self._refresher.started(supervised, now)
-        # An idle query may say nothing for long: what is known already is told at once.
-        begun = (
-            supervised.status.started_at if refreshed else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        )
-        supervised.show(
-            replace(supervised.status, id=execution.id, run_id=execution.run_id, started_at=begun)
-        )
-        event = "side inputs read anew" if refreshed else "query started"
-        self._log.info(event, query=supervised.query.name, id=execution.id)
-
-    def _drained(self, supervised: SupervisedQuery, outcome: DrainOutcome | None) -> None:
-        if outcome is None:
-            return
-        failure = supervised.execution.failure() if supervised.execution is not None else None
-        supervised.execution = None
-        supervised.show(replace(supervised.status, batch=outcome.committed))
-        if failure is not None:
-            self._failed(supervised, replace(failure, permanent=True), time.monotonic())
-            return
-        supervised.happen(QueryEvent.DRAIN if outcome.clean else QueryEvent.INTERRUPTION)
-        log_drain(self._log, supervised, outcome)

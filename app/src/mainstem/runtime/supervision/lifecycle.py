@@ -1,0 +1,148 @@
+"""The life of each query: its start, its failures and restarts, its end and its drain."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from mainstem import logs
+from mainstem.dataframes.batch_query import BatchQuery
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.progress.transitions import QueryEvent
+from mainstem.runtime.query.drain import DrainOutcome
+from mainstem.runtime.query.execution import Execution
+from mainstem.runtime.query.starting import BuiltQuery, Starter
+from mainstem.runtime.query.supervised_query import SupervisedQuery
+from mainstem.runtime.stop import StopRequested
+from mainstem.runtime.supervision.attempts import log_drain, log_failure
+from mainstem.runtime.supervision.current import Current
+from mainstem.runtime.supervision.draining import stopped
+from mainstem.runtime.supervision.events import EventQueue
+from mainstem.runtime.supervision.refreshing import Refresher, Refreshing
+from mainstem.runtime.supervision.renewals import Renewals
+from mainstem.runtime.supervision.waiting_queries import WaitingQueries
+
+
+@dataclass(frozen=True)
+class QueryLifecycle:
+    """Starts, restarts and ends the queries of one pipeline, and records their failures.
+
+    Attributes:
+        queries: all queries, in the order of the document.
+        starter: builds and starts a query.
+        stop: whether the run is asked to end; nothing starts again then.
+        events: Spark's progress events.
+        waiting: the queries that wait for an input.
+        refresher: reads side inputs again.
+        renewals: compares the ids of topics.
+        current: explains a failure by an outage.
+    """
+
+    queries: Sequence[SupervisedQuery]
+    starter: Starter
+    stop: StopRequested
+    events: EventQueue
+    waiting: WaitingQueries
+    refresher: Refresher
+    renewals: Renewals
+    current: Current
+    _log: Any = field(default_factory=lambda: logs.get("mainstem"))
+
+    def begin(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
+        """Start a query for the first time, unless a topic that it reads was recreated."""
+        if refusal := self._topic_refusal(supervised, built):
+            self.fail(supervised, refusal, time.monotonic())
+        else:
+            self._start(supervised, self.starter.started(supervised, built))
+
+    def restart(self, supervised: SupervisedQuery, refreshed: BuiltQuery | None = None) -> None:
+        """Start a query again; `refreshed` is the replacement with new side inputs, if there is one."""
+        supervised.due = None
+        try:
+            built = refreshed or self.starter.built(supervised)
+            self.starter.prepare(supervised, built)
+            if refusal := self._topic_refusal(supervised, built):
+                self.fail(supervised, refusal, time.monotonic())
+                return
+            execution = self.starter.started(supervised, built)
+        except (SpecInvalid, NotReady, PySparkException, Py4JError) as error:
+            self.fail(supervised, classify(error), time.monotonic())
+        else:
+            self._start(supervised, execution, refreshed=refreshed is not None)
+
+    def check(self, supervised: SupervisedQuery, now: float) -> None:
+        """Check whether a running query waits for data, and whether its topics are still the same."""
+        supervised.look()
+        if refusal := self.renewals.tick(supervised):
+            if supervised.execution is not None:
+                stopped(supervised.query.name, supervised.execution, now, lambda: True)
+            supervised.execution = None
+            self.fail(supervised, refusal, now)
+
+    def end(self, supervised: SupervisedQuery, now: float) -> None:
+        """Take the end of an execution: start its replacement, complete the query, or record its failure."""
+        self.events.settle(self.queries, supervised)
+        execution = supervised.execution
+        failure = execution.failure() if execution is not None else None
+        if failure is None and isinstance(execution, Refreshing) and execution.built is not None:
+            if not self.stop.requested:  # otherwise the drain takes the stopped execution
+                supervised.execution = None
+                self.restart(supervised, execution.built)
+            return
+        supervised.execution = None
+        if failure is None:
+            supervised.happen(QueryEvent.END)
+            self._log.info("query completed", query=supervised.query.name, batch=supervised.status.batch)
+            return
+        self.fail(supervised, failure, now)
+
+    def fail(self, supervised: SupervisedQuery, failure: Failure, now: float) -> None:
+        """Record a failure: the query waits for a deleted topic, starts again after a pause, or stays failed."""
+        if not self.stop.requested and self.waiting.again(supervised, self.queries, failure):
+            return
+        failure = self.current.explained(supervised, failure)
+        wait = None if failure.permanent else supervised.restarts.next(now, outage=failure.outage)
+        supervised.fail(failure.reason, failure.message, None if wait is None else now + wait)
+        log_failure(self._log, supervised, failure, wait)
+
+    def drain(self, supervised: SupervisedQuery, outcome: DrainOutcome | None) -> None:
+        """Record how the drain of a query ended; None for a query that did not run."""
+        if outcome is None:
+            return
+        failure = supervised.execution.failure() if supervised.execution is not None else None
+        supervised.execution = None
+        supervised.show(replace(supervised.status, batch=outcome.committed))
+        if failure is not None:
+            self.fail(supervised, replace(failure, permanent=True), time.monotonic())
+            return
+        supervised.happen(QueryEvent.DRAIN if outcome.clean else QueryEvent.INTERRUPTION)
+        log_drain(self._log, supervised, outcome)
+
+    def _topic_refusal(self, supervised: SupervisedQuery, built: BuiltQuery) -> Failure | None:
+        """The failure of a query that must not start because a topic was recreated; None if it may start."""
+        return None if isinstance(built, BatchQuery) else self.renewals.begin(supervised)
+
+    def _start(self, supervised: SupervisedQuery, execution: Execution, *, refreshed: bool = False) -> None:
+        now = time.monotonic()
+        supervised.execution = execution
+        if not refreshed:  # new side inputs are no new data
+            supervised.busy, supervised.resting = now, False
+        supervised.restarts.started(now)
+        self.refresher.started(supervised, now)
+        # Spark may not report an idle query for a long time, so the status gets the ids now.
+        begun = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        supervised.show(
+            replace(
+                supervised.status,
+                id=execution.id,
+                run_id=execution.run_id,
+                started_at=supervised.status.started_at if refreshed else begun,
+            )
+        )
+        event = "side inputs read again" if refreshed else "query started"
+        self._log.info(event, query=supervised.query.name, id=execution.id)
