@@ -78,7 +78,7 @@ def test_every_missing_variable_is_named() -> None:
 
 
 def test_an_attempt_must_be_a_number() -> None:
-    with pytest.raises(NotReady, match="MAINSTEM_ATTEMPT is no number: 'x'"):
+    with pytest.raises(NotReady, match="MAINSTEM_ATTEMPT is not a whole number: 'x'"):
         Pod.from_environment(ENVIRONMENT | {names.ENV_ATTEMPT: "x"})
 
 

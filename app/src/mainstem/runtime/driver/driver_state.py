@@ -19,15 +19,15 @@ class DriverStage(StrEnum):
 
 
 PATIENCE: Final = {DriverStage.STARTING: 900.0, DriverStage.RUNNING: 60.0, DriverStage.ENDING: 900.0}
-"""Seconds without a tick of the supervisor after which a driver counts as stuck. A batch may take as long as it likes: the
+"""Seconds without a tick of the supervisor after which a driver counts as stuck. A batch may take any time, because the
 supervisor's loop waits for no batch. A start waits for stores, brokers and executors. So does the restart of a single
-query, which the same loop does.
+query, which runs in the same loop.
 """
 _COMING: Final = (QueryState.STARTING, QueryState.RESTARTING)
 
 
 class DriverState:
-    """The latest state of the driver. One thread sets an attribute, others read it; no value is changed in place.
+    """The latest state of the driver. One thread sets an attribute, others read it; no value changes in place.
 
     Attributes:
         statuses: the queries in the order of the document.
@@ -63,9 +63,9 @@ class DriverState:
         """Why the driver has to be restarted; None where it is healthy."""
         if self.stage is not DriverStage.ENDING and self.jvm_alive is not None and not self.jvm_alive():
             return "Spark's JVM has ended"
-        silent = time.monotonic() - self._alive_at
-        if silent > self._patience():
-            return f"no sign of life for {silent:.0f} s while {self.stage.lower()}"
+        silence = time.monotonic() - self._alive_at
+        if silence > self._patience():
+            return f"the supervisor has not run for {silence:.0f} s while {self.stage.lower()}"
         return None
 
     def _patience(self) -> float:

@@ -1,7 +1,7 @@
 """The HTTP endpoints of a driver: `/healthz` and `/readyz` for the kubelet, `/metrics` for Prometheus, `/status` for
 people.
 
-Nobody is asked who he is: whoever reaches the pod may read. No secret is among what there is to read.
+The endpoints have no authentication: everyone who can reach the pod may read them. They show no secrets.
 """
 
 import json
@@ -27,7 +27,7 @@ from mainstem.runtime.progress.status_json import as_json
 
 JSON: Final = "application/json"
 SLOWEST: Final = 10.0
-"""Seconds that a client may take for its request."""
+"""Seconds that a client may take to send its request."""
 
 
 class HttpResponse(NamedTuple):
@@ -42,9 +42,9 @@ class Answers:
     """Makes the response of each endpoint from the driver's current state.
 
     Args:
-        pipeline: its name.
-        namespace: its namespace.
-        attempt: which start of it this is.
+        pipeline: the name of the pipeline.
+        namespace: the namespace of the pipeline.
+        attempt: the driver start number.
         driver: the state of the driver.
     """
 
@@ -74,11 +74,10 @@ class Answers:
 
     def _readyz(self, _accept: str) -> HttpResponse:
         ready = self._driver.ready()
-        waiting = {
-            s.name: status_report.state(s) for s in self._driver.statuses if not status_report.active(s)
-        }
+        inactive = [status for status in self._driver.statuses if not status_report.active(status)]
+        states = {status.name: status_report.state(status) for status in inactive}
         code = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
-        return _json(code, {"ready": ready, "stage": self._driver.stage, "notActive": waiting})
+        return _json(code, {"ready": ready, "stage": self._driver.stage, "notActive": states})
 
     def _status(self, _accept: str) -> HttpResponse:
         driver = self._driver
@@ -101,9 +100,9 @@ class Endpoints:
     """The HTTP server, in a thread of its own.
 
     Args:
-        answers: what to answer.
-        port: where to listen; 0 takes a free one.
-        address: where to listen: every address of the pod, unless one is given. One with a colon means IPv6.
+        answers: makes the responses.
+        port: the port to listen on; 0 takes a free one.
+        address: the address to listen on, by default every address of the pod; an address with a colon is IPv6.
     """
 
     def __init__(self, answers: Answers, port: int, address: str = "0.0.0.0") -> None:  # noqa: S104
@@ -133,7 +132,7 @@ class _Server(ThreadingHTTPServer):
     address_family = AF_INET
 
     def handle_error(self, _request: Any, _client_address: Any) -> None:
-        """A client that hangs up is no matter for the log."""
+        """Log a closed connection as debug only: clients may close it at any time."""
         logs.get("http").debug("a request failed", exc_info=True)
 
 
@@ -151,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().__init__(*args)
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Send the response."""
         code, kind, body = self._answers.answer(self.path, self.headers.get("Accept", ""))
         self.send_response(code)
         self.send_header("Content-Type", kind)
@@ -160,11 +159,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_args: Any) -> None:
-        """Nothing: the kubelet asks every few seconds."""
+        """Log nothing: the kubelet asks every few seconds."""
 
 
 def _whole(status: QueryProgress) -> dict[str, Any]:
-    """A query as in the report of `mainstem run`, offsets and all."""
+    """A query as in the report of `mainstem run`, with all offsets."""
     body = as_json(status, offsets=True) | {"state": status_report.state(status)}
     if status.message:
         body["message"] = logs.redact(status.message)

@@ -1,7 +1,7 @@
 """The entry of `mainstem driver`: runs a pipeline in its pod and reports its progress and its end.
 
-The same run as `mainstem run`; what differs is the environment (`pod_conf`) and who listens: the kubelet and Prometheus by HTTP,
-the resource's status, the log as JSON, and the operator by the container's termination message.
+The run is that of `mainstem run`, with another environment (`pod_conf`) and other reports: HTTP for the kubelet and
+Prometheus, the resource's status, the log as JSON, and the container's termination message for the operator.
 """
 
 import os
@@ -19,7 +19,7 @@ from mainstem.runtime.stop import Stop
 
 
 def main(file: str, *, verbose: bool) -> int:
-    """Run the pipeline of a file and write how the run ended, whatever the end; returns the exit code."""
+    """Run the pipeline of a file, write how the run ended in any case, and return the exit code."""
     stop = Stop()
     stop.listen()
     logs.configure("json", verbose=verbose)
@@ -31,8 +31,8 @@ def main(file: str, *, verbose: bool) -> int:
         outcome = "interrupted" if isinstance(error, DrainInterrupted) else "failed"
         end.came(outcome, error.reason, _words(error))
         return int(error.exit_code)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the operator hears of it
-        logs.get("mainstem").exception("a fault of Mainstem", error=str(error))
+    except Exception as error:  # noqa: BLE001 - the operator gets a report of any error
+        logs.get("mainstem").exception("an internal error of Mainstem", error=str(error))
         end.came("failed", "InternalError", f"{type(error).__name__}: {error}")
         return int(Exit.INTERNAL)
     else:
@@ -103,7 +103,7 @@ def _tell(error: MainstemError) -> None:
 
 
 def _words(error: MainstemError) -> str:
-    """The error in one line; of a refused document the first problem, by its field: nobody has the pod's file."""
+    """The error in one line. For an invalid document it is the first problem, by its field: nobody has the pod's file."""
     if not isinstance(error, SpecInvalid):
         return str(error)
     more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""

@@ -1,11 +1,11 @@
-"""Reports executors that were lost because their memory ran out, from what Spark keeps of lost executors."""
+"""Reports executors that ran out of memory, from Spark's list of removed executors."""
 
 import re
 from typing import Any, Final, NamedTuple
 
 
 REMEMBERED_SECONDS: Final = 600.0
-"""How long a loss stands in the status: one that comes back every few minutes stands all the time."""
+"""How long the status shows a loss: a loss that recurs every few minutes is always shown."""
 _EXIT_OF_JVM: Final = 52
 _EXIT_CODE: Final = re.compile(r"exit(?:ed with exit)? code:? (\d+)")
 
@@ -23,12 +23,12 @@ class MemoryLoss(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """An executor that Spark has removed.
+    """An executor that Spark removed.
 
     Attributes:
-        id: Spark's number of it.
+        id: Spark's number of the executor.
         at: when Spark removed it, in seconds since 1970.
-        words: why, in Spark's and the API server's words.
+        words: why, quoted from Spark and the API server.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Lost(NamedTuple):
 
 
 def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
-    """The report of a lost executor whose memory ran out; None where its memory is not known to be the cause.
+    """The report of an executor that ran out of memory; None if another cause is possible.
 
     Args:
         lost: the executor.
@@ -62,8 +62,8 @@ def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
 
 
 def newest_memory_loss(lost: list[Lost], limit: str, heap: str, now: float) -> MemoryLoss | None:
-    """The newest lost executor of the last ten minutes whose memory ran out; None where there is none."""
-    for executor in sorted(lost, key=lambda one: one.at, reverse=True):
+    """The newest executor that ran out of memory in the last ten minutes; None without one."""
+    for executor in sorted(lost, key=lambda executor: executor.at, reverse=True):
         if now - executor.at > REMEMBERED_SECONDS:
             return None
         if loss := memory_loss(executor, limit, heap):
@@ -72,18 +72,23 @@ def newest_memory_loss(lost: list[Lost], limit: str, heap: str, now: float) -> M
 
 
 def lost_executors(context: Any) -> list[Lost]:
-    """The executors that Spark has removed, as many as it remembers (`spark.ui.retainedDeadExecutors`).
+    """The executors that Spark removed; Spark keeps `spark.ui.retainedDeadExecutors` of them.
 
     Args:
         context: the JVM's SparkContext.
 
     Raises:
-        Py4JError: Spark is just ending.
+        Py4JError: Spark is ending.
     """
     known = context.statusStore().executorList(False)
-    gone = [one for one in (known.apply(index) for index in range(known.size())) if not one.isActive()]
+    executors = (known.apply(index) for index in range(known.size()))
+    removed = [executor for executor in executors if not executor.isActive()]
     return [
-        Lost(str(one.id()), one.removeTime().get().getTime() / 1000, str(one.removeReason().get()))
-        for one in gone
-        if one.removeTime().isDefined() and one.removeReason().isDefined()
+        Lost(
+            str(executor.id()),
+            executor.removeTime().get().getTime() / 1000,
+            str(executor.removeReason().get()),
+        )
+        for executor in removed
+        if executor.removeTime().isDefined() and executor.removeReason().isDefined()
     ]

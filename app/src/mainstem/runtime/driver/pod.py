@@ -13,15 +13,15 @@ class Pod:
     """The names and settings that a driver has from its pod.
 
     Attributes:
-        namespace: the pipeline's and the pod's.
-        name: of the pod; executors' pods are owned by it.
-        uid: of the pod.
-        ip: its address, under which executors find the driver.
-        attempt: which start of the pipeline it is, from 1.
-        image: of the driver, and of its executors.
-        run: the name of the run to which the start belongs; empty where an operator of before gives none.
-        pull_policy: when that is pulled, in Kubernetes' words.
-        scratch: a folder that may be written, in driver and executors, for what may be lost.
+        namespace: the namespace of pipeline and pod.
+        name: the name of the pod, which owns the executor pods.
+        uid: the uid of the pod.
+        ip: its address, at which executors reach the driver.
+        attempt: the driver start number, from 1.
+        image: the image of the driver and of its executors.
+        run: the name of the run to which the start belongs; empty if an older operator sets none.
+        pull_policy: the image's `imagePullPolicy`.
+        scratch: a writable folder, in driver and executors, for temporary files.
     """
 
     namespace: str
@@ -39,9 +39,9 @@ class Pod:
         """The pod of this process.
 
         Raises:
-            NotReady: `NotADriverPod`, naming every variable that is missing, or the one that is no number.
+            NotReady: `NotADriverPod`, naming every missing variable, or the variable that is not a whole number.
         """
-        wanted = (
+        required = (
             names.ENV_NAMESPACE,
             names.ENV_POD,
             names.ENV_POD_UID,
@@ -49,11 +49,11 @@ class Pod:
             names.ENV_ATTEMPT,
             names.ENV_IMAGE,
         )
-        if missing := [name for name in wanted if not environment.get(name)]:
+        if missing := [name for name in required if not environment.get(name)]:
             raise _not_a_pod(f"these variables are not set: {', '.join(missing)}")
         attempt = environment[names.ENV_ATTEMPT]
         if not attempt.isdecimal():
-            raise _not_a_pod(f"{names.ENV_ATTEMPT} is no number: {attempt!r}")
+            raise _not_a_pod(f"{names.ENV_ATTEMPT} is not a whole number: {attempt!r}")
         return cls(
             namespace=environment[names.ENV_NAMESPACE],
             name=environment[names.ENV_POD],
@@ -71,5 +71,5 @@ def _not_a_pod(why: str) -> NotReady:
     return NotReady(
         why,
         reason="NotADriverPod",
-        remedy="`mainstem driver` is started by the operator, in a pod; on a machine use `mainstem run`",
+        remedy="only the operator starts `mainstem driver`, in a pod; on a machine use `mainstem run`",
     )

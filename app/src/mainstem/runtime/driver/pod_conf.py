@@ -1,6 +1,6 @@
-"""The environment of a run in a driver's pod: its Spark properties, from the document and the pod; pure.
+"""Computes the environment of a run in a driver pod: its Spark properties, from the document and the pod; pure.
 
-Client mode: the driver is this pod, executors are pods that it owns, so that they go with it.
+Spark runs in client mode. The driver pod owns the executor pods, so Kubernetes deletes them with it.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ _CHANGES: Final = "driver.resources.limits.memory or driver.heap"
 
 
 def pod_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
-    """The environment that the driver's pod is: alone where there are no executors, else with executor pods."""
+    """The environment of a driver pod: with executor pods, or alone if the document has no executors."""
     spec = pipeline.spec
     alone = not spec.executors.wanted
     return Environment(
@@ -55,7 +55,7 @@ def most_executors(executors: Executors) -> int:
 def heap(given: str | None, resources: Resources, share: float) -> int:
     """The Java heap in MiB: the given one, else a share of the container's memory."""
     if given:
-        return max(1, memory_bytes(given) // _MIB)  # Java takes 0 as nothing said
+        return max(1, memory_bytes(given) // _MIB)  # Java takes 0 as not set
     return int(_memory(resources) * share)
 
 
@@ -67,16 +67,16 @@ def _memory(resources: Resources) -> int:
 _COMMON: Final = {
     "spark.ui.enabled": "true",
     "spark.ui.port": str(names.UI_PORT),
-    # Whoever reaches the pod may look, and change nothing.
+    # Everyone who can reach the pod may read the UI, and must not end jobs.
     "spark.ui.killEnabled": "false",
 }
 
 
-# An executor that dies is noticed by its closed connections at once; these are for one whose node fell silent.
+# Closed connections show at once that an executor died. These time-outs are for an executor on an unreachable node.
 _PATIENCE: Final = {
     "spark.network.timeout": "60s",
     "spark.executor.heartbeatInterval": "5s",
-    # A shuffle block of an executor that is gone is asked for three times before its task runs again.
+    # Spark asks three times for a shuffle block of a removed executor before it runs the task again.
     "spark.shuffle.io.retryWait": "2s",
 }
 
@@ -96,11 +96,11 @@ def _around(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
             "spark.executor.instances": str(executors.instances),
             "spark.executor.cores": str(executors.cores),
             "spark.executor.extraJavaOptions": f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{LOG4J}",
-            # Batches start on the first executor that comes; until then their tasks wait, and nothing fails.
+            # Batches start on the first executor. Until then their tasks wait, and nothing fails.
             "spark.scheduler.minRegisteredResourcesRatio": "0",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": "0s",
-            # Spark counts executors that failed since its start and ends the JVM at a few: a matter of months for a
-            # stream on nodes that come and go. Within ten minutes many are a fault that a restart must make visible.
+            # Spark counts failed executors since its start and ends the JVM after a few: a stream on nodes that come and
+            # go reaches that within months. Many failures within ten minutes are a fault that a restart must show.
             "spark.executor.failuresValidityInterval": "10m",
             "spark.executor.maxNumFailures": str(max(20, 4 * most)),
         }
@@ -112,8 +112,8 @@ def _around(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
 
 
 def _pods(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
-    # No token file is named: Spark would read it once, and the kubelet puts another in its place every hour. Its client
-    # finds the pod's token and CA by itself then, and reads the token again.
+    # Spark would read a configured token file only once, and the kubelet replaces the token every hour. Without one its
+    # client uses the pod's token and CA, and reads the token again.
     prefix = "spark.kubernetes"
     return {
         f"{prefix}.namespace": pod.namespace,
@@ -122,10 +122,10 @@ def _pods(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
         f"{prefix}.container.image.pullPolicy": pipeline.spec.image_pull_policy or pod.pull_policy,
         f"{prefix}.executor.podTemplateFile": f"{names.DOCUMENT_DIR}/{names.EXECUTOR_KEY}",
         f"{prefix}.executor.podTemplateContainerName": names.EXECUTOR_CONTAINER,
-        # The attempt too: executors of the driver before may still be on their way out.
+        # With the driver start number: executors of the previous driver may still be ending.
         f"{prefix}.executor.podNamePrefix": f"{pipeline.name}-{pod.attempt}",
         f"{prefix}.allocation.batch.size": str(min(100, max(10, most_executors(pipeline.spec.executors)))),
-        # Each of these would want a right of its own, for things that are not there.
+        # Each of these would need one more permission, for objects that do not exist.
         f"{prefix}.executor.disableConfigMap": "true",
         f"{prefix}.driver.service.deleteOnTermination": "false",
         f"{prefix}.driver.ownPersistentVolumeClaim": "false",
@@ -135,11 +135,11 @@ def _pods(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
 
 
 def _resources(executors: Executors, off_heap: int) -> dict[str, str]:
-    """Memory that adds up to the container's limit, to the MiB; Spark asks for as much as it may have.
+    """Memory that adds up to the container's limit, to the MiB; Spark uses it as request and limit.
 
     Args:
-        executors: what the document says of them.
-        off_heap: MiB that Spark adds to the two by itself.
+        executors: the executors of the document.
+        off_heap: MiB that Spark adds to heap and overhead.
     """
     resources = executors.resources
     total = _memory(resources)
@@ -161,7 +161,7 @@ def executor_memory(executors: Executors) -> tuple[str, str]:
 
 
 def _trust() -> dict[str, str]:
-    """A secret that driver and executors read from a file: without one Spark writes its own into every executor's pod."""
+    """A secret that driver and executors read from a file; otherwise Spark writes one into every executor pod."""
     return {
         "spark.authenticate": "true",
         "spark.authenticate.secret.file": f"{names.SPARK_SECRET_DIR}/{names.SPARK_SECRET_KEY}",
@@ -178,7 +178,7 @@ def _dynamic(executors: Executors) -> dict[str, str]:
         "spark.dynamicAllocation.minExecutors": str(bounds.min_executors),
         "spark.dynamicAllocation.maxExecutors": str(bounds.max_executors),
         "spark.dynamicAllocation.initialExecutors": str(executors.instances),
-        # An executor that goes hands over what others still want from it.
+        # An executor that stops hands over the blocks that others still need.
         "spark.decommission.enabled": "true",
         "spark.storage.decommission.enabled": "true",
         "spark.storage.decommission.shuffleBlocks.enabled": "true",

@@ -26,15 +26,14 @@ _LOSSES_SECONDS: Final = 5.0
 
 
 class PodReporter:
-    """The reporter of a driver's pod; it serves HTTP and writes the status from the moment it is made, while Spark
-    still starts.
+    """The reporter of a driver pod. It serves HTTP and writes the status from its creation on, while Spark still starts.
 
     Args:
         pipeline: the checked document.
-        pod: the driver's.
-        stream: for the lines.
-        connect: makes the client of the API server; the pod's own unless another is given.
-        port: of the HTTP server.
+        pod: the driver pod.
+        stream: gets the JSON lines.
+        connect: makes the client of the API server; by default with the pod's service account.
+        port: the port of the HTTP server.
     """
 
     def __init__(
@@ -89,19 +88,19 @@ class PodReporter:
         self.endpoints.close()
 
     def _count(self) -> ExecutorCounts | None:
-        """The executors, as Spark's scheduler has them."""
+        """The number of executors, from Spark's scheduler."""
         if not self._executors.wanted:
             return None
         context, wanted = self._context, self._executors.instances
         if context is not None:
-            with suppress(Py4JError, ConnectionError):  # Spark is just ending
+            with suppress(Py4JError, ConnectionError):  # Spark is ending
                 if self._executors.dynamic_allocation:
                     wanted = _target(context, wanted)
                 return ExecutorCounts(int(context.getExecutorIds().size()), wanted, loss=self._loss(context))
         return ExecutorCounts(0, wanted)
 
     def _loss(self, context: Any) -> MemoryLoss | None:
-        """The newest executor that ran out of memory; Spark is asked every few seconds only."""
+        """The newest executor that ran out of memory; asks Spark every few seconds only."""
         now = time.monotonic()
         if now >= self._ask_for_losses:
             self._ask_for_losses = now + _LOSSES_SECONDS
@@ -111,7 +110,7 @@ class PodReporter:
 
 
 def _target(context: Any, initial: int) -> int:
-    """How many executors dynamic allocation wants now, of the one resource profile that there is."""
+    """How many executors dynamic allocation wants now, of the only resource profile."""
     manager = context.executorAllocationManager()
     if not manager.isDefined():
         return initial

@@ -21,7 +21,7 @@ _REASONS: Final[dict[int, str]] = {
     HTTPStatus.FORBIDDEN: "ApiServerForbids",
     HTTPStatus.NOT_FOUND: "PipelineNotFound",
 }
-# The kubelet's words for a container that is about to start; any other is of one that does not.
+# The kubelet's reasons of a container that is about to start. With any other reason it does not start.
 _COMING: Final = ("ContainerCreating", "PodInitializing")
 
 
@@ -29,9 +29,9 @@ class StatusApi:
     """Writes the status of one pipeline to the Kubernetes API, and reads why its executors wait.
 
     Args:
-        namespace: the pipeline's.
-        pipeline: its name.
-        api: the client; the pod's own service account unless another is given.
+        namespace: the namespace of the pipeline.
+        pipeline: the name of the pipeline.
+        api: the client; by default a client with the pod's service account.
     """
 
     def __init__(self, namespace: str, pipeline: str, api: Any = None) -> None:
@@ -40,7 +40,7 @@ class StatusApi:
         self._objects, self._core = client.CustomObjectsApi(api), client.CoreV1Api(api)
 
     def write(self, status: dict[str, Any]) -> None:
-        """Put the driver's part of the status in place of what it wrote before, by server-side apply.
+        """Replace the driver's part of the status by server-side apply.
 
         Raises:
             NotReady: `ApiServerUnreachable`, `ApiServerForbids`, `PipelineNotFound`, `ApiServerRefuses`.
@@ -68,7 +68,7 @@ class StatusApi:
             raise _failure("its status", error) from None
 
     def unscheduled(self) -> str | None:
-        """Why executors' pods wait, in the scheduler's or the kubelet's words; None where no pod waits.
+        """Why executor pods wait, quoted from the scheduler or the kubelet; None if no pod waits.
 
         Raises:
             NotReady: as `write`.
@@ -83,23 +83,24 @@ class StatusApi:
             )
         except (client.ApiException, HTTPError, OSError) as error:
             raise _failure("its executors' pods", error) from None
-        return next((said for pod in pods.items for said in _wait_messages(pod)), None)
+        return next((message for pod in pods.items for message in _wait_messages(pod)), None)
 
 
 def in_cluster() -> Any:
-    """A client as the pod's service account; it reads the token again every minute, for the kubelet changes it.
+    """A client with the pod's service account. It reads the token again every minute, because the kubelet renews it.
 
     Raises:
-        NotReady: `ApiServerUnreachable`: this is no pod, or one without a service account's token.
+        NotReady: `ApiServerUnreachable`: this process runs in no pod, or the pod has no service account token.
     """
     configuration = client.Configuration()
     try:
         load_incluster_config(configuration)
     except ConfigException as error:
         raise NotReady(
-            f"there is no service account to write the status as: {error}", reason="ApiServerUnreachable"
+            f"the pod has no service account with which to write the status: {error}",
+            reason="ApiServerUnreachable",
         ) from None
-    # The writer tries again by itself; urllib3 would log every try of its own.
+    # The writer retries; urllib3 would log each of its own retries.
     configuration.retries = False
     return client.ApiClient(configuration)
 
@@ -122,7 +123,7 @@ def _failure(subject: str, error: Exception) -> NotReady:
 
 
 def _message(error: Any) -> str:
-    """The server's own words."""
+    """The API server's message."""
     try:
         return str(json.loads(error.body)["message"])
     except (ValueError, KeyError, TypeError):

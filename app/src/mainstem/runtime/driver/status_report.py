@@ -28,18 +28,18 @@ BUDGET: Final = MAX_BYTES - 6 * 1024
 """Bytes of the driver's part; the rest is for the operator's conditions."""
 
 _SHORT: Final = 160
-"""Characters of a message where not all fits."""
+"""Characters of a message if the status is too long."""
 
 
 @dataclass(frozen=True)
 class ExecutorCounts:
-    """The numbers of a driver's executors, and why some are missing.
+    """How many executors a driver has and wants, and why some are missing.
 
     Attributes:
-        running: registered with the driver.
-        wanted: asked for.
-        message: why some are missing, in the scheduler's or the kubelet's words; None where nothing is known.
-        loss: the newest one that ran out of memory.
+        running: executors registered with the driver.
+        wanted: executors that the document or dynamic allocation asks for.
+        message: why some are missing, quoted from the scheduler or the kubelet; None if that is unknown.
+        loss: the newest executor that ran out of memory.
     """
 
     running: int
@@ -71,44 +71,44 @@ def query(status: QueryProgress) -> dict[str, Any]:
 
 
 def summary(statuses: Sequence[QueryProgress], executors: ExecutorCounts | None) -> dict[str, Any]:
-    """`status.summary`: what the printer columns show."""
+    """`status.summary`, which the printer columns show."""
     lags = [status.lag for status in statuses if status.lag is not None]
     rates = [status.rows_per_second for status in statuses if status.state is QueryState.RUNNING]
-    found: dict[str, Any] = {
+    summary_fields: dict[str, Any] = {
         "queries": tally(map(state, statuses)),
         "lag": _count(sum(lags)) if lags else None,
         "rowsPerSecond": _rate(sum(rates)),
     }
     if executors:
-        found["executors"] = f"{executors.running}/{executors.wanted}"
+        summary_fields["executors"] = f"{executors.running}/{executors.wanted}"
         reason, message = executors.loss or (None, executors.message)
-        found["executorsReason"] = reason
+        summary_fields["executorsReason"] = reason
         if message:
-            found["executorsMessage"] = _shortened(message, LONGEST_MESSAGE)
-    return _known(found)
+            summary_fields["executorsMessage"] = _shortened(message, LONGEST_MESSAGE)
+    return _known(summary_fields)
 
 
 def part(
     statuses: Sequence[QueryProgress], executors: ExecutorCounts | None, *, attempt: int, time: str
 ) -> dict[str, Any]:
-    """The driver's part of the status, short enough for a resource.
+    """The driver's part of the status, shortened to `BUDGET`.
 
     Args:
         statuses: the queries in the order of the document.
-        executors: None where there are none.
-        attempt: which start of the pipeline this is.
-        time: now, as RFC 3339 has it.
+        executors: None without executors.
+        attempt: the driver start number.
+        time: now, in RFC 3339.
     """
-    found: dict[str, Any] = {
+    written: dict[str, Any] = {
         "queries": [query(status) for status in statuses],
         "summary": summary(statuses, executors),
         "reported": _known({"attempt": attempt, "time": time, "since": _since(statuses)}),
     }
     for shorter in _SHORTER:
-        if size(found) <= BUDGET:
+        if size(written) <= BUDGET:
             break
-        found["queries"] = [shorter(entry) for entry in found["queries"]]
-    return found
+        written["queries"] = [shorter(entry) for entry in written["queries"]]
+    return written
 
 
 def _since(statuses: Sequence[QueryProgress]) -> str | None:
@@ -116,7 +116,7 @@ def _since(statuses: Sequence[QueryProgress]) -> str | None:
 
 
 def meaning(written: Mapping[str, Any]) -> Any:
-    """The fields of a part whose change is worth a write: all but the times of writing and of Spark's idle reports."""
+    """The fields whose change is worth a write: all but the time of writing and the time of Spark's idle reports."""
     queries = [
         {key: value for key, value in entry.items() if key != "lastProgressTime"}
         for entry in written["queries"]
@@ -216,10 +216,10 @@ def _without_fulfilled(entry: dict[str, Any]) -> dict[str, Any]:
     """Without the expectations that no row violates."""
     if "expectations" not in entry:
         return entry
-    return _known(entry | {"expectations": [one for one in entry["expectations"] if one["violated"]]})
+    return _known(entry | {"expectations": [each for each in entry["expectations"] if each["violated"]]})
 
 
-# What goes first where all does not fit: what the driver's `/status` has as well, and what can be told from the rest.
+# The parts that go first if the status is too long: `/status` has them too, or they follow from other fields.
 _SHORTER: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (
     _without_offsets,
     _without_fulfilled,

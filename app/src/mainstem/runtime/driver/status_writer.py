@@ -1,8 +1,7 @@
-"""Writes the driver's part of the status to the resource, from a thread of its own, so that a slow API server delays
-nothing.
+"""Writes the driver's part of the status to the resource, in its own thread, so that a slow API server delays nothing.
 
-Nothing here may hold up a query or end a run. An API server that is away costs one line of log, and the newest status
-is written once it is back.
+Nothing here may delay a query or end a run. An unreachable API server costs one log line. Once it answers again, the
+writer writes the newest status.
 """
 
 import threading
@@ -22,7 +21,7 @@ from mainstem.runtime.driver.status_report import ExecutorCounts
 SHORTEST: Final = 10.0
 """Seconds between two writes."""
 LONGEST: Final = 60.0
-"""Seconds after which it is written that nothing has changed; also the longest pause between two tries."""
+"""Seconds after which an unchanged status is written again; also the longest pause between two tries."""
 POLL: Final = 1.0
 GOODBYE: Final = 8.0
 """Seconds that the last write may take."""
@@ -34,17 +33,17 @@ class StatusTarget(Protocol):
     """
 
     def write(self, status: dict[str, Any]) -> None:
-        """Put the driver's part of the status in place of what it wrote before.
+        """Replace the driver's part of the status.
 
         Raises:
-            MainstemError: it could not.
+            MainstemError: the API server did not accept it.
         """
 
     def unscheduled(self) -> str | None:
-        """Why executors' pods do not start; None where no pod waits.
+        """Why executor pods do not start; None if no pod waits.
 
         Raises:
-            MainstemError: it could not be asked.
+            MainstemError: the API server did not answer.
         """
 
 
@@ -53,7 +52,7 @@ class Pace:
     """Decides when the next write is due; pure, with the time as an argument.
 
     Attributes:
-        last: when the last try was.
+        last: time of the last try.
         failures: tries that failed in a row.
     """
 
@@ -61,9 +60,7 @@ class Pace:
     failures: int = 0
 
     def due(self, now: float, *, changed: bool) -> bool:
-        """Whether a write is due: the first one at once, then a change after ten seconds, an unchanged status after a
-        minute.
-        """
+        """Whether a write is due: the first at once, then a change after ten seconds, an unchanged status after a minute."""
         if self.last is None:
             return True
         since = now - self.last
@@ -72,7 +69,7 @@ class Pace:
         return since >= (SHORTEST if changed else LONGEST)
 
     def tried(self, now: float, *, well: bool) -> None:
-        """Record that a write has ended, and whether it succeeded."""
+        """Record the end of a write, and whether it succeeded."""
         self.last = now
         self.failures = 0 if well else self.failures + 1
 
@@ -81,10 +78,10 @@ class StatusWriter:
     """The thread that writes the status.
 
     Args:
-        connect: makes the client; called in the thread, for its import is slow.
-        driver: the state of the driver, from which the status is made.
-        attempt: which start of the pipeline this is.
-        count: the executors that run and are wanted, None where there are none or nobody can tell yet.
+        connect: makes the client; called in the thread, because its import is slow.
+        driver: the state of the driver.
+        attempt: the driver start number.
+        count: counts the executors; None without executors, and while their number is unknown.
     """
 
     def __init__(
@@ -124,19 +121,19 @@ class StatusWriter:
             if not last:
                 self._look_for_executors()
             self._write(last=last)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not silence the status for good
+        except Exception as error:  # noqa: BLE001 - a bug here must not stop the status for good
             if not self._pace.failures:
                 self._log.exception("the status cannot be written", error=str(error))
             self._pace.tried(time.monotonic(), well=False)
 
     def _look_for_executors(self) -> None:
-        found = self._missing.look(time.monotonic(), self._reason_for_missing)
-        self._driver.executors = found
-        if found and not found.running and found.wanted:
-            self._driver.alive()  # a start that waits for its first executor; another driver would wait as well
+        counts = self._missing.look(time.monotonic(), self._reason_for_missing)
+        self._driver.executors = counts
+        if counts and not counts.running and counts.wanted:
+            self._driver.alive()  # a start that waits for its first executor; a new driver would wait too
 
     def _reason_for_missing(self) -> str | None:
-        """The scheduler's words; None too where the API server does not answer, which `write` tells of."""
+        """The scheduler's message; None also if the API server does not answer, which `write` reports."""
         try:
             return self._connected().unscheduled()
         except MainstemError:
@@ -160,7 +157,7 @@ class StatusWriter:
         except MainstemError as error:
             if not self._pace.failures:
                 self._log.warning(
-                    "the status cannot be written; it is tried again, and the queries go on",
+                    "the status cannot be written; the driver tries again, and the queries run on",
                     reason=error.reason,
                     error=error.message,
                 )
@@ -174,12 +171,12 @@ class StatusWriter:
 
 @dataclass
 class Missing:
-    """Reads why executors are missing, once they have been missing for a while; for a moment they always are.
+    """Asks why executors are missing, once they have been missing for ten seconds: shortly after a start some always are.
 
     Attributes:
-        count: the executors that run and are wanted.
-        since: when some were first missing, None where none is.
-        asked_at: when the last question was.
+        count: counts the executors.
+        since: when some were first missing; None while none is.
+        asked_at: time of the last question.
         message: the last answer.
     """
 
@@ -189,7 +186,7 @@ class Missing:
     message: str | None = None
 
     def look(self, now: float, ask: Callable[[], str | None]) -> ExecutorCounts | None:
-        """The executors, with the reason where some have been missing for ten seconds; asked for once in ten."""
+        """The executors; after ten seconds also why some are missing, asked at most every ten seconds."""
         counts = self.count()
         if counts is None or counts.loss or counts.running >= counts.wanted:
             self.since = self.asked_at = self.message = None

@@ -1,4 +1,4 @@
-"""The container's termination message, by which a driver reports its end to the operator."""
+"""Makes and writes the container's termination message, by which a driver reports its end to the operator."""
 
 import json
 from collections.abc import Sequence
@@ -10,31 +10,31 @@ from mainstem.language.model.status.query_progress import QueryProgress
 
 
 MAX_BYTES: Final = 4096
-"""Kubernetes cuts what is longer, wherever that is."""
+"""Kubernetes truncates a longer message at any byte."""
 MAX_MESSAGE: Final = 1024
-"""Bytes of the message in it, so that there is room for the queries."""
+"""Bytes of the message inside it, so that the queries fit too."""
 
 
 def text(outcome: str, reason: str, message: str, statuses: Sequence[QueryProgress]) -> str:
-    """The message as JSON: pure, free of what looks like a credential, and never too long.
+    """The termination message as JSON, redacted and within `MAX_BYTES`; pure.
 
     Args:
-        outcome: `completed`, `drained`, `cut` or `failed`.
+        outcome: `completed`, `drained`, `interrupted` or `failed`.
         reason: why, in one word.
         message: why, for people.
-        statuses: the queries; as many as fit are named with their last committed batch.
+        statuses: the queries; the message names as many as fit, each with its last committed batch.
     """
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "outcome": outcome,
         "reason": reason[:128],
         "message": _cut(logs.redact(message), MAX_MESSAGE),
         "queries": [],
     }
-    best = _json(found)
+    best = _json(fields)
     for status in statuses:
         batch = {} if status.batch is None else {"batch": status.batch}
-        found["queries"].append({"name": status.name, **batch})
-        longer = _json(found)
+        fields["queries"].append({"name": status.name, **batch})
+        longer = _json(fields)
         if len(longer.encode()) > MAX_BYTES:
             break
         best = longer
@@ -42,15 +42,17 @@ def text(outcome: str, reason: str, message: str, statuses: Sequence[QueryProgre
 
 
 def write(file: Path, message: str) -> None:
-    """Write the message; a file that cannot be written is logged and nothing else, for the driver ends anyway."""
+    """Write the message; an error is only logged, because the driver ends anyway."""
     try:
         file.write_text(message, encoding="utf-8")
     except OSError as error:
-        logs.get("mainstem").warning("no termination message", file=str(file), error=str(error))
+        logs.get("mainstem").warning(
+            "the termination message cannot be written", file=str(file), error=str(error)
+        )
 
 
 def _cut(message: str, most: int) -> str:
-    """One line of at most so many bytes; what JSON would write with six bytes is no use to anybody."""
+    """The message in one line of at most `most` bytes, without control characters, which JSON writes with six bytes."""
     message = " ".join("".join(char if char.isprintable() else " " for char in message).split())
     whole = message.encode()
     return message if len(whole) <= most else f"{whole[: most - 3].decode(errors='ignore')}..."

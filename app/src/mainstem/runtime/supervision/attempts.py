@@ -8,17 +8,17 @@ from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
 def log_failure(log: Any, supervised: SupervisedQuery, failure: Failure, wait: float | None) -> None:
-    """Log one line: the reason, the number of this restart in a row and of all allowed ones, and the wait; an error
-    where no restart follows.
+    """Log one line for a failure: the reason, the number of the restart, the limit of restarts, and the wait. Without a
+    restart the line is an error.
 
-    A traceback of Python's stands behind it once, until it is another one: a query that fails in the same way again and
-    again would fill the log.
+    The line includes a Python traceback only if it differs from the query's last one: a query that keeps failing in the
+    same way would fill the log.
 
     Args:
-        log: of the supervisor.
-        supervised: the query, its restart counted already.
+        log: the log of the supervisor.
+        supervised: the query, with this restart counted.
         failure: why it failed.
-        wait: seconds until it is started again; None for never.
+        wait: seconds until the query starts again; None for never.
     """
     fields: dict[str, Any] = {
         "query": supervised.query.name,
@@ -31,15 +31,15 @@ def log_failure(log: Any, supervised: SupervisedQuery, failure: Failure, wait: f
         log.error("query failed", **fields, restarts=supervised.restarts.in_a_row)
         return
     attempt: dict[str, Any] = {"seconds": wait, "attempt": supervised.restarts.in_a_row}
-    if not failure.outage:  # which is tried again without end
+    if not failure.outage:  # an outage has no limit of restarts
         attempt["attempts"] = supervised.restarts.settings.max_retries
     log.warning("query restarts", **fields, **attempt)
 
 
 def log_drain(log: Any, supervised: SupervisedQuery, outcome: DrainOutcome) -> None:
-    """Log one line: how the drain of a query ended, by its batches."""
+    """Log one line for the drain of a query: the last committed batch and the pending one."""
     log.info(
-        "query drained" if outcome.clean else "query cut",
+        "query drained" if outcome.clean else "query interrupted",
         query=supervised.query.name,
         committed=outcome.committed,
         pending=outcome.pending,
