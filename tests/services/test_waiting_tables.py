@@ -30,7 +30,7 @@ def test_a_query_waits_for_a_missing_table_of_a_database(
         run.until(lambda: run["to-out"].state is QueryState.WAITING)
         assert run["to-out"].reason == "TableNotFound"
         assert (run["to-out"].message or "").startswith(
-            "source 'prices': relation \"late_prices\" does not exist; waited for since "
+            "source 'prices': relation \"late_prices\" does not exist; waiting since "
         )
         postgres.run("CREATE TABLE late_prices AS SELECT 7 AS price")
         run.until(lambda: stage.rows("out") == [{"value": "a", "price": 7}])

@@ -28,7 +28,7 @@ def test_a_query_waits_for_a_missing_directory(stage: Stage) -> None:
         late = run["to-second"]
         assert (late.state, late.reason, late.id) == (QueryState.WAITING, "PathNotFound", None)
         assert (late.message or "").startswith(
-            f"source 'late': nothing exists at {stage.folder}/late; waited for since 20"
+            f"source 'late': nothing exists at {stage.folder}/late; waiting since 20"
         )
         assert [status.name for status in run.supervisor.waiting] == ["to-second"]
         stage.put("late", "b")

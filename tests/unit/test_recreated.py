@@ -1,11 +1,11 @@
-"""Topics that were made anew, from ids and entries of Spark's offset log; no broker and no Spark is there."""
+"""Recreated topics, from ids and entries of Spark's offset log; no broker and no Spark is there."""
 
 import json
 from typing import Any
 
 import pytest
 from mainstem.runtime.progress.spark_progress import expired_offsets, went_back
-from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, made_anew, read_ids, rewound
+from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, read_ids, recreated, rewound
 
 
 ENTRY = "\n".join(
@@ -23,10 +23,10 @@ BEGINNINGS = {"orders": {"old": {"0": 0, "1": 2, "2": 0}, "steady": {"0": 0}}, "
 def test_a_topic_with_a_new_id_is_recreated() -> None:
     known = {("orders", "old", "A"), ("orders", "steady", "B"), ("again", "steady", "B")}
     ids = {"orders": {"old": "C", "steady": "B", "new": "D"}, "again": {"steady": NO_ID}}
-    assert made_anew(known, ids) == [("orders", "old")]
+    assert recreated(known, ids) == [("orders", "old")]
     # A crash between the two steps of keeping ids leaves both: the topic was gone on with already.
-    assert made_anew(known | {("orders", "old", "C")}, ids) == []
-    assert made_anew(set(), ids) == []
+    assert recreated(known | {("orders", "old", "C")}, ids) == []
+    assert recreated(set(), ids) == []
 
 
 def test_a_new_id_counts_once_a_batch_was_planned_after_it() -> None:

@@ -147,7 +147,7 @@ def test_a_refresh_begins_when_it_is_due_and_again_after_a_failure() -> None:
     within(10, "it is given up", lambda: refreshing.given_up)
     refresher.tick(supervised, 701.0)
     assert (supervised.execution, supervised.refresh) == (query, 1301.0)
-    stale = ("SideInputsStale", "side inputs are not read anew: no file for q (PathNotFound)")
+    stale = ("SideInputsStale", "side inputs could not be read again: no file for q (PathNotFound)")
     assert (supervised.status.reason, supervised.status.message) == stale
     progress = {"batchId": 8, "numInputRows": 1, "durationMs": {"addBatch": 5}}
     supervised.show(updated(supervised.status, progress, []))

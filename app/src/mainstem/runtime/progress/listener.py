@@ -1,4 +1,4 @@
-"""Puts Spark's streaming events into a queue and does nothing else: a slow listener slows the queries down."""
+"""Puts Spark's streaming events into a queue, and does nothing else: a slow listener slows the queries down."""
 
 import queue
 from collections.abc import Callable
@@ -17,11 +17,11 @@ class Progress:
 
 
 class Listener:
-    """The streaming listener that the JVM calls; pyspark's own would copy every field over the wire, one call each.
+    """The streaming listener that the JVM calls. PySpark's own listener would fetch each field with a call to the JVM.
 
     Args:
         events: takes the progress of all queries.
-        told: takes the name of the method and its event, of whatever kind.
+        on_event: takes the name of the method and the event, for every event.
     """
 
     def __init__(self, events: "queue.Queue[Progress]", on_event: Callable[[str, Any], None]) -> None:
@@ -29,7 +29,7 @@ class Listener:
         self._on_event = on_event
 
     def attach(self, session: SparkSession) -> None:
-        """Listen to the queries of one session; Spark's manager of queries is per session."""
+        """Listen to the queries of one session: each session has its own `StreamingQueryManager`."""
         context = session.sparkContext
         gateway: Any = context._gateway  # noqa: SLF001
         ensure_callback_server_started(gateway)
@@ -37,7 +37,7 @@ class Listener:
         session.streams._jsqm.addListener(wrapper(self))  # noqa: SLF001
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Pass it on and no more: Spark waits for this call within start()."""
+        """Pass the event on, and do no more: Spark waits for this call in start()."""
         self._on_event("onQueryStarted", event)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
@@ -47,14 +47,14 @@ class Listener:
         self._on_event("onQueryProgress", text)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        """Pass it on: the supervisor asks for the query's status itself."""
+        """Pass the event on: the supervisor asks for the query's status itself."""
         self._on_event("onQueryIdle", event)
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        """Pass it on: the supervisor sees that the query is no longer active."""
+        """Pass the event on: the supervisor notices the end of a query itself."""
         self._on_event("onQueryTerminated", event)
 
     class Java:
-        """py4j reads here which interface this is."""
+        """The Java interface, for py4j."""
 
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)

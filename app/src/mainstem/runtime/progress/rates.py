@@ -5,9 +5,9 @@ from typing import Final
 
 
 SHORTEST: Final = 10.0
-"""Seconds that a rate is an average over, at least; and for which a query that reads nothing more still has it."""
+"""The shortest time in seconds that a rate averages over; and how long the rate stays once no more rows come."""
 LONGEST: Final = 60.0
-"""Seconds for which an idle query still has a rate, at most; and the longest pause that rows are taken to have come in."""
+"""The longest time in seconds that an idle query keeps its rate; and the longest pause that counts for a rate."""
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Meter:
     _batches: list[tuple[float, int]] = field(default_factory=list)
 
     def add(self, now: float, rows: int, seconds: float) -> None:
-        """Take a reported batch: its rows, and how many seconds it took."""
+        """Add a reported batch: its rows, and its seconds."""
         pause = max(now - self.last, 1e-3)
         self._batches.append((min(pause, max(LONGEST, seconds)), rows))
         while sum(pause for pause, _ in self._batches[1:]) >= SHORTEST:
@@ -30,12 +30,11 @@ class Meter:
         self.last = now
 
     def rate(self, now: float, *, idle: bool) -> float:
-        """Rows in a second: those of the last batches, over the time between their reports; 0 once no rows came for
-        longer.
+        """Rows per second: the rows of the last batches over the time between their reports; 0 after a longer pause.
 
         Args:
             now: monotonic seconds.
-            idle: whether the query waits for data, rather than that a batch runs.
+            idle: whether the query waits for data; otherwise a batch runs.
         """
         if not self._batches:
             return 0.0

@@ -1,7 +1,7 @@
-"""Spark's progress events to the status of a query; pure.
+"""Computes the status of a query from Spark's progress events; pure.
 
-Field meanings and their traps (strings for numbers, sources without names, counters per batch) are Spark's:
-StreamingQueryProgress.json of 4.2.
+The fields and their traps (strings for numbers, sources without names, counters for each batch) are those of
+`StreamingQueryProgress.json` in Spark 4.2.
 """
 
 import math
@@ -34,25 +34,25 @@ def updated(
     """The status after one progress event.
 
     Args:
-        status: before.
+        status: the status before the event.
         progress: Spark's JSON, parsed.
         occurrences: names of the sources, in the order of the plan's leaves; Spark's JSON has none.
-        earliest: occurrence -> the first offsets that its topics still had before the batch was planned, where known.
+        earliest: occurrence -> the first offsets of its topics before Spark planned the batch, if known.
     """
     rows = int(progress.get("numInputRows") or 0)
     operators = progress.get("stateOperators") or []
     durations = progress.get("durationMs") or {}
     ran = "addBatch" in durations
-    watermark = (progress.get("eventTime") or {}).get("watermark")
-    if ran and status.reason != STALE:  # which a batch does not mend
+    if ran and status.reason != STALE:  # a batch does not read side inputs again
         status = replace(status, reason=None, message=None)
-    with_spark_message = (
-        watermark if watermark and not watermark.startswith("1970-01-01T00:00:00") else status.watermark
-    )
-    if is_ahead(with_spark_message, progress.get("timestamp")):
+    reported = (progress.get("eventTime") or {}).get("watermark")
+    known = reported and not reported.startswith("1970-01-01T00:00:00")
+    watermark = reported if known else status.watermark
+    if is_ahead(watermark, progress.get("timestamp")):
         message = (
-            f"the watermark, {with_spark_message}, is more than an hour ahead of the clock: a record of the future moved it, and rows "
-            "of today are dropped; set watermark.maxFuture, and start a new generation of the checkpoint"
+            f"the watermark, {watermark}, is more than an hour ahead of the clock: a record with a future time moved it, "
+            "and Spark drops the rows of today as late; set watermark.maxFuture, and start a new generation of the "
+            "checkpoint"
         )
         status = replace(status, reason=WATERMARK_AHEAD, message=message)
     return replace(
@@ -67,7 +67,7 @@ def updated(
         if rows
         else status.processed_rows_per_second,
         batch_duration_ms=int(progress.get("batchDuration") or 0) if ran else status.batch_duration_ms,
-        watermark=with_spark_message,
+        watermark=watermark,
         state_rows=sum(int(op.get("numRowsTotal") or 0) for op in operators)
         if operators
         else status.state_rows,
@@ -83,7 +83,7 @@ def updated(
 
 
 def is_ahead(watermark: str | None, now: str | None) -> bool:
-    """Whether a watermark is more than an hour ahead of a time, both as Spark writes them."""
+    """Whether a watermark is more than an hour ahead of a time; both are Spark's texts."""
     if not watermark or not now:
         return False
     at = moment(watermark)
@@ -91,13 +91,13 @@ def is_ahead(watermark: str | None, now: str | None) -> bool:
 
 
 def waiting(status: QueryProgress) -> QueryProgress:
-    """The status of a query that is seen to wait for data: Spark sends no progress of an idle start."""
+    """The status of a query that waits for data: Spark sends no progress for a start without data."""
     return replace(after(status, QueryEvent.IDLE), idle=True)
 
 
 def with_spark_message(status: QueryProgress, message: str) -> QueryProgress:
-    """The status of a query whose tasks never end, from what Spark says of it: a continuous stream sends no progress at
-    all, and a real-time one none before its first batch ends.
+    """The status of a query whose tasks never end, from Spark's status message: a continuous stream sends no progress,
+    and a real-time stream sends none before its first batch ends.
     """
     epoch = re.fullmatch(r"Committing epoch (\d+)", message)
     if epoch is None and message not in ("Running", "Processing new data"):
@@ -126,52 +126,55 @@ def _sources(
             )
             source = replace(source, expired=source.expired + gap)
         counts = metrics.get(METRIC + name) or {}
-        good, bad = int(counts.get("decoded") or 0), int(counts.get("malformed") or 0)
-        result.append(replace(source, decoded=source.decoded + good, malformed=source.malformed + bad))
+        decoded = source.decoded + int(counts.get("decoded") or 0)
+        malformed = source.malformed + int(counts.get("malformed") or 0)
+        result.append(replace(source, decoded=decoded, malformed=malformed))
     return tuple(result)
 
 
 def _expectations(
     before: Sequence[ExpectationProgress], metrics: Mapping[str, Mapping[str, Any]]
 ) -> tuple[ExpectationProgress, ...]:
-    """What was counted until now, and in this batch."""
-    known = {(one.view, one.name): one for one in before}
+    """The counts until now and of this batch."""
+    known = {(expectation.view, expectation.name): expectation for expectation in before}
     for metric, counts in metrics.items():
         if metric.startswith(expectations.METRIC):
             view, rows = metric.removeprefix(expectations.METRIC), int(counts.get(expectations.ROWS) or 0)
             for name in counts.keys() - {expectations.ROWS}:
-                one = known.get((view, name), ExpectationProgress(view, name))
-                bad = int(counts[name] or 0)
-                known[view, name] = replace(one, passed=one.passed + rows - bad, violated=one.violated + bad)
-    return tuple(sorted(known.values(), key=lambda one: (one.view, one.name)))
+                count = known.get((view, name), ExpectationProgress(view, name))
+                violated = int(counts[name] or 0)
+                known[view, name] = replace(
+                    count, passed=count.passed + rows - violated, violated=count.violated + violated
+                )
+    return tuple(known[key] for key in sorted(known))
 
 
 def went_back(progress: Mapping[str, Any], occurrences: Sequence[str]) -> set[tuple[str, str]]:
     """The occurrences and topics whose offsets went back in a batch: the topics were recreated."""
-    found = set()
+    recreated = set()
     for name, reported in zip(occurrences, progress.get("sources") or [], strict=False):
         start, end = reported.get("startOffset"), reported.get("endOffset")
         if _per_partition(start) and _per_partition(end):
-            found |= {
+            recreated |= {
                 (name, topic)
                 for topic, partitions in start.items()
                 for partition, first in partitions.items()
                 if int((end.get(topic) or {}).get(partition, first)) < int(first)
             }
-    return found
+    return recreated
 
 
 def expired_offsets(start: Any, end: Any, earliest: Offsets | None) -> int:
     """The number of offsets of a batch that had expired when the batch was planned.
 
-    Certain, and a lower bound: what expires while a batch runs is not seen. In a topic with transactions or compaction
-    some of these offsets were no records. A batch that ends before it starts is one of a topic that was made anew: Spark
-    goes on at its end, and reads nothing before that.
+    The number is a lower bound: it leaves out offsets that expire while the batch runs. In a topic with transactions or
+    compaction some of these offsets were no records. If a batch ends before it starts, the topic was recreated: Spark
+    continues at the topic's end, and reads nothing before that.
 
     Args:
-        start: where the batch starts, as Spark has it.
-        end: where it ends.
-        earliest: the first offsets that there still were, asked before the batch was planned.
+        start: Spark's offsets at the start of the batch.
+        end: Spark's offsets at its end.
+        earliest: the first offsets of the topics, asked before Spark planned the batch.
     """
     if earliest is None or not _per_partition(start) or not _per_partition(end):
         return 0
@@ -185,12 +188,12 @@ def expired_offsets(start: Any, end: Any, earliest: Offsets | None) -> int:
 
 
 def lagging(source: SourceProgress, latest: Any, earliest: Offsets = MappingProxyType({})) -> SourceProgress:
-    """The source with its lag behind the newest offsets of its topics; unchanged where either is not Kafka's.
+    """The source with its lag behind the newest offsets of its topics; unchanged for a source other than Kafka.
 
     Args:
-        source: with the end of the last batch.
-        latest: topic -> partition -> the offset behind the last record.
-        earliest: where partitions begin of which nothing was read yet; without it, at 0.
+        source: the source with the end of the last batch.
+        latest: topic -> partition -> the offset after the last record.
+        earliest: topic -> partition -> the first offset, for partitions not read yet; 0 if it is missing.
     """
     end = source.end_offset
     if not _per_partition(end) or not _per_partition(latest):
@@ -204,7 +207,7 @@ def lagging(source: SourceProgress, latest: Any, earliest: Offsets = MappingProx
 
 
 def offset(offsets: Offsets, topic: str, partition: str, default: int) -> int:
-    """The offset of a partition, where there is one."""
+    """The offset of a partition, or the default."""
     return int((offsets.get(topic) or {}).get(partition, default))
 
 

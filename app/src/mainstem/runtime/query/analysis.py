@@ -1,4 +1,4 @@
-"""Builds all parts of a document, so that every problem that Spark's analysis finds is known at once."""
+"""Builds all parts of a document, so that one run reports every problem that Spark's analysis finds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class Analysis:
-    """Builds the views and queries of a document, and collects what Spark refuses of them; each part is refused once.
+    """Builds the views and queries of a document, and collects the problems that Spark finds, each part's once.
 
     Args:
-        graph: the document's.
+        graph: the graph of the document.
         locate: makes a problem of a place in the document.
 
     Attributes:
-        refusals: the queries that cannot start, each with why.
+        refusals: the queries that cannot start, each with its error.
     """
 
     def __init__(self, graph: Graph, locate: Locate = without_text) -> None:
@@ -58,11 +58,11 @@ class Analysis:
 
         Args:
             path: the part, from the document's root.
-            sql: the text that Spark is given, where it is one.
-            written: what an offset in that text is in the document's.
+            sql: the SQL text that Spark gets, if the part is SQL.
+            written: maps an offset in that text to the offset in the document's text.
 
         Raises:
-            SpecInvalid: Spark refuses the part, now or before.
+            SpecInvalid: Spark refuses the part, or refused it before.
         """
         if known := self._views.get(path):
             raise SpecInvalid([known])
@@ -83,17 +83,17 @@ class Analysis:
     def document(
         self, starter: "Starter", queries: "Sequence[SupervisedQuery]", *, some: bool, strict: bool
     ) -> "list[tuple[SupervisedQuery, BuiltQuery]]":
-        """Build queries, and the views that none of them reads; gives the queries that Spark takes and that are ready.
+        """Build queries, and the views that none of them reads; returns the queries that can start.
 
         Args:
-            starter: builds.
-            queries: the queries that shall start.
-            some: whether others than these may run.
-            strict: whether any refusal is one of the whole document.
+            starter: builds a query.
+            queries: the queries to start.
+            some: whether other queries may run.
+            strict: whether one refusal refuses the whole document.
 
         Raises:
-            SpecInvalid: nothing could run, or with `strict` not all; with all problems.
-            NotReady: the same, and Spark refuses nothing.
+            SpecInvalid: no query can run, or with `strict` one cannot; with all problems.
+            NotReady: the same, without a problem of Spark's.
         """
         built = self.queries(starter, queries)
         for supervised in queries[:1]:
@@ -104,7 +104,7 @@ class Analysis:
     def queries(
         self, starter: "Starter", queries: "Sequence[SupervisedQuery]"
     ) -> "list[tuple[SupervisedQuery, BuiltQuery]]":
-        """Build queries, each in its own session, and give those that Spark takes and that are ready."""
+        """Build queries, each in its own session, and return those that can start."""
         built = []
         for supervised in queries:
             with self.guarded(supervised):
@@ -126,11 +126,11 @@ class Analysis:
                 raise self.noted(refused) from refused
 
     def final(self, failures: "Sequence[QueryProgress]") -> MainstemError | None:
-        """The error of a run in which the failed queries are those that could not start; None where others failed."""
+        """The error of a run whose failed queries all could not start; None if another query failed."""
         return self.refusals.final(failures, self.problems)
 
     def others(self, session: SparkSession) -> None:
-        """Build the views that no query reads, as far as their inputs are there; reads no rows."""
+        """Build the views that no query reads, if their inputs exist; reads no rows."""
         waiting = [
             name for name in self._graph.views if self._own(name) not in self._views and self._plain(name)
         ]
@@ -149,19 +149,19 @@ class Analysis:
         except Py4JNetworkError:
             raise
         except (MainstemError, PySparkException, Py4JError):
-            pass  # it is noted, or it is of something that is not there, which the query that reads it waits for
+            pass  # `part` keeps a problem of Spark's; for a missing input the query that reads it waits
 
     def _own(self, name: str) -> Path:
         index = next(index for index, view in enumerate(self._graph.spec.views) if view.name == name)
         return ("spec", "views", index, self._graph.spec.views[index].choice())
 
     def _plain(self, name: str) -> bool:
-        """Whether no code of the user's is run to build the view, nor by a query that reads it: it may make functions."""
+        """Whether neither the view nor a query that reads it runs user code, which may create functions."""
         relations = set(self._graph.closure(name))
         for query in self._graph.spec.queries:
             read = self._graph.closure(query.from_)
             relations |= set(read) if name in read else set()
-        views = [self._graph.views[one] for one in relations if one in self._graph.views]
+        views = [self._graph.views[name] for name in relations if name in self._graph.views]
         return not any(view.python or view.state for view in views)
 
     def noted(self, refused: SpecInvalid) -> SpecInvalid:

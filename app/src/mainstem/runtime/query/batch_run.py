@@ -1,4 +1,4 @@
-"""One run of a batch query, in a thread and a scheduler pool of its own."""
+"""Runs a batch query once, in its own thread and scheduler pool."""
 
 import json
 import threading
@@ -22,22 +22,22 @@ from mainstem.runtime.failures.classification import LONGEST, Failure, classify,
 from mainstem.runtime.query.drain import DrainOutcome
 
 
-_CUT_SECONDS: Final = 15.0
-"""A run that is cut may be in code of the user's own, which nothing stops but the end of the process."""
+_INTERRUPT_SECONDS: Final = 15.0
+"""Seconds to wait for an interrupted run: user code may ignore the interruption, and ends with the process."""
 
 
 class BatchRun:
     """A started run of a batch query: the execution of a query that does not stream.
 
     Args:
-        session: the query's.
-        batch: what to run.
-        journal: the runs of its checkpoint.
-        told: takes the progress of the run once it is done, as JSON in the words of Spark's streams.
+        session: the session of the query.
+        batch: the query to run.
+        journal: the record of the runs of its checkpoint.
+        on_progress: takes the progress of the run at its end, as JSON in the format of Spark's streams.
 
     Attributes:
-        id: of the checkpoint.
-        run_id: of this attempt.
+        id: the id of the checkpoint.
+        run_id: the id of this run.
     """
 
     def __init__(
@@ -70,24 +70,22 @@ class BatchRun:
         return "Running a batch"
 
     def failure(self) -> Failure | None:
-        """Why it failed, once it is over."""
+        """Why it failed, once it has ended."""
         return self._failure
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Wait for the end of the run, or interrupt it at the deadline; an interrupted run is tried again at the next
-        start.
-        """
+        """Wait for the end of the run, or interrupt it at the deadline; the next start repeats an interrupted run."""
         begun = time.monotonic()
         while self.active and time.monotonic() < deadline and not force():
             self._thread.join(0.2)
-        cut = self.active
-        patience = time.monotonic() + _CUT_SECONDS
-        while self.active and time.monotonic() < patience:  # a job of it may only just begin
+        interrupted = self.active
+        patience = time.monotonic() + _INTERRUPT_SECONDS
+        while self.active and time.monotonic() < patience:  # a new job may begin after the cancellation
             self._session.sparkContext.cancelJobGroup(self.run_id)
             self._thread.join(0.5)
-        if cut:
+        if interrupted:
             self._failure = None
-        clean, done = not cut and self._failure is None, self._journal.done
+        clean, done = not interrupted and self._failure is None, self._journal.done
         pending = None if clean else 0 if done is None else done + 1
         return DrainOutcome(clean, done, pending, time.monotonic() - begun)
 
@@ -96,7 +94,7 @@ class BatchRun:
             self._write()
         except (NotReady, PySparkException, Py4JError, ConnectionError) as error:
             self._failure = classify(error)
-        except Exception as error:  # noqa: BLE001 - the user's own code, called in this thread, may raise anything
+        except Exception as error:  # noqa: BLE001 - user code in this thread may raise anything
             trace = logs.redact("".join(traceback.format_exception(error)))[-LONGEST:]
             self._failure = in_sink(Failure("PythonFailed", code.error_line(error), traceback=trace), trace)
 
@@ -116,17 +114,17 @@ class BatchRun:
         self._tell(run, rows, int((time.monotonic() - began) * 1000), counted)
 
     def _own_thread(self) -> None:
-        """What Spark keeps by thread: the session, the pool, the group of its jobs."""
+        """Set what Spark keeps for each thread: the session, the pool, the job group."""
         context, name = self._session.sparkContext, self._batch.query.name
         jvm: Any = self._session._jvm  # noqa: SLF001
         jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self._session._jsparkSession)  # noqa: SLF001
         context.setJobGroup(self.run_id, name, interruptOnCancel=True)
         context.setLocalProperty("spark.scheduler.pool", name)
-        # Where sinks look for the checkpoint's id, as in a batch of a stream.
+        # Sinks read the checkpoint's id here, as in a batch of a stream.
         context.setLocalProperty("sql.streaming.queryId", self.id)
 
     def _rows(self, execution: Any) -> DataFrame:
-        """The rows of the relation behind one execution of ours, which knows what it read and counted."""
+        """The rows of one execution, which keeps the counts of the rows that it read."""
         java: Any = self._session._jsparkSession  # noqa: SLF001
         schema = self._batch.frame._jdf.schema()  # noqa: SLF001
         return DataFrame(java.internalCreateDataFrame(execution.toRdd(), schema, False), self._session)
@@ -149,7 +147,7 @@ class BatchRun:
 
 
 def _rows_read(session: SparkSession, plan: Any) -> Iterator[int]:
-    """Rows that each leaf of an executed plan gave."""
+    """The number of rows that each leaf of an executed plan read."""
     kind = plan.getClass().getSimpleName()
     if kind == "AdaptiveSparkPlanExec":
         yield from _rows_read(session, plan.executedPlan())

@@ -1,15 +1,15 @@
-"""Stops a query at a batch boundary, which Spark has no call for: `stop()` cancels the running batch.
+"""Stops a query at a batch boundary. Spark has no call for that: `stop()` cancels the running batch.
 
-A micro-batch stream plans a batch and commits it under one fair lock (`awaitProgressLock`), and runs it without. So
-whoever holds the lock between a commit and the next plan has the stream at a boundary:
+A micro-batch stream plans and commits a batch under one fair lock (`awaitProgressLock`), and runs the batch without the
+lock. So a thread that holds the lock between a commit and the next plan has the stream at a boundary:
 
 1. Take the lock. If the newest planned batch is committed, this is the boundary.
-2. If not, a batch is running. Wait until its thread queues for the lock, at its end, then let it through and queue
-   behind it: the lock is fair, so the next turn is ours, before the stream can plan another batch.
-3. At the boundary stop the query, and give the lock back only once Spark has marked it stopped.
+2. Otherwise a batch is running. At its end its thread queues for the lock. Wait for that, release the lock, and queue
+   behind the thread: the lock is fair, so the drain gets it before the stream can plan another batch.
+3. At the boundary stop the query, and release the lock only once Spark has marked the query stopped.
 
-A real-time batch writes its plan as it ends, and a continuous stream has epochs in place of batches: there the boundary
-is the first commit that comes. What a continuous stream has written since is written again.
+A real-time batch writes its plan when it ends, and a continuous stream has epochs instead of batches: there the boundary
+is the next commit. A continuous stream writes again what it has written after that commit.
 
 Source: MicroBatchExecution and StreamExecution of Spark 4.2 (constructNextBatch, markMicroBatchEnd, stop).
 """
@@ -36,10 +36,10 @@ class DrainOutcome:
     """How a query was stopped.
 
     Attributes:
-        clean: no batch was interrupted once its sink could have begun to write.
-        committed: the last committed batch, None before the first.
-        pending: a batch that is planned and will run at the next start, None where there is none.
-        seconds: how long it took.
+        clean: whether no batch was interrupted after its sink could have begun to write.
+        committed: the last committed batch; None before the first.
+        pending: the planned batch that runs at the next start; None without one.
+        seconds: how long the drain took.
     """
 
     clean: bool
@@ -54,11 +54,11 @@ def drain(
     """Stop one query at the end of its running batch, or interrupt the batch at the deadline.
 
     Args:
-        query: a running query; one that has ended well already is a clean outcome, one that failed is not.
-        deadline: `time.monotonic()` at which the batch is cut.
-        force: true when to interrupt at once.
-        resident: its tasks never end by themselves, and a batch is planned only as it is committed: the boundary is the
-            next commit.
+        query: a query. If it has already ended, the outcome is clean unless it failed.
+        deadline: `time.monotonic()` at which the drain interrupts the batch.
+        force: returns whether to interrupt the batch at once.
+        resident: whether its tasks never end by themselves. Spark plans such a batch only when it commits it: the boundary
+            is the next commit.
     """
     begun = time.monotonic()
     stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
@@ -89,7 +89,7 @@ def drain(
 
 
 def _try(lock: Any, seconds: float) -> bool:
-    # The timed form waits its turn; the untimed one barges past the stream's own thread.
+    # tryLock with a time-out waits its turn; without one it would overtake the stream's thread.
     jvm: Any = SparkContext._jvm  # noqa: SLF001
     return bool(lock.tryLock(int(seconds * 1000), jvm.java.util.concurrent.TimeUnit.MILLISECONDS))
 
@@ -100,7 +100,7 @@ def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, force: C
 
 
 def _await_report(query: StreamingQuery, lock: Any, committed: int | None) -> None:
-    """Spark reports a batch after its commit; stopped in between, its rows would be missing from the status."""
+    """Wait for Spark's report of the last commit; without it the status would lack the batch's rows."""
     until = time.monotonic() + REPORT_SECONDS
     while (
         query.isActive and committed is not None and time.monotonic() < until and not lock.hasQueuedThreads()
@@ -112,7 +112,7 @@ def _await_report(query: StreamingQuery, lock: Any, committed: int | None) -> No
 
 
 def _stop_holding_the_lock(query: StreamingQuery, stream: Any) -> None:
-    # stop() waits for the stream's thread, which may wait for our lock: another thread calls it.
+    # stop() waits for the stream's thread, which may wait for this lock: so another thread calls stop().
     stopper = threading.Thread(target=_stop, args=(query,), name="drain-stop", daemon=True)
     stopper.start()
     while stream.isActive() and stopper.is_alive():
@@ -120,8 +120,8 @@ def _stop_holding_the_lock(query: StreamingQuery, stream: Any) -> None:
 
 
 def _stop(query: StreamingQuery) -> None:
-    """Stop it, and wait for its thread no longer than Spark's `stopTimeout`: user code or a driver's socket may know no
-    interruption. What it still does then ends with the process.
+    """Stop the query, and wait for its thread at most Spark's `stopTimeout`: user code or a socket may ignore the
+    interruption. Such a thread ends with the process.
     """
     try:
         query.stop()

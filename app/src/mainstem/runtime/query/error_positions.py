@@ -18,8 +18,8 @@ def offset_of(error: PySparkException, sql: str) -> int | None:
     message.
 
     Args:
-        error: of Spark's analysis or its parser.
-        sql: the text that Spark was given.
+        error: an error of Spark's analysis or parser.
+        sql: the text that Spark got.
     """
     with suppress(PySparkException, Py4JError, AttributeError):
         for context in error.getQueryContext():
@@ -32,7 +32,7 @@ def offset_of(error: PySparkException, sql: str) -> int | None:
 
 
 def without_place(message: str) -> str:
-    """The message without Spark's own line and position, which count in the text that Spark was given."""
+    """The message without Spark's line and position, which refer to the text that Spark got."""
     return _PLACE.sub("", message)
 
 
@@ -51,6 +51,6 @@ def _mentioned(error: PySparkException, sql: str) -> int | None:
         parameters = dict(error.getMessageParameters() or {})
     for key in ("objectName", "expression", "sqlExpr", "name", *parameters):
         for word in re.findall(r"[^\W\d]\w*", parameters.get(key, ""))[-1:]:
-            if found := re.search(rf"\b{re.escape(word)}\b", code(sql), re.IGNORECASE):
-                return found.start()
+            if match := re.search(rf"\b{re.escape(word)}\b", code(sql), re.IGNORECASE):
+                return match.start()
     return None

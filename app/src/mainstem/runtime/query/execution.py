@@ -1,4 +1,4 @@
-"""A started query as the supervisor sees it, whether Spark streams it or runs it once."""
+"""The interface of a started query, and its implementation for streaming queries; `BatchRun` is the other one."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ class Execution(Protocol):
 
     @property
     def waiting(self) -> bool | None:
-        """Whether it waits for data; None where that is not known just now."""
+        """Whether it waits for data; None if that is unknown now."""
 
     @property
     def message(self) -> str:
@@ -37,7 +37,7 @@ class Execution(Protocol):
         """The time of the last progress that Spark reports, or will report in a moment."""
 
     def failure(self) -> Failure | None:
-        """Why it failed, once it is over; None where it did not."""
+        """Why it failed, once it has ended; None if it did not fail."""
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Stop it at a batch's end, or interrupt the batch at the deadline."""
@@ -47,8 +47,8 @@ class Stream:
     """A started streaming query of Spark.
 
     Args:
-        query: Spark's.
-        resident: its tasks never end by themselves.
+        query: the query in Spark.
+        resident: whether its tasks never end by themselves.
     """
 
     def __init__(self, query: StreamingQuery, *, resident: bool) -> None:
@@ -63,7 +63,7 @@ class Stream:
 
     @property
     def waiting(self) -> bool | None:
-        """Whether it waits for data; while sources are opened and listed, it does not, nor in a batch."""
+        """Whether it waits for data: not in a batch, and not while Spark opens and lists sources."""
         status = self._query.status
         if status["isDataAvailable"]:
             return False
@@ -76,12 +76,12 @@ class Stream:
 
     @property
     def last_progress(self) -> str | None:
-        """Time of the last batch's progress: the last one of an idle query is none that is delivered."""
+        """Time of the last batch's progress; Spark does not deliver the last progress of an idle query."""
         last = self._java.lastProgress()
         return last.timestamp() if last is not None and last.durationMs().containsKey("addBatch") else None
 
     def failure(self) -> Failure | None:
-        """Why it failed, once it is over."""
+        """Why it failed, once it has ended."""
         error = self._java.exception()
         return classify(error.get()) if error.isDefined() else None
 

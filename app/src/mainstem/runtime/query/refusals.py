@@ -1,6 +1,4 @@
-"""Collects the queries that cannot start with the others: Spark refuses them, or something that they need is not
-there.
-"""
+"""Collects the queries that cannot start: Spark refuses them, or something that they need is missing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,16 +43,16 @@ class Refusals:
         ]
 
     def check(self, problems: Sequence[Problem], *, some: bool, strict: bool) -> None:
-        """End the run where no query is left, or with `strict` where any query is refused.
+        """End the run if no query is left, or with `strict` if any query is refused.
 
         Args:
-            problems: all that Spark refuses.
+            problems: all problems that Spark finds.
             some: whether any query may run.
-            strict: whether all have to.
+            strict: whether all queries have to run.
 
         Raises:
-            SpecInvalid: with all problems, where there are any.
-            NotReady: else; names all queries that are not ready.
+            SpecInvalid: with all problems, if there are any.
+            NotReady: without a problem; names all queries that are not ready.
         """
         if some and not strict:
             return
@@ -64,9 +62,7 @@ class Refusals:
             raise not_ready(missing)
 
     def take(self) -> "list[tuple[SupervisedQuery, Failure]]":
-        """The queries refused since the last call, each with its failure; a failure that may pass no longer counts as
-        a refusal.
-        """
+        """The queries refused since the last call, each with its failure; a transient failure stops being a refusal."""
         taken = [(supervised, _failure(self._errors[supervised.query.name])) for supervised in self._new]
         self._new = []
         for supervised, failure in taken:
@@ -75,7 +71,7 @@ class Refusals:
         return taken
 
     def final(self, failures: "Sequence[QueryProgress]", problems: Sequence[Problem]) -> MainstemError | None:
-        """The error of a run whose failures are refusals of one kind; None where there is any other failure."""
+        """The error of a run whose failures are refusals of one kind; None if there is any other failure."""
         errors = [self._errors.get(failure.name) for failure in failures]
         if errors and all(isinstance(error, SpecInvalid) for error in errors):
             return SpecInvalid(problems)
@@ -88,15 +84,13 @@ class Refusals:
 
 
 def not_ready(errors: Mapping[str, NotReady]) -> NotReady:
-    """The error of a run whose queries are not ready: the message has the cause of each, the reason is that of the
-    first.
-    """
+    """The error of a run whose queries are not ready: its message has every cause, its reason is the first one."""
     (name, first), *others = errors.items()
     more = [(each, error) for each, error in others if error.message != first.message]
     if not more:
         return first
-    said = "; ".join(f"{each!r}: {_message(error)} [{error.reason}]" for each, error in more)
-    message = f"query {name!r} is not ready: {_message(first)} [{first.reason}]; not ready too: {said}"
+    causes = "; ".join(f"{each!r}: {_message(error)} [{error.reason}]" for each, error in more)
+    message = f"query {name!r} is not ready: {_message(first)} [{first.reason}]; not ready too: {causes}"
     return NotReady(message, reason=first.reason)
 
 

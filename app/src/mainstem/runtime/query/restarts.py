@@ -1,6 +1,6 @@
-"""The restart budget of one query: exponential backoff; a healthy time gives the budget back.
+"""The restart budget of one query, with exponential backoff; a healthy period restores the budget.
 
-An outage, a server that does not answer, is no failure of the query: it spends no budget, and is tried again without end.
+An outage (a server does not answer) is no failure of the query: it uses no budget, and restarts have no limit.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from mainstem.language.model.pipeline import Restart
 
 
 _LARGEST_EXPONENT: Final = 60
-"""Of the doubling: without end would not fit a float."""
+"""The largest exponent of the backoff: a larger one would not fit a float."""
 
 
 @dataclass
@@ -40,13 +40,13 @@ class Restarts:
         return self.count + self.outages
 
     def next(self, now: float, *, outage: bool = False) -> float | None:
-        """Seconds to wait before the next start, or None where the budget is spent.
+        """Seconds to wait before the next start; None once the budget is spent.
 
-        A start that fails is no health: only the time between `started` and the failure gives the budget back.
+        Only the time between `started` and the failure restores the budget: a failed start counts as no time.
 
         Args:
             now: monotonic seconds.
-            outage: whether a server did not answer; the budget does not count that.
+            outage: whether a server did not answer; an outage uses no budget.
         """
         if self._since is not None and now - self._since >= seconds(self.settings.reset_after):
             self.count = self.outages = 0

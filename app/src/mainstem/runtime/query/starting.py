@@ -36,10 +36,10 @@ class Starter:
     """Starts queries of one document; raises Spark's own errors.
 
     Args:
-        graph: the document's.
+        graph: the graph of the document.
         ownership: takes the checkpoints.
-        told: takes what a query that runs once has done, in the words of Spark's streams.
-        run: the name of the run that this start continues; empty where each start is a run of its own.
+        on_progress: takes the progress of a query that runs once, in the format of Spark's streams.
+        run: the name of the run that this start continues; empty if each start is its own run.
         suspect: takes query, folder, and the files in it that an unfinished batch may have left.
         locate: makes a problem of a place in the document.
     """
@@ -61,39 +61,39 @@ class Starter:
         self._suspect = suspect
 
     def built(self, supervised: SupervisedQuery, guard: Guard | None = None) -> BuiltQuery:
-        """Build the query's writer and DataFrames anew; records which streams the plan reads.
+        """Build the query's writer and DataFrames again; records which streams the plan reads.
 
-        `guard` is around the making of each view; without one a view that Spark refuses is named all the same.
+        `guard` is the context in which each view is built; by default it names a view that Spark refuses.
         """
         guard = guard or Analysis(self._graph, self._locate).part
-        made = build.build(supervised.session, self._graph, supervised.query, guard)
-        frame = made.frame if isinstance(made, BatchQuery) else made._df  # noqa: SLF001
+        query = build.build(supervised.session, self._graph, supervised.query, guard)
+        frame = query.frame if isinstance(query, BatchQuery) else query._df  # noqa: SLF001
         supervised.columns = {each.name: each.dataType.simpleString() for each in frame.schema}
-        if not isinstance(made, BatchQuery):
+        if not isinstance(query, BatchQuery):
             supervised.occurrences = {
-                name: supervised.occurrences.get(name, name) for name in build.occurrences(made)
+                name: supervised.occurrences.get(name, name) for name in build.occurrences(query)
             }
-        return made
+        return query
 
     def checked(self, supervised: SupervisedQuery, guard: Guard) -> BuiltQuery:
         """Build the query and let Spark check that it can start."""
-        made = self.built(supervised, guard)
-        if not isinstance(made, BatchQuery):
-            build.check_stream(made._df, supervised.query)  # noqa: SLF001
-        return made
+        query = self.built(supervised, guard)
+        if not isinstance(query, BatchQuery):
+            build.check_stream(query._df, supervised.query)  # noqa: SLF001
+        return query
 
     def prepare(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
-        """Take the checkpoint, check its state layout, look into the sinks' folders, and check that there are cores
-        for tasks that never end.
+        """Take the checkpoint, check its state layout and the sinks' folders, and check the cores for tasks that never
+        end.
 
         Raises:
-            NotReady: another driver uses the checkpoint, a sink's folder is another's, the state is kept otherwise, or
-                cores are missing.
+            NotReady: another driver uses the checkpoint, a sink's folder belongs to another query, the checkpoint has
+                another state layout, or cores are missing.
         """
         if supervised.resident:
             core_check.enough(supervised.session, self._graph)
         checkpoint, logs_of_batches = build.checkpoint(self._graph, supervised.query), ("offsets", "commits")
-        # Before anything is listed: what a driver writes that still owns the checkpoint is not left behind.
+        # Take the checkpoint before listing files: a driver that still owns it may still write files.
         self._ownership.take(supervised.session, checkpoint)
         if isinstance(built, BatchQuery):
             supervised.journal = BatchJournal(supervised.session, checkpoint, self._run)
@@ -128,7 +128,7 @@ class Starter:
 
         Raises:
             SpecInvalid: Spark's analysis refuses the query; with Spark's own condition as reason.
-            NotReady: it cannot start for what is around it.
+            NotReady: something outside the document prevents the start.
         """
         try:
             return act()

@@ -28,24 +28,24 @@ class SupervisedQuery:
     Attributes:
         query: the query.
         session: the Spark session of the query.
-        occurrences: names of the streams in its plan, in the plan's order, each with the source's.
+        occurrences: name of each stream in its plan -> name of the source, in the plan's order.
         restarts: its restart budget.
         status: its latest status; only `show` assigns it, so that each state follows from `transitions`.
         execution: the started stream or batch; None while the query does not run.
-        journal: of a query that runs once, the record of its runs.
-        due: when it is to be started (monotonic seconds); None where it is not.
-        refresh: when its side inputs are to be read anew (monotonic seconds); None where they never are.
-        absent: what it waits for before it can start.
-        since: since when it waits for that.
+        journal: the record of the runs, for a query that runs once.
+        due: when the query starts next (monotonic seconds); None if no start is planned.
+        refresh: when its side inputs are read again (monotonic seconds); None without a refresh.
+        absent: the missing input that it waits for.
+        since: since when it waits for the input.
         busy: when it last had data (monotonic seconds).
-        resting: it runs, and waits for data.
+        resting: whether it runs and waits for data.
         topic_ids: occurrence of a Kafka source -> topic -> id, of the topics that it reads.
         meter: counts the rows that it reads.
-        resets: occurrence and topic of those whose offsets went back in a batch, by which a loss was counted.
-        awaited_resets: of those that will, and whose loss is counted already or will be by that.
-        notice: reason and message of what happened and needs nothing done, until the query starts again.
-        logged_traceback: the traceback that the log has shown last.
-        columns: of its rows, name -> type, once it was built.
+        resets: occurrence and topic whose offsets went back in a batch; the loss was counted by that.
+        awaited_resets: occurrence and topic whose offsets will go back; the loss is counted already, or by that.
+        notice: reason and message of an event that needs no action; cleared at the next start.
+        logged_traceback: the last traceback in the log.
+        columns: name -> type of its columns, once it was built.
     """
 
     query: Query
@@ -71,12 +71,12 @@ class SupervisedQuery:
 
     @property
     def over(self) -> bool:
-        """True where it does not run and will not run again."""
+        """Whether the query neither runs nor will run again."""
         return self.execution is None and self.due is None and self.absent is None
 
     @property
     def resident(self) -> bool:
-        """True where its tasks hold their cores and never end by themselves."""
+        """Whether its tasks keep their cores and never end by themselves."""
         return self.query.trigger is not None and self.query.trigger.resident
 
     def look(self) -> None:
@@ -98,23 +98,23 @@ class SupervisedQuery:
         self.show(after(self.status, event, reason, message))
 
     def fail(self, reason: str, message: str, due: float | None) -> None:
-        """Record a failure; `due` is when the query is started again (monotonic seconds), None for never."""
+        """Record a failure; `due` is when the query starts again (monotonic seconds), None for never."""
         self.due = due
         self.happen(QueryEvent.FAILURE if due is None else QueryEvent.RETRY, reason, message)
         self.show(replace(self.status, started_at=None, restarts=self.restarts.in_a_row))
 
     def wait_for(self, absent: Absent, now: float) -> None:
-        """Record what the query waits for, and since when."""
+        """Record the missing input that the query waits for, and since when."""
         if self.absent is None or self.since is None:
             self.busy, self.since = now, datetime.now(UTC)
         self.absent = absent
         since = self.since.strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.happen(QueryEvent.INPUT_MISSING, absent.reason, f"{absent.message}; waited for since {since}")
+        self.happen(QueryEvent.INPUT_MISSING, absent.reason, f"{absent.message}; waiting since {since}")
         self.show(replace(self.status, started_at=None))
 
 
 def supervised_queries(session: SparkSession, graph: Graph) -> list[SupervisedQuery]:
-    """The queries of a pipeline before the first one starts, each with a session of its own."""
+    """The queries of a pipeline before the first start, each with its own session."""
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return [_supervised_query(session, graph, query, since) for query in graph.spec.queries]
 
@@ -136,6 +136,6 @@ def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: 
 
 
 def _source(graph: Graph, relation: str) -> str:
-    """The source whose records a relation has: its own, or those that do not parse."""
+    """The source of a relation: the source itself, or the source whose malformed records the relation has."""
     source = graph.dead_letters.get(relation)
     return source.name if source else relation

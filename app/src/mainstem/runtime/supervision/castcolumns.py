@@ -1,6 +1,4 @@
-"""Names the columns that a query casts to those of its Delta tables, which Spark's error of a value that does not fit
-leaves out.
-"""
+"""Names the columns whose types differ between a query and its Delta tables: Spark's errors of a failed cast name none."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +14,7 @@ from mainstem.runtime.failures.classification import Failure
 
 
 _CASTS: Final = ("CAST_", "DELTA_CAST_", "NUMERIC_VALUE_OUT_OF_RANGE", "EXCEED_LIMIT_LENGTH")
-"""How the reasons begin of a value that does not fit a type."""
+"""Prefixes of the reasons for a value that does not fit its type."""
 
 
 def explained(
@@ -26,22 +24,22 @@ def explained(
 
     Args:
         failure: why the query failed.
-        session: the query's.
-        sinks: the query's.
-        columns: of the query's rows, name -> type.
+        session: the session of the query.
+        sinks: the sinks of the query.
+        columns: name -> type of the query's columns.
     """
     if not columns or not failure.reason.startswith(_CASTS):
         return failure
-    found = "; ".join(
+    casts = "; ".join(
         f"{cast} (sink {sink.name!r})" for sink in sinks for cast in _casts(session, sink, columns)
     )
-    return replace(failure, message=f"{failure.message}; {found}") if found else failure
+    return replace(failure, message=f"{failure.message}; {casts}") if casts else failure
 
 
 def _casts(session: SparkSession, sink: Sink, columns: Mapping[str, str]) -> Iterator[str]:
     if sink.delta is None:
         return
-    with suppress(PySparkException, Py4JError):  # it explains what went wrong, and adds nothing to it
+    with suppress(PySparkException, Py4JError):  # an explanation must not fail the query in another way
         table = session.read.format("delta").load(sink.delta.path).schema
         kinds = {field.name.lower(): field.dataType.simpleString() for field in table}
         for name, kind in columns.items():

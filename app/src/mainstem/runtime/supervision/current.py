@@ -1,4 +1,4 @@
-"""The current status of a query, from Spark's last report and the latest answers of the servers."""
+"""Computes the current status of a query from Spark's last report and the latest answers of the servers."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -19,18 +19,18 @@ from mainstem.runtime.supervision.topics import OffsetSnapshot, Topics
 
 _UNDER_WAY: Final = (QueryState.STARTING, QueryState.RUNNING)
 _BEHIND: Final = (*_UNDER_WAY, QueryState.WAITING, QueryState.RESTARTING, QueryState.FAILED)
-"""States in which records that come are not read yet, or not any more: those in which lag grows."""
+"""States in which lag can grow: new records are not read yet, or not any more."""
 
-_WELL: Final = (*_UNDER_WAY, QueryState.COMPLETED, QueryState.DRAINED)
+_WITH_NOTICE: Final = (*_UNDER_WAY, QueryState.COMPLETED, QueryState.DRAINED)
 
 
 class Current:
     """Computes the current status of each query; sends no request itself.
 
     Args:
-        outages: which servers do not answer.
-        topics: what topics have.
-        graph: the document's.
+        outages: the servers that do not answer.
+        topics: the offsets of topics.
+        graph: the graph of the document.
     """
 
     def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
@@ -48,18 +48,18 @@ class Current:
         if status.state is QueryState.RUNNING:
             rate = supervised.meter.rate(time.monotonic(), idle=status.idle)
             status = replace(status, rows_per_second=rate)
-        if supervised.notice and status.reason is None and status.state in _WELL:
+        if supervised.notice and status.reason is None and status.state in _WITH_NOTICE:
             status = replace(status, reason=supervised.notice[0], message=supervised.notice[1])
         return status
 
     def outage(self, supervised: SupervisedQuery) -> Outage | None:
-        """The outage of a server that a query uses; None where all answer."""
+        """The outage of a server that a query uses; None while all answer."""
         known = self._outages.query(supervised.query)
         sources = (self._topics.outage(source) for source in supervised.occurrences.values())
         return known or next(filter(None, sources), None)
 
     def explained(self, supervised: SupervisedQuery, failure: Failure) -> Failure:
-        """The failure, or the outage that caused it: clients have many errors for a server that does not answer."""
+        """The failure, or the outage that caused it: clients report an outage by many different errors."""
         failure = malformed_records.explained(
             full_disks.explained(failure, self._graph, supervised.query), supervised.status
         )
@@ -79,14 +79,14 @@ def current(
     """The current status; pure.
 
     Args:
-        status: from what Spark reported.
-        outage: of a server that the query uses.
-        answers: occurrence of a Kafka source -> what the brokers said last of its topics.
-        silent: occurrences whose broker does not answer.
+        status: the status from Spark's reports.
+        outage: the outage of a server that the query uses.
+        answers: occurrence of a Kafka source -> the last offsets of its topics.
+        silent: occurrences whose brokers do not answer.
     """
     if status.state not in _BEHIND:
         return status
-    failed = status.reason in OUTAGES  # the query knows sooner than those who greet
+    failed = status.reason in OUTAGES  # the query notices an outage before the next greeting
     sources = list(status.sources)
     for index, source in enumerate(sources):
         answer = answers.get(source.name)

@@ -1,4 +1,4 @@
-"""Drains all queries at once, each at its batch's end."""
+"""Drains all queries at the same time, each at the end of its batch."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -16,13 +16,13 @@ from mainstem.runtime.query.supervised_query import SupervisedQuery
 def drained(
     queries: Sequence[SupervisedQuery], deadline: float, force: Callable[[], bool], tick: Callable[[], None]
 ) -> dict[str, DrainOutcome]:
-    """Stop the queries at once; returns how each query that ran was stopped, by its name.
+    """Stop the running queries at the same time; returns the outcome of each, by its name.
 
     Args:
-        queries: the queries; those that do not run are left alone.
-        deadline: `time.monotonic()` at which batches are cut.
-        force: true when to interrupt at once.
-        tick: called every second meanwhile.
+        queries: all queries.
+        deadline: `time.monotonic()` at which the drain interrupts batches.
+        force: returns whether to interrupt at once.
+        tick: called every second during the drain.
     """
     outcomes: dict[str, DrainOutcome] = {}
 
@@ -48,7 +48,7 @@ def drained(
 
 
 def stopped(name: str, execution: Execution, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-    """Stop one query; returns how. A query that could not be stopped counts as interrupted."""
+    """Stop one query and return the outcome. A query that cannot be stopped counts as interrupted."""
     try:
         return execution.drain(deadline, force)
     except (PySparkException, Py4JError, ConnectionError) as error:

@@ -1,4 +1,4 @@
-"""Takes Spark's events of all queries into their statuses."""
+"""Updates the statuses of all queries from Spark's events."""
 
 import json
 import queue
@@ -22,9 +22,9 @@ class EventQueue:
     """The queue between Spark's listener bus and the supervisor.
 
     Args:
-        topics: knows what they had when a batch began.
-        files: knows which files were gone when a batch read them.
-        told: takes every event besides, for others.
+        topics: knows the first offsets at the start of a batch.
+        files: knows the files that had expired when a batch read them.
+        on_event: takes every event too, for the user's listeners.
     """
 
     def __init__(self, topics: Topics, files: ExpiredFiles, on_event: Callable[[str, Any], None]) -> None:
@@ -38,7 +38,7 @@ class EventQueue:
         self._queue.put(progress)
 
     def take(self, queries: Sequence[SupervisedQuery]) -> None:
-        """Bring the statuses up to date; waits for nothing."""
+        """Update the statuses from all queued events; does not wait."""
         while True:
             try:
                 event = self._queue.get_nowait()
@@ -48,7 +48,7 @@ class EventQueue:
             supervised = next(
                 (supervised for supervised in queries if supervised.query.name == progress["name"]), None
             )
-            if supervised is None:  # a stream that the user's own code has started
+            if supervised is None:  # user code started this stream
                 continue
             earliest = self._earliest(supervised, progress["timestamp"])
             supervised.resets |= went_back(progress, list(supervised.occurrences))
@@ -64,13 +64,13 @@ class EventQueue:
                 supervised.show(waiting(supervised.status))
 
     def _earliest(self, supervised: SupervisedQuery, began: str) -> dict[str, Offsets]:
-        """What the topics of each occurrence still had when a batch began."""
+        """The first offsets of each occurrence's topics when a batch began."""
         when = datetime.fromisoformat(began)
-        found = {name: self._topics.before(source, when) for name, source in supervised.occurrences.items()}
-        return {name: offsets for name, offsets in found.items() if offsets is not None}
+        known = {name: self._topics.before(source, when) for name, source in supervised.occurrences.items()}
+        return {name: offsets for name, offsets in known.items() if offsets is not None}
 
     def settle(self, queries: Sequence[SupervisedQuery], supervised: SupervisedQuery) -> None:
-        """Wait for the last progress event of a query that has ended; Spark delivers it from another thread."""
+        """Wait for the last progress event of an ended query; Spark delivers it from another thread."""
         awaited = supervised.execution.last_progress if supervised.execution is not None else None
         until = time.monotonic() + SETTLE_SECONDS
         self.take(queries)

@@ -1,4 +1,4 @@
-"""Counts files that expired before their batch read them, from the counters of the project's jar."""
+"""Counts files that expired before their batch read them, with the counters of Mainstem's jar."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,11 +12,11 @@ from mainstem.language.model.status.query_progress import QueryProgress
 
 
 class ExpiredFiles:
-    """Counts the expired files of sources with `failOnDataLoss: false`, and names each once in the log.
+    """Counts the expired files of sources with `failOnDataLoss: false`, and logs each file once.
 
     Args:
         session: the application's session.
-        graph: the document's sources.
+        graph: the graph of the document.
     """
 
     def __init__(self, session: SparkSession, graph: Graph) -> None:
@@ -30,7 +30,7 @@ class ExpiredFiles:
         """The status with the number of expired files of each source.
 
         Args:
-            status: of the query, with Spark's id of it.
+            status: the status of the query, with Spark's id.
             occurrences: name of each occurrence -> the source's name.
         """
         if not self._sources & set(occurrences.values()) or status.id is None:
@@ -43,7 +43,7 @@ class ExpiredFiles:
                 continue
             expired = registry.of(status.id, source.name)
             count = int(expired.size())
-            if count > source.expired:  # each path costs a call to the JVM
+            if count > source.expired:  # each path costs a call of the JVM
                 self._name(status.name, source.name, {str(path) for path in expired})
             counted.append(replace(source, expired=count))
         return replace(status, sources=tuple(counted))

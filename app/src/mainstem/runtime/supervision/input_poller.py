@@ -1,4 +1,4 @@
-"""Polls, in a thread of its own, for the inputs that queries wait for: brokers and stores take their time to answer."""
+"""Polls for the inputs that queries wait for, in its own thread: brokers and stores may answer slowly."""
 
 import threading
 from collections.abc import Iterable
@@ -29,19 +29,19 @@ class InputPoller:
         self._thread: threading.Thread | None = None
 
     def look_for(self, queries: Iterable[Query]) -> None:
-        """Poll for the inputs of these queries from now on, and of no others; the first call with any starts the thread."""
+        """Poll for the inputs of exactly these queries from now on; the first call with a query starts the thread."""
         self._waiting = tuple(queries)
         if self._waiting and self._thread is None:
             self._thread = threading.Thread(target=self._run, name="input-poller", daemon=True)
             self._thread.start()
 
     def take(self) -> dict[str, Absent | None]:
-        """The result since the last call: query -> what is still absent, None where all is there."""
+        """The result since the last call: query -> its missing input, None if all inputs exist."""
         result, self._result = self._result, {}
         return result
 
     def close(self) -> None:
-        """Stop polling; does not wait for a poll that is under way."""
+        """Stop polling; does not wait for a running poll."""
         self._end.set()
 
     def _run(self) -> None:
@@ -52,7 +52,7 @@ class InputPoller:
             try:
                 self._result = {query.name: self._absent(query, known) for query in self._waiting}
             except (Py4JNetworkError, ConnectionError):
-                return  # no JVM: the supervisor finds out by itself
+                return  # no JVM: the supervisor notices that itself
 
     def _absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
         try:

@@ -1,6 +1,4 @@
-"""Runs the user's listeners in a thread of their own: a listener that fails or is slow loses events and delays no
-batch.
-"""
+"""Runs the user's listeners in their own thread: a slow or failing listener loses events and delays no batch."""
 
 import json
 import queue
@@ -18,11 +16,11 @@ from mainstem.errors import NotReady
 
 
 MOST: Final = 10_000
-"""Events that wait for slow listeners; what is beyond is dropped."""
+"""Events that wait for slow listeners; further events are dropped."""
 GOODBYE: Final = 5.0
-"""Seconds that Spark and the listeners have for what is left at the end."""
+"""Seconds that Spark and the listeners have for the remaining events at the end."""
 _OPEN: Final = {"onQueryStarted": 1, "onQueryTerminated": -1}
-"""What each event does to the number of queries whose end is still to be told."""
+"""How each event changes the number of queries whose end is not delivered yet."""
 
 ListenerEvent = tuple[str, Any]
 """Name of the listener's method, and Spark's event in the JVM."""
@@ -32,14 +30,14 @@ class Listeners:
     """Passes Spark's events of all queries to the user's listeners, in Spark's order.
 
     Args:
-        names: `module:class` of each.
+        names: `module:class` of each listener.
 
     Raises:
-        NotReady: `ListenerNotFound`: a class cannot be imported or made.
+        NotReady: `ListenerNotFound`: a class cannot be imported or created.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._listeners = [(name, _made(name)) for name in names]
+        self._listeners = [(name, _create(name)) for name in names]
         self._queue: queue.Queue[ListenerEvent | None] = queue.Queue(MOST)
         self._log = logs.get("listeners")
         self._dropped = self._open = 0
@@ -62,9 +60,7 @@ class Listeners:
                 self._log.warning("listeners are too slow, events are dropped", waiting=MOST)
 
     def close(self) -> None:
-        """Wait some seconds until the remaining events are passed on: the end of a query comes a moment after it has
-        ended.
-        """
+        """Wait some seconds for the remaining events: Spark reports the end of a query shortly after it."""
         if not self._thread.is_alive():
             return
         until = time.monotonic() + GOODBYE
@@ -82,21 +78,21 @@ class Listeners:
 
     def _deliver(self, method: str, event: Any) -> None:
         try:
-            found = _event(method, event)
-        except Exception as error:  # noqa: BLE001 - Spark is just ending, or tells something new
+            delivered = _event(method, event)
+        except Exception as error:  # noqa: BLE001 - Spark is ending, or has a new kind of event
             self._log.debug("an event cannot be read", method=method, error=str(error))
             return
         for name, listener in self._listeners:
             try:
-                getattr(listener, method)(found)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is the listener's own
+                getattr(listener, method)(delivered)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a listener may raise anything
                 self._log.warning(
                     "a listener failed", listener=name, method=method, error=code.error_line(error)
                 )
 
 
 def _event(method: str, event: Any) -> Any:
-    """Spark's event as pyspark's listeners have it; a progress from its JSON, not field by field from the JVM."""
+    """Spark's event as a pyspark event; a progress comes from its JSON, not field by field from the JVM."""
     if method == "onQueryProgress":
         progress = spark.StreamingQueryProgress.fromJson(json.loads(event))
         return spark.QueryProgressEvent(progress)
@@ -108,14 +104,14 @@ def _event(method: str, event: Any) -> Any:
     return kinds[method].fromJObject(event)
 
 
-def _made(name: str) -> spark.StreamingQueryListener:
+def _create(name: str) -> spark.StreamingQueryListener:
     module, _, kind = name.partition(":")
     try:
-        made = getattr(import_module(module), kind)()
+        listener = getattr(import_module(module), kind)()
     except (Exception, SystemExit) as error:
-        message = f"the listener {name!r} cannot be made: {code.error_line(error)}"
+        message = f"the listener {name!r} cannot be created: {code.error_line(error)}"
         raise NotReady(message, reason="ListenerNotFound") from error
-    if not isinstance(made, spark.StreamingQueryListener):
-        message = f"the listener {name!r} is no pyspark.sql.streaming.StreamingQueryListener"
+    if not isinstance(listener, spark.StreamingQueryListener):
+        message = f"the listener {name!r} is not a pyspark.sql.streaming.StreamingQueryListener"
         raise NotReady(message, reason="ListenerNotFound")
-    return made
+    return listener

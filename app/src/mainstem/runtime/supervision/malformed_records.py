@@ -1,4 +1,4 @@
-"""What to do about a malformed record: where nothing has been read before, the schema may be at fault."""
+"""Explains a malformed record: if the query has never decoded a record, the schema may be wrong."""
 
 import re
 from dataclasses import replace
@@ -23,8 +23,8 @@ def explained(failure: Failure, status: QueryProgress) -> Failure:
     To leave malformed records out would leave out all of them, where the schema is wrong.
 
     Args:
-        failure: why the query failed; another reason than `MalformedRecord` is left alone.
-        status: what is known of the query.
+        failure: why the query failed; a reason other than `MalformedRecord` stays unchanged.
+        status: the status of the query.
     """
     has_read = status.batch is not None or any(source.decoded for source in status.sources)
     match = _MALFORMED.fullmatch(failure.message)

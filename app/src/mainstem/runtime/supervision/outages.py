@@ -1,6 +1,6 @@
 """Detects servers that do not answer: a thread for each connection greets its server every few seconds.
 
-A query shows nothing of an outage by itself: Spark's sources and sinks try again for minutes, within one batch.
+A query alone does not show an outage: Spark's sources and sinks retry for minutes within one batch.
 """
 
 import threading
@@ -19,11 +19,11 @@ from mainstem.runtime.clients.reachability import silence
 
 
 GREET_SECONDS: Final = 8.0
-"""Between two greetings of a server that answers."""
+"""Seconds between two greetings of a server that answers."""
 AGAIN_SECONDS: Final = 1.0
-"""Between two greetings of one that does not."""
+"""Seconds between two greetings of a server that does not answer."""
 TRIES: Final = 2
-"""Greetings in a row without an answer that make an outage: one alone may be a lost packet."""
+"""Greetings in a row without an answer that count as an outage: a single one may be a lost packet."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Outage:
 
     Attributes:
         reason: `BrokerUnreachable`, `StoreUnreachable` or `DatabaseUnreachable`.
-        message: which, and what came instead of an answer.
+        message: which server, and the error instead of an answer.
         since: when the first greeting failed.
     """
 
@@ -50,7 +50,7 @@ class Outages:
 
     Args:
         graph: the document's.
-        greet: asks a connection's server; the error where it does not answer.
+        greet: asks a connection's server; returns the error if it does not answer.
     """
 
     def __init__(self, graph: Graph, greet: Callable[[Connection], NotReady | None] = silence) -> None:
@@ -75,14 +75,14 @@ class Outages:
         self._end.set()
 
     def connection(self, name: str) -> Outage | None:
-        """The current outage of a connection; None where its server answers."""
+        """The current outage of a connection; None while its server answers."""
         return self._outages.get(name)
 
     def query(self, query: Query) -> Outage | None:
-        """The longest outage of a server that the query uses; None where all answer."""
+        """The longest outage of a server that the query uses; None while all answer."""
         outages = dict(self._outages)
-        found = [outages[name] for name in self._uses.get(query.name, ()) if name in outages]
-        return min(found, key=lambda outage: outage.since, default=None)
+        used_outages = [outages[name] for name in self._uses.get(query.name, ()) if name in outages]
+        return min(used_outages, key=lambda outage: outage.since, default=None)
 
     def _run(self, connection: Connection) -> None:
         failures, since, pause = 0, datetime.now(UTC), GREET_SECONDS

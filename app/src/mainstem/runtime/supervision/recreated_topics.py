@@ -1,14 +1,15 @@
 """Detects topics that were deleted and recreated since a query read them, by their ids, and plans to read them from
 their beginning.
 
-Spark knows topics by name alone. It goes on at the old topic's offset: what the new one has before that is passed over
-without a word, and only where the new one ends before that offset Spark says so. The ids that a query has read are kept
-below its checkpoint as empty files, `topics/<occurrence>/<topic>/<id>`, so that none is ever half written. While a query
-runs a new id is kept before the first batch that may read the new topic is planned (the Java class `TopicIds`): what such a
-batch has read is never read again.
+Spark knows topics by name only. It continues from the old topic's offset: it silently skips the new topic's records
+before that offset, and reports an error only if the new topic ends before it. Mainstem stores the ids that a query has
+read below its checkpoint as empty files, `topics/<occurrence>/<topic>/<id>`, so that no id is ever half written. While a
+query runs, a new id is stored before Spark plans the first batch that may read the new topic (the Java class
+`TopicIds`): no record of such a batch is read twice.
 
-The new beginning is one batch, planned here in Spark's stead: for the topics made anew it ends where they begin. Spark reads
-nothing of them in it, and goes on from there. A batch that was planned and is not committed keeps what it has of others.
+The new beginning is one batch, which this module plans instead of Spark: for recreated topics it ends at their first
+offset. Spark reads none of their records in it, and continues from there. If a batch is planned and not committed, its
+offsets of other topics stay.
 """
 
 import json
@@ -23,9 +24,9 @@ from mainstem.runtime.progress.spark_progress import Offsets
 
 
 VERSION: Final = "v2"
-"""Of Spark's offset log: the one that has a name for each source."""
+"""The version of Spark's offset log that has a name for each source."""
 NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
-"""Of a topic whose broker gives none."""
+"""The id of a topic whose broker gives none."""
 
 Ids = Mapping[str, Mapping[str, str]]
 """Occurrence of a source -> topic -> id."""
@@ -36,9 +37,9 @@ class Read:
     """The position that a query has read up to in a topic that was recreated.
 
     Attributes:
-        occurrence: of the source.
-        topic: its name.
-        position: partition -> the offset up to which the old topic was read; empty where that is not known.
+        occurrence: the occurrence of the source.
+        topic: the name of the topic.
+        position: partition -> the offset up to which the old topic was read; empty if that is unknown.
     """
 
     occurrence: str
@@ -62,38 +63,38 @@ class TopicIds:
         """Occurrence, topic and id of each topic that the query may have read."""
         log = Directory(self._session, f"{self._checkpoint}/offsets")
         planned = newest(log)
-        return read_ids(self._kept(), -1 if planned is None else (log / str(planned)).modified())
+        return read_ids(self._stored(), -1 if planned is None else (log / str(planned)).modified())
 
     def add(self, ids: Ids) -> None:
         """Store ids beside the stored ones."""
-        for occurrence, topic, id_ in sorted(_flat(ids) - self._kept().keys()):
+        for occurrence, topic, id_ in sorted(_flat(ids) - self._stored().keys()):
             (self._folder / occurrence / topic / id_).touch()
 
     def keep(self, ids: Ids) -> None:
-        """Store ids in place of the stored ones. The old ones go only once the new ones are there."""
+        """Replace the stored ids; deletes the old ones only after it stored the new ones."""
         self.add(ids)
-        known, current = set(self._kept()), _flat(ids)
+        known, current = set(self._stored()), _flat(ids)
         renewed = {(occurrence, topic) for occurrence, topic, _ in current}
         for occurrence, topic, id_ in sorted(known - current):
             if (occurrence, topic) in renewed:
                 (self._folder / occurrence / topic / id_).delete()
 
-    def _kept(self) -> dict[tuple[str, str, str], int]:
-        """Occurrence, topic and id of each, with the time when it was kept."""
+    def _stored(self) -> dict[tuple[str, str, str], int]:
+        """Occurrence, topic and id of each stored id, with the time when it was stored."""
         if not self._folder.exists():
             return {}
-        found = ((file.path.split("/")[-3:], file.modified) for file in self._folder.files())
-        return {(occurrence, topic, id_): modified for (occurrence, topic, id_), modified in found}
+        files = ((file.path.split("/")[-3:], file.modified) for file in self._folder.files())
+        return {(occurrence, topic, id_): modified for (occurrence, topic, id_), modified in files}
 
     def plan(self, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]) -> "RewindPlan":
         """The batch with which the query continues from the beginning of topics; writes nothing.
 
         Args:
             topics: occurrence and topic of each.
-            beginnings: occurrence -> topic -> partition -> the first offset that there is.
+            beginnings: occurrence -> topic -> partition -> the first offset.
 
         Raises:
-            ValueError: the offset log is of an older version.
+            ValueError: the offset log has an older version.
         """
         log = Directory(self._session, f"{self._checkpoint}/offsets")
         planned, committed = newest(log), newest(Directory(self._session, f"{self._checkpoint}/commits"))
@@ -103,19 +104,19 @@ class TopicIds:
         return RewindPlan(planned + 1 if planned == committed else planned, entry, read)
 
     def write(self, plan: "RewindPlan") -> None:
-        """Write the planned batch to the offset log, in place of one that was planned and is not committed."""
+        """Write the planned batch to the offset log; replaces a batch that is planned and not committed."""
         if plan.read:
             (Directory(self._session, f"{self._checkpoint}/offsets") / str(plan.batch)).replace(plan.entry)
 
 
 def watch(session: SparkSession, checkpoint: str, clients: Mapping[str, Any], ids: Ids) -> None:
-    """Have new ids stored before the next batch of a checkpoint is planned.
+    """Let Spark's JVM store new ids before it plans the next batch of a checkpoint.
 
     Args:
         session: any session.
         checkpoint: full path.
-        clients: occurrence -> the properties of a Kafka client, as Java has them.
-        ids: those that are known now.
+        clients: occurrence -> the Java properties of a Kafka client.
+        ids: the ids that are known now.
     """
     topics = {occurrence: dict(known) for occurrence, known in ids.items()}
     _java(session).watch(_conf(session), checkpoint, dict(clients), topics)
@@ -140,9 +141,9 @@ class RewindPlan:
     """A batch with which a query continues from the beginning of topics.
 
     Attributes:
-        batch: its number.
+        batch: the number of the batch.
         entry: its entry in the offset log.
-        read: what was read of the topics; empty where the checkpoint has no offsets of them, and nothing is to be done.
+        read: the positions in the topics; empty if the checkpoint has no offsets of them, and nothing has to be done.
     """
 
     batch: int
@@ -150,23 +151,24 @@ class RewindPlan:
     read: list[Read]
 
 
-def read_ids(kept: Mapping[tuple[str, str, str], int], planned: int) -> set[tuple[str, str, str]]:
+def read_ids(stored: Mapping[tuple[str, str, str], int], planned: int) -> set[tuple[str, str, str]]:
     """The ids of topics of which the query may have read records; pure.
 
     Args:
-        kept: occurrence, topic and id of each, with the time when it was kept, in milliseconds.
-        planned: when the newest batch was planned. Nothing was read of a topic whose id was kept after that, beside that of
-            an older one of its name. In doubt, by a store that keeps whole seconds, something was.
+        stored: occurrence, topic and id of each, with the time when it was stored, in milliseconds.
+        planned: when the newest batch was planned. If an id was stored after that, beside an older id of the same topic
+            name, the query has read nothing of the new topic. At equal times it may have read: some stores keep whole
+            seconds only.
     """
     return {
         (occurrence, topic, id_)
-        for (occurrence, topic, id_), time in kept.items()
+        for (occurrence, topic, id_), time in stored.items()
         if time <= planned
-        or not any((occurrence, topic) == other[:2] and kept[other] < time for other in kept)
+        or not any((occurrence, topic) == other[:2] and stored[other] < time for other in stored)
     }
 
 
-def made_anew(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str]]:
+def recreated(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str]]:
     """The occurrences and topics that were read and now have another id; pure."""
     read = {(occurrence, topic) for occurrence, topic, _ in known}
     return sorted(
@@ -182,11 +184,11 @@ def rewound(
     """The positions of topics in an entry of the offset log, and the entry with their beginnings instead; pure.
 
     Raises:
-        ValueError: the entry is of an older version.
+        ValueError: the entry has an older version.
     """
     version, *lines = entry.splitlines()
     if version != VERSION:
-        raise ValueError(f"the offset log is of version {version!r}")
+        raise ValueError(f"the offset log has version {version!r}, and only {VERSION!r} names its sources")
     offsets = {name: text for name, _, text in (line.partition(":") for line in lines[1:])}
     read = []
     for occurrence, topic in topics:

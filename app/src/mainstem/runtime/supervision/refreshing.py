@@ -1,8 +1,8 @@
-"""Side inputs read anew while a query runs: it is built again beside the running one, which is then stopped at its
-batch's end; the new one is started on the same checkpoint in its place.
+"""Reads side inputs again while a query runs.
 
-What goes wrong goes wrong while it is built: the running query goes on with what it had, its status says so, and the
-next time comes.
+Mainstem builds a replacement beside the running query, stops the running query at the end of its batch, and starts the
+replacement on the same checkpoint. If the replacement cannot be built, the running query keeps its old side inputs, its
+status shows that, and the next refresh tries again.
 """
 
 import math
@@ -29,7 +29,7 @@ from mainstem.runtime.supervision.draining import stopped
 
 
 def every(graph: Graph, query: Query) -> float | None:
-    """Seconds between two refreshes of a query; None where no side input asks for any, or the query ends by itself."""
+    """Seconds between two refreshes of a query; None without a `refresh`, and for a query that ends by itself."""
     intervals = [
         seconds(source.static.refresh)
         for source in graph.sources_of(query.from_)
@@ -42,14 +42,14 @@ class Refreshing:
     """A running query while its replacement is built; no longer active once the replacement can start.
 
     Args:
-        name: of the query.
+        name: the name of the query.
         execution: the running query.
-        build: makes it anew; may take its time.
+        build: builds the replacement; may take long.
 
     Attributes:
         execution: the running query.
-        built: what takes its place, once it is built.
-        fault: why nothing could be built.
+        built: the replacement, once it is built.
+        fault: why the replacement could not be built.
     """
 
     def __init__(self, name: str, execution: Execution, build: Callable[[], BuiltQuery]) -> None:
@@ -67,12 +67,12 @@ class Refreshing:
 
     @property
     def active(self) -> bool:
-        """Whether it runs, or is being stopped."""
+        """Whether the query runs, or is stopping."""
         return self._thread.is_alive() or self.execution.active
 
     @property
     def given_up(self) -> bool:
-        """Whether it runs on because its replacement could not be built."""
+        """Whether the query runs on because its replacement could not be built."""
         return not self._thread.is_alive() and self.execution.active
 
     @property
@@ -108,8 +108,12 @@ class Refreshing:
             built = self._build()
         except (MainstemError, PySparkException, Py4JError, ConnectionError) as error:
             self.fault = classify(error)
-            told = {"reason": self.fault.reason, "error": self.fault.message}
-            logs.get("mainstem").warning("side inputs are not read anew", query=self._name, **told)
+            logs.get("mainstem").warning(
+                "side inputs could not be read again",
+                query=self._name,
+                reason=self.fault.reason,
+                error=self.fault.message,
+            )
             return
         with self._lock:
             if self._called_off:
@@ -118,7 +122,7 @@ class Refreshing:
         self._outcome = stopped(self._name, self.execution, math.inf, self._forced)
 
     def _forced(self) -> bool:
-        """Nothing cuts a batch but the end of the run."""
+        """Whether the end of the run interrupts the batch: a refresh never does."""
         return self._force() or time.monotonic() >= self._deadline
 
 
@@ -127,7 +131,7 @@ class Refresher:
 
     Args:
         graph: the document's.
-        build: makes a query anew.
+        build: builds a query again.
     """
 
     def __init__(self, graph: Graph, build: Callable[[SupervisedQuery], BuiltQuery]) -> None:
@@ -135,20 +139,20 @@ class Refresher:
         self._build = build
 
     def started(self, supervised: SupervisedQuery, now: float) -> None:
-        """Record that the query has read its side inputs just now (monotonic seconds)."""
+        """Record that the query read its side inputs now (monotonic seconds)."""
         interval = self._every[supervised.query.name] if supervised.journal is None else None
         supervised.refresh = None if interval is None else now + interval
         if supervised.status.reason == STALE:
             supervised.show(replace(supervised.status, reason=None, message=None))
 
     def tick(self, supervised: SupervisedQuery, now: float) -> None:
-        """Start a refresh that is due, and take up the old execution where the replacement could not be built."""
+        """Start a refresh that is due; return to the old execution if the replacement could not be built."""
         if isinstance(supervised.execution, Refreshing):
             if supervised.execution.given_up:
                 fault, supervised.execution = supervised.execution.fault, supervised.execution.execution
                 self.started(supervised, now)
                 if fault:
-                    message = f"side inputs are not read anew: {fault.message} ({fault.reason})"
+                    message = f"side inputs could not be read again: {fault.message} ({fault.reason})"
                     supervised.show(replace(supervised.status, reason=STALE, message=message))
         elif (
             supervised.execution is not None and supervised.refresh is not None and now >= supervised.refresh

@@ -16,7 +16,7 @@ from mainstem.runtime.clients.kafka_admin import TopicOffsets
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.spark_progress import offset
 from mainstem.runtime.query.supervised_query import SupervisedQuery
-from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, TopicIds, forget, made_anew, watch
+from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, TopicIds, forget, recreated, watch
 from mainstem.runtime.supervision.topics import Topics
 
 
@@ -25,7 +25,7 @@ class Renewals:
 
     Args:
         graph: the document's.
-        topics: what topics have.
+        topics: the offsets and ids of topics.
     """
 
     def __init__(self, graph: Graph, topics: Topics) -> None:
@@ -37,10 +37,10 @@ class Renewals:
         """Let a stream's checkpoint continue from the beginning of recreated topics, before the stream starts.
 
         Returns:
-            why it must not start; None where it may.
+            why the query must not start; None if it may.
 
         Raises:
-            Py4JError: brokers or the checkpoint's store do not answer.
+            Py4JError: the brokers or the checkpoint's store do not answer.
         """
         supervised.notice, supervised.awaited_resets = None, set()
         current = {
@@ -53,11 +53,11 @@ class Renewals:
         ids = {occurrence: offsets.ids for occurrence, offsets in current.items()}
         stored = TopicIds(supervised.session, build.checkpoint(self._graph, supervised.query))
         known = stored.known()
-        if anew := made_anew(known, ids):
+        if topics := recreated(known, ids):
             try:
-                plan = stored.plan(anew, {name: offsets.earliest for name, offsets in current.items()})
+                plan = stored.plan(topics, {name: offsets.earliest for name, offsets in current.items()})
             except ValueError as error:
-                return self._refusal([topic for _, topic in anew], str(error))
+                return self._refusal([topic for _, topic in topics], str(error))
             if refusal := self._refused(supervised, [read.occurrence for read in plan.read], plan.read):
                 return refusal
             stored.write(plan)
@@ -74,46 +74,48 @@ class Renewals:
                 forget(session, checkpoint)
 
     def tick(self, supervised: SupervisedQuery) -> Failure | None:
-        """Check the topics of a running stream; returns the failure with which it has to end where it may lose no
-        records.
-        """
+        """Check the topics of a running stream; returns the failure that ends it if it may not lose records."""
         for occurrence, known in supervised.topic_ids.items():
             source = supervised.occurrences.get(occurrence, "")
             answer = self._topics.answer(source)
             if answer is None or supervised.execution is None:
                 continue
             ids = {topic: id_ for topic, id_ in answer.offsets.ids.items() if id_ != NO_ID}
-            # A broker that gave no id and gives one now has been upgraded: the topic is the same.
-            anew = [topic for topic, id_ in ids.items() if known.get(topic, id_) not in (id_, NO_ID)]
-            if anew and self._topics.strict(source):
-                return self._refusal(anew, "")
-            for topic in anew:
+            # A broker that gave no id before and gives one now was upgraded: the topic is the same.
+            topics = [topic for topic, id_ in ids.items() if known.get(topic, id_) not in (id_, NO_ID)]
+            if topics and self._topics.strict(source):
+                return self._refusal(topics, "")
+            for topic in topics:
                 lost = self._passed_over(supervised, occurrence, topic, answer.offsets)
-                self._count(supervised, occurrence, topic, lost, "it is read from where the old one was")
-            if ids.keys() - known.keys() or anew:
+                self._count(
+                    supervised, occurrence, topic, lost, "the query reads it from the offset of the old topic"
+                )
+            if ids.keys() - known.keys() or topics:
                 self._keep(supervised, {**supervised.topic_ids, occurrence: {**known, **ids}})
         supervised.resets -= (done := supervised.resets & supervised.awaited_resets)
         supervised.awaited_resets -= done
         return None
 
     def _keep(self, supervised: SupervisedQuery, ids: Mapping[str, Mapping[str, str]]) -> None:
-        """Write the ids to the checkpoint; where its store does not answer the next tick tries again."""
+        """Write the ids to the checkpoint; if its store does not answer, the next tick tries again."""
         try:
             stored = TopicIds(supervised.session, build.checkpoint(self._graph, supervised.query))
-            # Beside the old one a new id is known to have been read from once another batch was planned. A query that
-            # cannot go back to the beginning goes on where it is, read from or not.
+            # Beside an old id, a new id counts as read only once another batch is planned. A query that cannot return
+            # to the beginning continues from its position, whether it read the new topic or not.
             (stored.keep if supervised.resident else stored.add)(ids)
             self._watch(supervised, ids)
         except (PySparkException, Py4JError) as error:
             message = classify(error).message
             self._log.warning(
-                "ids of topics not kept, tried again", query=supervised.query.name, error=message
+                "the ids of topics could not be stored; the next tick tries again",
+                query=supervised.query.name,
+                error=message,
             )
         else:
             supervised.topic_ids = ids
 
     def _watch(self, supervised: SupervisedQuery, ids: Mapping[str, Mapping[str, str]]) -> None:
-        """Have new ids kept before a batch may read their topics, where the query may go on with those."""
+        """Store new ids before a batch may read their topics, if the query may continue with these topics."""
         lenient = {
             name: known
             for name, known in ids.items()
@@ -132,7 +134,9 @@ class Renewals:
         if any(self._topics.strict(supervised.occurrences[name]) for name in occurrences):
             return self._refusal(topics, "")
         if read and supervised.resident:
-            return self._refusal(topics, "a continuous or real-time query cannot go back to its beginning")
+            return self._refusal(
+                topics, "a continuous or real-time query cannot return to the beginning of a topic"
+            )
         return None
 
     @staticmethod
@@ -140,10 +144,9 @@ class Renewals:
         names = ", ".join(map(repr, dict.fromkeys(topics)))
         remedy = "start a new generation of the checkpoint"
         remedy = remedy if why else f"set failOnDataLoss: false to read it from its beginning, or {remedy}"
-        because = (
-            why or "what the old one had besides is lost, and Spark would go on in the middle of the new one"
-        )
-        message = f"the topic {names} was deleted and made anew: {because}; {remedy}"
+        lost = "its unread records are lost, and Spark would continue in the middle of the new topic"
+        because = why or lost
+        message = f"the topic {names} was deleted and recreated: {because}; {remedy}"
         return Failure("TopicRecreated", message, permanent=True)
 
     def _renewed(
@@ -165,16 +168,16 @@ class Renewals:
                 each.occurrence,
                 each.topic,
                 max(unread, default=0),
-                "it is read from its beginning",
+                "the query reads it from its beginning",
             )
             supervised.awaited_resets.add((each.occurrence, each.topic))
 
     def _passed_over(
         self, supervised: SupervisedQuery, occurrence: str, topic: str, offsets: TopicOffsets
     ) -> int:
-        """Records of the new topic that Spark passes over, and has not reported."""
+        """The number of records of the new topic that Spark skips and has not reported."""
         key = (occurrence, topic)
-        if key in supervised.resets:  # it went back to the new topic's end, and this was counted
+        if key in supervised.resets:  # the offsets went back to the new topic's end, which was counted
             supervised.resets.discard(key)
             return 0
         read = next((each.end_offset for each in supervised.status.sources if each.name == occurrence), None)
@@ -189,9 +192,9 @@ class Renewals:
         )
 
     def _count(self, supervised: SupervisedQuery, occurrence: str, topic: str, lost: int, then: str) -> None:
-        message = f"the topic {topic!r} was deleted and made anew, at least {lost} records are lost; {then}"
+        message = f"the topic {topic!r} was deleted and recreated, at least {lost} records are lost; {then}"
         supervised.notice = ("TopicRecreated", message)
-        self._log.warning("a topic was made anew", query=supervised.query.name, topic=topic, expired=lost)
+        self._log.warning("a topic was recreated", query=supervised.query.name, topic=topic, expired=lost)
         sources = {source.name: source for source in supervised.status.sources}
         source = sources.get(occurrence, SourceProgress(occurrence))
         sources[occurrence] = replace(source, expired=source.expired + lost)

@@ -50,13 +50,13 @@ class Supervisor:
         session: the application's session.
         pipeline: the checked document, parameters filled in.
         changed: called with all statuses after every change.
-        stop: whether the run is asked to end, and to end at once; nothing is started once it is.
-        run: the name of the run that this start continues; empty where each start is a run of its own.
-        owner: the name under which the pipeline owns its checkpoints; None is its own.
+        stop: whether the run is asked to end, and to end at once; no query starts after that.
+        run: the name of the run that this start continues; empty if each start is its own run.
+        owner: the name under which the pipeline owns its checkpoints; by default the pipeline's name.
         locate: makes a problem of a place in the document.
 
     Attributes:
-        analysis: what Spark refuses of the document.
+        analysis: the problems that Spark finds in the document.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Supervisor:
 
     @property
     def failures(self) -> list[QueryProgress]:
-        """The statuses of queries that have failed for good."""
+        """The statuses of failed queries that do not start again."""
         return [
             supervised.status for supervised in self._queries if supervised.status.state is QueryState.FAILED
         ]
@@ -120,16 +120,16 @@ class Supervisor:
         return [supervised.status for supervised in self._queries if supervised.absent is not None]
 
     def start(self, *, strict: bool = False, unready: Mapping[str, NotReady] = NOTHING) -> None:
-        """Build all queries that are not suspended and whose sources are there, make their folders fit, then start those
-        that Spark takes and that are ready; with `strict` all or none.
+        """Build all queries that are not suspended and whose sources exist, prepare their checkpoints and folders, then
+        start those that can start; with `strict` all or none.
 
         Args:
-            strict: nothing runs where anything is refused.
-            unready: query -> why it is not ready, as far as it is known; none of them starts.
+            strict: one refused query prevents the start of all.
+            unready: query -> the known reason why it is not ready; none of these queries starts.
 
         Raises:
-            SpecInvalid: Spark's analysis refuses every query, or with `strict` anything; with all problems.
-            NotReady: no query can start for what is around it, or with `strict` one cannot.
+            SpecInvalid: Spark's analysis refuses every query, or with `strict` any part; with all problems.
+            NotReady: something outside the document prevents the start of every query, or with `strict` of one.
         """
         refusals = self.analysis.refusals
         for supervised in (supervised for supervised in self._queries if supervised.query.name in unready):
@@ -162,9 +162,7 @@ class Supervisor:
             self._lifecycle.fail(supervised, failure, time.monotonic())
 
     def tick(self) -> bool:
-        """Take events, restart and start queries that are due, and check the running ones; False once nothing is left
-        to run.
-        """
+        """Take events, start queries that are due, and check running ones; False once no query is left to run."""
         self._events.take(self._queries)
         now = time.monotonic()
         look = now - self._looked >= LOOK_SECONDS
@@ -175,7 +173,7 @@ class Supervisor:
             if supervised.execution is not None and not supervised.execution.active:
                 self._lifecycle.end(supervised, now)
             elif self._is_due(supervised, now):
-                self._changed(self.statuses)  # a start may take its time, and there may be many
+                self._changed(self.statuses)  # a start may take long, and many may be due
                 self._lifecycle.restart(supervised)
             elif look or supervised.status.state in (QueryState.STARTING, QueryState.RESTARTING):
                 self._lifecycle.check(supervised, now)
@@ -186,7 +184,7 @@ class Supervisor:
         return not over
 
     def idle_seconds(self) -> float:
-        """Time since any query last had data, or waited for a restart; a query that waits for its source has none."""
+        """Seconds since a query last had data or waited for a restart; a query that waits for a source does not count."""
         now = time.monotonic()
         for supervised in self._queries:
             supervised.look()
@@ -196,9 +194,7 @@ class Supervisor:
         return now - max(supervised.busy for supervised in self._queries)
 
     def drain(self) -> bool:
-        """Stop every query at its batch's end, all at once, within `drain.timeout`; True where no batch was
-        interrupted.
-        """
+        """Stop all queries at the ends of their batches, within `drain.timeout`; True if no batch was interrupted."""
         self._waiting.close()
         deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
         outcomes = drained(
@@ -221,12 +217,12 @@ class Supervisor:
         self._listeners.close()
 
     def _close(self) -> None:
-        """All has come to its end: what is started from now on of the queries that run once is another run."""
+        """Close the journals: all queries have ended, and a later start of a query that runs once is another run."""
         for supervised in self._queries:
             if supervised.journal is not None:
                 supervised.journal.close()
 
     def _is_due(self, supervised: SupervisedQuery, now: float) -> bool:
-        """Whether to start a query now; not while a server does not answer that it uses."""
+        """Whether to start a query now: it is due, and all servers that it uses answer."""
         due = supervised.due is not None and now >= supervised.due
         return due and not self._stop.requested and self._current.outage(supervised) is None

@@ -1,7 +1,7 @@
 """Polls the brokers every few seconds for the first and last offsets and the ids of the streams' topics.
 
-By the ends the lag is known while a batch runs, or while none can. By the beginnings a batch is known to have begun with
-offsets that were gone. Asked in a thread of each connection, for brokers take their time to answer.
+The last offsets give the lag while a batch runs, and while no batch can run. The first offsets show that a batch began
+with expired offsets. Each connection has its own thread, because brokers may answer slowly.
 """
 
 import threading
@@ -28,16 +28,16 @@ from mainstem.runtime.supervision.outages import Outage, Outages
 
 ASK_SECONDS: Final = 10.0
 PATIENCE_MS: Final = 8_000
-"""Milliseconds that a broker may take for its answer: longer, and the lag would be too old. A connection with longer
-time-outs of its own has them here too: taken for an outage, slow brokers would keep queries from starting. They hold up
-neither the supervisor, which waits for them where it starts a query only, nor what is known of other connections."""
+"""Milliseconds that a broker may take to answer; later the lag would be too old. A connection with longer time-outs of its
+own keeps them: otherwise slow brokers would count as an outage and prevent the start of queries. Slow brokers delay
+neither the supervisor, which waits for them only when it starts a query, nor the offsets of other connections."""
 FRESH_SECONDS: Final = 25.0
-"""Age from which on an answer says nothing of now."""
+"""Seconds after which an answer is too old to count as current."""
 _MOST: Final = 256
 
 
 class History:
-    """The first offsets of one source's topics, each with the time when they were known; pure."""
+    """The first offsets of one source's topics over time; pure."""
 
     def __init__(self) -> None:
         self._entries: tuple[tuple[datetime, Offsets], ...] = ()
@@ -71,7 +71,7 @@ class Topics:
     Args:
         session: the application's session.
         graph: the document's sources and connections.
-        outages: which brokers need not be asked, for they do not answer.
+        outages: the servers that do not answer; `Topics` does not ask them.
     """
 
     def __init__(self, session: SparkSession, graph: Graph, outages: Outages) -> None:
@@ -93,7 +93,7 @@ class Topics:
         self._log = logs.get("mainstem")
 
     def start(self) -> None:
-        """Start to poll. For a source that may skip expired records, its offsets are known before any query starts."""
+        """Start to poll. Waits for the offsets of sources that may skip expired records."""
         for connection in self._polled:
             name = f"topics-{connection}"
             threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
@@ -108,7 +108,7 @@ class Topics:
         self._end.set()
 
     def before(self, source: str, when: datetime) -> Offsets | None:
-        """The first offsets that the source's topics had at a time; None where they are not known."""
+        """The first offsets that the source's topics had at a time; None if they are unknown."""
         history = self._histories.get(source)
         return history.before(when) if history else None
 
@@ -120,7 +120,7 @@ class Topics:
         """The offsets of a source's topics at this moment; None for a source that is not a Kafka stream.
 
         Raises:
-            Py4JError: the brokers do not say.
+            Py4JError: the brokers do not answer.
         """
         for name, kafka, admin in self._sources:
             if name == source:
@@ -130,7 +130,7 @@ class Topics:
         return None
 
     def client(self, source: str) -> Any:
-        """The client properties for the brokers of a source, as Java properties; None where it is not a Kafka stream."""
+        """The Java client properties for the brokers of a source; None for a source that is not a Kafka stream."""
         return next((admin.properties() for name, _, admin in self._sources if name == source), None)
 
     def end(self, source: str, topic: str, id_: str) -> Mapping[str, int]:
@@ -142,7 +142,7 @@ class Topics:
         return any(name == source and kafka.fail_on_data_loss for name, kafka, _ in self._sources)
 
     def outage(self, source: str) -> Outage | None:
-        """The outage of a source's brokers; None where they answer, or where it is not a Kafka source."""
+        """The outage of a source's brokers; None while they answer, and for a source other than Kafka."""
         connection = self._connections.get(source)
         known = self._outages.connection(connection) if connection else None
         return known or self._unanswered.get(source)
@@ -152,7 +152,7 @@ class Topics:
             try:
                 self._ask(connection)
             except (Py4JNetworkError, ConnectionError):
-                return  # no JVM: the supervisor finds out by itself
+                return  # no JVM: the supervisor notices that itself
             finally:
                 self._polled[connection].set()
             self._end.wait(ASK_SECONDS)
@@ -178,7 +178,7 @@ class Topics:
             self._ends[source, topic, id_] = offsets.latest.get(topic, {})
 
     def _failed(self, source: str, failure: Failure) -> None:
-        """A broker that greets may still lead no partition, or those that do may be away."""
+        """Record an outage: a broker may answer the greeting while the leaders of partitions are unreachable."""
         self._log.debug("offsets of topics unknown", source=source, error=failure.message)
         if failure.outage and source not in self._unanswered:
             connection = self._connections[source]

@@ -1,4 +1,4 @@
-"""Queries that wait for their inputs or for a server: from the start of a run, or once an input goes away."""
+"""Keeps queries that wait for an input or a server, from the start of a run or once an input was deleted."""
 
 import time
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from mainstem.runtime.supervision.input_poller import InputPoller
 
 
 class WaitingQueries:
-    """The queries that wait, and what each waits for.
+    """The waiting queries, each with its missing input.
 
     Args:
         session: the application's session.
-        graph: the document's.
+        graph: the graph of the document.
     """
 
     def __init__(self, session: SparkSession, graph: Graph) -> None:
@@ -33,8 +33,8 @@ class WaitingQueries:
     def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
         """Look for the inputs of all queries, and poll for the missing ones from then on, in a thread.
 
-        A query is refused where a source is not there and it does not wait; or where nobody can be asked for another
-        reason than an outage.
+        Refuses a query whose source is missing if the query does not wait for it, and a query whose source cannot be
+        checked for another reason than an outage.
         """
         known: dict[str, Absent | None] = {}
         for supervised in queries:
@@ -49,21 +49,21 @@ class WaitingQueries:
     def again(
         self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery], failure: Failure
     ) -> bool:
-        """Whether a failed query waits from now on because a topic that it reads has gone."""
+        """Whether a failed query waits from now on, because a topic that it reads was deleted."""
         if failure.reason != "TopicNotFound" or not waits(self._graph, supervised.query):
             return False
         try:
             absent = self._absent(supervised, {})
         except NotReady:
             return False
-        if absent is None:  # it is a topic that the query writes, or it is back already
+        if absent is None:  # the query writes the topic, or the topic exists again
             return False
         self._wait(supervised, absent, time.monotonic())
         self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
         return True
 
     def take(self, queries: Sequence[SupervisedQuery], now: float) -> None:
-        """Take what the poller has seen: a query whose sources are all there is due."""
+        """Take the poller's result: a query whose inputs all exist is due."""
         polled = self._poller.take()
         for supervised in queries:
             if supervised.absent is None or supervised.query.name not in polled:
@@ -71,7 +71,7 @@ class WaitingQueries:
             absent = polled[supervised.query.name]
             if absent is not None and (absent.outage or self._may_come(supervised, queries)):
                 self._wait(supervised, absent, now)
-            else:  # where it cannot come any more it is Spark that says so
+            else:  # if the input cannot appear any more, Spark reports it
                 supervised.absent, supervised.due = None, now
                 supervised.happen(QueryEvent.INPUT_PRESENT)
         if polled:
@@ -82,7 +82,7 @@ class WaitingQueries:
         self._poller.close()
 
     def _absent(self, supervised: SupervisedQuery, known: dict[str, Absent | None]) -> Absent | None:
-        """What the query waits for; a server that falls silent while it is asked is an outage as well."""
+        """The missing input of a query; a server that does not answer the check counts as an outage."""
         try:
             return self._inputs.absent(supervised.query, known)
         except NotReady as error:
@@ -92,10 +92,10 @@ class WaitingQueries:
             return absent
 
     def _may_come(self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery]) -> bool:
-        """False for a bounded query once all queries of the document that could make what is absent are over."""
-        hopes = makers(self._graph, supervised.query)
+        """Whether the input may still appear: not for a bounded query once all queries that could write it are over."""
+        writers = makers(self._graph, supervised.query)
         return not self._graph.ends(supervised.query) or any(
-            not other.over for other in queries if other.query.name in hopes
+            not other.over for other in queries if other.query.name in writers
         )
 
     def _wait(self, supervised: SupervisedQuery, absent: Absent, now: float) -> None:

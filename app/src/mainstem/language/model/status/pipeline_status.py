@@ -1,7 +1,7 @@
-"""What has become of a pipeline: the status of the resource. Two writers, each with fields of its own.
+"""The status of a resource, with two writers that have separate fields.
 
-The operator writes phase, conditions and what it did; the driver writes what its queries do. Once a driver is dead
-the operator takes the numbers out that only a living one can vouch for.
+The operator writes phase, conditions and its own actions; the driver writes the progress of its queries. After a driver
+has ended, the operator removes the numbers that only a running driver can know.
 """
 
 from typing import Annotated, Final, Literal

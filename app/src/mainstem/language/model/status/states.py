@@ -7,7 +7,7 @@ from typing import Final
 
 
 OUTAGES: Final = frozenset({"BrokerUnreachable", "StoreUnreachable", "DatabaseUnreachable"})
-"""Reasons of a query whose server does not answer. It is no failure of the query, and tried again without end."""
+"""Reasons of a query whose server does not answer. An outage is no failure of the query; restarts have no limit."""
 STALE: Final = "SideInputsStale"
 """Reason of a running query whose side inputs could not be read again when they were due."""
 WATERMARK_AHEAD: Final = "WatermarkAhead"
