@@ -237,7 +237,7 @@ def test_idle_reports_and_the_time_are_no_change() -> None:
 def test_the_first_write_is_immediate_and_later_ones_ten_seconds_apart() -> None:
     pace = Pace()
     assert pace.due(0.0, changed=True)
-    pace.tried(0.0, well=True)
+    pace.tried(0.0, succeeded=True)
     due = [second for second in range(1, 200) if _tick(pace, float(second), changed=True)]
     assert due == list(range(10, 200, 10))
 
@@ -252,14 +252,14 @@ def test_an_unreachable_api_server_is_retried_with_backoff_up_to_a_minute() -> N
     pace = Pace(last=0.0)
     due = [second for second in range(1, 300) if _tick(pace, float(second), changed=True, well=False)]
     assert due == [10, 20, 40, 80, 140, 200, 260]
-    pace.tried(300.0, well=True)
+    pace.tried(300.0, succeeded=True)
     assert pace.due(310.0, changed=True)
 
 
 def _tick(pace: Pace, now: float, *, changed: bool, well: bool = True) -> bool:
     if not pace.due(now, changed=changed):
         return False
-    pace.tried(now, well=well)
+    pace.tried(now, succeeded=well)
     return True
 
 

@@ -95,7 +95,7 @@ LOST: list[tuple[Any, Any, Offsets | None, int]] = [
         2,
     ),  # no more than the batch has: the rest is the next one's
     ({"t": {"0": 4}}, {"t": {"0": 4}}, {"t": {"0": 9}}, 0),
-    ({"t": {"0": 4}}, {"t": {"0": 2}}, {"t": {"0": 9}}, 2),  # made anew: Spark goes on at its end
+    ({"t": {"0": 4}}, {"t": {"0": 2}}, {"t": {"0": 9}}, 2),  # recreated: Spark continues at its end
     ({"t": {"0": 4}}, {"t": {"0": 9, "1": 5}}, {"t": {"0": 4, "1": 2}}, 0),  # a new partition
     ({"t": {"0": 4}}, {"u": {"0": 9}}, {"t": {"0": 9}}, 0),
     ({"t": {"0": 4}, "u": {"0": 1}}, {"t": {"0": 9}, "u": {"0": 3}}, {"t": {"0": 5}, "u": {"0": 2}}, 2),

@@ -33,10 +33,10 @@ def user_listeners(monkeypatch: pytest.MonkeyPatch) -> Listeners:
 
 
 def test_a_late_termination_event_reaches_the_listener(user_listeners: Listeners) -> None:
-    user_listeners.tell("onQueryStarted", "one")
-    user_listeners.tell("onQueryStarted", "two")
-    user_listeners.tell("onQueryTerminated", "one is over")
-    later = threading.Timer(0.3, user_listeners.tell, ("onQueryTerminated", "two is over"))
+    user_listeners.pass_on("onQueryStarted", "one")
+    user_listeners.pass_on("onQueryStarted", "two")
+    user_listeners.pass_on("onQueryTerminated", "one is over")
+    later = threading.Timer(0.3, user_listeners.pass_on, ("onQueryTerminated", "two is over"))
     later.start()
     user_listeners.close()
     assert Recorder.events == ["one", "two", "one is over", "two is over"]
@@ -46,7 +46,7 @@ def test_a_missing_termination_event_does_not_block(
     user_listeners: Listeners, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listeners, "GOODBYE", 0.2)
-    user_listeners.tell("onQueryStarted", "one")
+    user_listeners.pass_on("onQueryStarted", "one")
     began = time.monotonic()
     user_listeners.close()
     assert time.monotonic() - began < 5

@@ -76,7 +76,7 @@ def test_lag_is_the_distance_to_the_newest_offset_of_each_partition() -> None:
         ({"t": {"0": "7"}}, {"t": {"0": "10"}}, 3),
         ({"t": {"0": 7}}, {"t": {"0": 7, "1": 4}}, 4),  # a partition that is new since the batch was planned
         ({"t": {"0": 7}}, {"t": {"0": 7}, "u": {"0": 2}}, 2),  # a topic that a pattern has found since
-        ({"t": {"0": 7}}, {"t": {"0": 5}}, 0),  # the topic was made anew
+        ({"t": {"0": 7}}, {"t": {"0": 5}}, 0),  # the topic was recreated
         ({"t": {"0": 7}}, None, None),
         (None, {"t": {"0": 7}}, None),
         ({"t": {"0": 7}}, '{"t": {"0": 9}}', None),

@@ -27,7 +27,7 @@ def main(file: str, *, verbose: bool) -> int:
     try:
         _run(file, stop, end, verbose=verbose)
     except MainstemError as error:
-        _tell(error)
+        _log_error(error)
         outcome = "interrupted" if isinstance(error, DrainInterrupted) else "failed"
         end.came(outcome, error.reason, _words(error))
         return int(error.exit_code)
@@ -93,7 +93,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
     run(document, options, stop)
 
 
-def _tell(error: MainstemError) -> None:
+def _log_error(error: MainstemError) -> None:
     log: Any = logs.get("mainstem")
     if isinstance(error, SpecInvalid):
         for problem in error.problems:

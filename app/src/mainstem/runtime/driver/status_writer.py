@@ -68,10 +68,10 @@ class Pace:
             return since >= min(LONGEST, SHORTEST * 2.0 ** (self.failures - 1))
         return since >= (SHORTEST if changed else LONGEST)
 
-    def tried(self, now: float, *, well: bool) -> None:
+    def tried(self, now: float, *, succeeded: bool) -> None:
         """Record the end of a write, and whether it succeeded."""
         self.last = now
-        self.failures = 0 if well else self.failures + 1
+        self.failures = 0 if succeeded else self.failures + 1
 
 
 class StatusWriter:
@@ -124,7 +124,7 @@ class StatusWriter:
         except Exception as error:  # noqa: BLE001 - a bug here must not stop the status for good
             if not self._pace.failures:
                 self._log.exception("the status cannot be written", error=str(error))
-            self._pace.tried(time.monotonic(), well=False)
+            self._pace.tried(time.monotonic(), succeeded=False)
 
     def _look_for_executors(self) -> None:
         counts = self._missing.look(time.monotonic(), self._reason_for_missing)
@@ -161,11 +161,11 @@ class StatusWriter:
                     reason=error.reason,
                     error=error.message,
                 )
-            self._pace.tried(now, well=False)
+            self._pace.tried(now, succeeded=False)
             return
         if self._pace.failures:
             self._log.info("the status is written again", failures=self._pace.failures)
-        self._pace.tried(now, well=True)
+        self._pace.tried(now, succeeded=True)
         self._written = meaning
 
 

@@ -103,7 +103,7 @@ class BatchRun:
         self._own_thread()
         run = self._journal.plan()
         if run is None:
-            self._tell(self._journal.done, 0, 0, {})
+            self._report(self._journal.done, 0, 0, {})
             return
         execution: Any = self._batch.frame._jdf.queryExecution()  # noqa: SLF001
         self._batch.write(self._rows(execution), run)
@@ -111,7 +111,7 @@ class BatchRun:
         rows = sum(_rows_read(self._session, execution.executedPlan()))
         counts = _as_java(self._session, execution.observedMetrics())
         counted = {name: json.loads(row.json()) for name, row in counts.items()}
-        self._tell(run, rows, int((time.monotonic() - began) * 1000), counted)
+        self._report(run, rows, int((time.monotonic() - began) * 1000), counted)
 
     def _own_thread(self) -> None:
         """Set what Spark keeps for each thread: the session, the pool, the job group."""
@@ -129,7 +129,7 @@ class BatchRun:
         schema = self._batch.frame._jdf.schema()  # noqa: SLF001
         return DataFrame(java.internalCreateDataFrame(execution.toRdd(), schema, False), self._session)
 
-    def _tell(self, run: int | None, rows: int, took: int, counted: dict[str, Any]) -> None:
+    def _report(self, run: int | None, rows: int, took: int, counted: dict[str, Any]) -> None:
         self.last_progress = datetime.now(UTC).isoformat(timespec="milliseconds")
         progress = {
             "name": self._batch.query.name,

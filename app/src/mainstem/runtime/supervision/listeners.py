@@ -46,7 +46,7 @@ class Listeners:
         if self._listeners:
             self._thread.start()
 
-    def tell(self, method: str, event: Any) -> None:
+    def pass_on(self, method: str, event: Any) -> None:
         """Pass an event on; waits for nothing."""
         if not self._listeners:
             return

@@ -78,7 +78,7 @@ class Supervisor:
         self._renewals = Renewals(self._graph, self._topics)
         self._current = Current(self._outages, self._topics, self._graph)
         self._listeners = Listeners(pipeline.spec.listeners)
-        self._events = EventQueue(self._topics, ExpiredFiles(session, self._graph), self._listeners.tell)
+        self._events = EventQueue(self._topics, ExpiredFiles(session, self._graph), self._listeners.pass_on)
         conditional = pipeline.spec.checkpoints.require_conditional_writes
         ownership = Ownership(owner or pipeline.name, conditional=conditional)
         self._orphans = OrphanCleaner(session, self._graph)

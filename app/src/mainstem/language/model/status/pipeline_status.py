@@ -65,7 +65,7 @@ class Termination(Model):
     attempt: Count
     """Which start it was."""
     outcome: Short | None = None
-    """In the driver's words: `completed`, `drained`, `cut`, `failed`; absent where it could not say."""
+    """In the driver's words: `completed`, `drained`, `interrupted`, `failed`; absent where it could not say."""
     exit_code: int | None = None
     """Exit code of its container."""
     reason: Reason
