@@ -90,7 +90,7 @@ def test_a_failed_start_backs_off_with_the_message_of_the_server_and_one_event(
     assert (condition["status"], condition["reason"]) == ("False", "StartFailed")
     words = "failed calling webhook" if name in ("closed", "silent") else "no pods today"
     assert words in condition["message"]
-    assert "the start is tried again, at least once a minute" in condition["message"]
+    assert "the operator tries the start again, at least once a minute" in condition["message"]
     assert pipeline["status"]["attempt"] == 1
     until(lambda: [entry for entry in ours.events() if entry == "BackingOff"])
     assert len([entry for entry in ours.events() if entry == "BackingOff"]) == 1

@@ -213,7 +213,10 @@ def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours
     ours.create()
     ours.bed.operator.up()
     ours.await_driver_deletion()  # by the garbage collector
-    message = "the Pod ticks-driver of a pipeline of this name that was deleted is still there"
+    message = (
+        "the Pod ticks-driver of a deleted pipeline with this name still exists; "
+        "the start waits until it is deleted"
+    )
     until(lambda: ours.condition("DriverRunning").get("message") == message, why="not waited for")
     assert ours.condition("SpecValid")["status"] == "True"
     assert ours.status["phase"] == "Starting"

@@ -17,7 +17,7 @@ def one_line(output: str) -> str:
 def test_without_its_definition_the_operator_reports_one_line(bed: Bed) -> None:
     code, output = bed.without_definition
     assert code == 5
-    assert "the cluster does not know streamingpipelines.mainstem.dev" in one_line(output)
+    assert "the cluster has no CustomResourceDefinition streamingpipelines.mainstem.dev" in one_line(output)
     assert "kubectl apply" in output
 
 
@@ -37,7 +37,7 @@ def test_a_definition_older_than_the_operator_is_rejected_in_one_line(bed: Bed) 
             annotate(older)
             code, output = run(bed.operator_kubeconfig)
             assert code == 5
-            assert f"is of revision 0, this operator needs {newest}" in one_line(output)
+            assert f"has revision 0; this operator needs revision {newest}" in one_line(output)
     finally:
         annotate(newest)
 

@@ -254,7 +254,7 @@ def test_the_operator_rejects_the_previous_definition_in_one_line(upgrade: Upgra
     code, output = upgrade.refusal
     [line] = output.strip().splitlines()
     assert code == 5
-    assert f"is of revision {CRD_REVISION - 1}, this operator needs {CRD_REVISION}" in line
+    assert f"has revision {CRD_REVISION - 1}; this operator needs revision {CRD_REVISION}" in line
 
 
 def test_an_upgrade_restarts_no_driver_and_writes_nothing(upgrade: Upgrade) -> None:

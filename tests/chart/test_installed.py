@@ -250,7 +250,7 @@ def test_the_self_test_passes_with_a_healthy_operator(
     assert main(environment(installed, health.server_port), tester) == 0
     assert capsys.readouterr().out.splitlines() == [
         "ok      the operator mainstem-0 is healthy",
-        "ok      the API server takes pipelines",
+        "ok      the API server accepts pipelines",
     ]
     assert installed.get("sp", "--namespace=mainstem")["items"] == []
 
@@ -262,10 +262,10 @@ def test_the_self_test_fails_with_an_unhealthy_operator(
     assert main(environment(installed, health.server_port), tester) == 1
     [operator, server] = capsys.readouterr().out.splitlines()
     assert re.match(
-        r"FAILED  the operator mainstem-0 says 500 at http://127\.0\.0\.1:\d+/healthz: the watch is ",
+        r"FAILED  the operator mainstem-0 answers 500 at http://127\.0\.0\.1:\d+/healthz: the watch is ",
         operator,
     )
-    assert operator.endswith("see `kubectl logs mainstem-0` [OperatorUnhealthy]")
+    assert operator.endswith("run `kubectl logs mainstem-0` [OperatorUnhealthy]")
     assert server.startswith("ok")
 
 

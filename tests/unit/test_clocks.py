@@ -66,7 +66,7 @@ def test_backoff_after_a_driver_that_this_operator_observed_running(skew: float,
     plan = operator.look(0, pipeline, dead)
     assert (plan.status["phase"], plan.requeue) == ("BackingOff", 5.0)
     assert plan.status["lastTermination"]["finishedAt"] == timestamp(NOW)
-    assert condition(plan, "Ready")[2].endswith(f"starts again at {timestamp(at(5))}")
+    assert condition(plan, "Ready")[2].endswith(f"the next start is at {timestamp(at(5))}")
     pipeline = after(plan, pipeline)
     later = operator.look(4, pipeline, dead, jump)
     assert (later.requeue, later.start, later.stop) == (1.0, None, False)

@@ -46,7 +46,7 @@ def test_a_failed_first_start_is_reported_and_waits() -> None:
     assert condition(plan, "DriverRunning") == (
         "False",
         "StartFailed",
-        "no pods today; the start is tried again, at least once a minute",
+        "no pods today; the operator tries the start again, at least once a minute",
     )
     assert (plan.status["attempt"], plan.status["revision"]) == (1, revision(pipeline).name)
     assert [event.reason for event in plan.events] == ["BackingOff"]
@@ -111,4 +111,6 @@ def test_the_failure_is_cleared_when_the_pod_terminates() -> None:
     pipeline = body(status=status("Running", body()), suspend=True)
     failed = next_step(pipeline, running(body()), failure=WAITS)
     plan = next_step(after(failed, pipeline), running(body(), leaving=True))
-    assert condition(plan, "DriverRunning")[2] == "the pipeline is suspended"
+    assert (
+        condition(plan, "DriverRunning")[2] == "spec.suspend is true; the driver finishes its running batches"
+    )

@@ -124,7 +124,7 @@ def test_a_changed_document_starts_after_a_first_driver_that_ended_before_the_fi
 
 
 WAITING = [
-    ({}, "DriverStarting", "the driver's pod is starting"),
+    ({}, "DriverStarting", "the driver pod is starting"),
     (
         {
             "conditions": [
@@ -147,7 +147,7 @@ WAITING = [
     (
         {"state": {"waiting": {"reason": "ContainerCreating"}}},
         "DriverStarting",
-        "the driver's pod is starting",
+        "the driver pod is starting",
     ),
     ({"state": {"waiting": {"reason": "CreateContainerConfigError"}}}, "CreateContainerConfigError", ""),
 ]
@@ -450,7 +450,7 @@ def test_a_first_batch_that_never_ends_is_stalled(state: str, query: dict[str, A
     if stalled == "True":
         assert condition(plan, "DataStalled")[1:] == (
             "NoProgress",
-            "no batch within ten minutes of its start: a",
+            "no batch within 10 minutes after the start: a",
         )
         assert "NoProgress" in reasons(plan)
         assert plan.status["reason"] == ("NoProgress" if state == "Starting" else "QueryRestarting")

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Short enough for every suffix that is put to it. */}}
+{{/* Name of the objects; short enough for every suffix that templates append. */}}
 {{- define "mainstem.fullname" -}}
 {{- $name := include "mainstem.name" . -}}
 {{- $both := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
@@ -13,7 +13,7 @@
 {{- default (ternary (include "mainstem.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
 {{- end -}}
 
-{{/* What the Deployment selects its pods by: never changes within a release. */}}
+{{/* Labels by which the Deployment selects its pods. They never change within a release. */}}
 {{- define "mainstem.selector" -}}
 app.kubernetes.io/name: {{ include "mainstem.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -46,7 +46,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- join "," $names -}}
 {{- end -}}
 
-{{/* The name of the operator's Lease: one for all namespaces, and one for each set of them; as lease_name of lease.py. */}}
+{{/* Name of the operator's Lease: one name for all namespaces, and one for each set of namespaces. Equals lease_name of lease.py. */}}
 {{- define "mainstem.lease" -}}
 {{- if .Values.watchNamespaces -}}
 mainstem-operator-{{ join "," (.Values.watchNamespaces | uniq | sortAlpha) | sha256sum | trunc 10 }}
@@ -55,7 +55,7 @@ mainstem-operator
 {{- end -}}
 {{- end -}}
 
-{{/* The security context of every container: with that of the pod it is what the level `restricted` asks for. */}}
+{{/* Security context of every container. With the pod's security context it meets the level `restricted`. */}}
 {{- define "mainstem.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -72,7 +72,7 @@ seccompProfile:
   type: RuntimeDefault
 {{- end -}}
 
-{{/* A NetworkPolicyPeer of those who may ask for metrics, or all. */}}
+{{/* NetworkPolicyPeer of the namespaces that may read metrics; empty: all namespaces. */}}
 {{- define "mainstem.metricsFrom" -}}
 {{- with .Values.networkPolicy.metricsFrom -}}
 from:

@@ -18,7 +18,7 @@ from mainstem_operator.service import serve
 from mainstem_operator.settings import Settings
 
 
-_RIGHTS: Final = "the chart's ClusterRole lets the operator read it"
+_RIGHTS: Final = "let the operator's service account get it; the chart's ClusterRole does"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -60,19 +60,22 @@ async def _definition() -> None:
         raise NotReady(f"the API server does not answer: {error}", reason="ApiServerUnreachable") from None
     except ApiError as error:
         raise NotReady(
-            f"the API server refuses to tell of {PLURAL}.{GROUP}: {error}",
+            f"the operator cannot read the CustomResourceDefinition {PLURAL}.{GROUP}: {error}",
             reason="DefinitionUnreadable",
             remedy=_RIGHTS,
         ) from None
     finally:
         await cluster.close()
-    remedy = "kubectl apply --server-side -f k8s/crd, or upgrade the chart with crd.install"
+    remedy = "run `kubectl apply --server-side -f k8s/crd`, or upgrade the chart with crd.install: true"
     if found is None:
-        message = f"the cluster does not know {PLURAL}.{GROUP}"
+        message = f"the cluster has no CustomResourceDefinition {PLURAL}.{GROUP}"
         raise NotReady(message, reason="DefinitionMissing", remedy=remedy)
     revision = int(found["metadata"].get("annotations", {}).get(SCHEMA, 0))
     if revision < CRD_REVISION:
-        message = f"the cluster's definition of {PLURAL}.{GROUP} is of revision {revision}, this operator needs {CRD_REVISION}"
+        message = (
+            f"the CustomResourceDefinition {PLURAL}.{GROUP} has revision {revision}; "
+            f"this operator needs revision {CRD_REVISION} or a later one"
+        )
         raise NotReady(message, reason="DefinitionTooOld", remedy=remedy)
 
 

@@ -94,7 +94,9 @@ class Operator:
         """
         stuck = sum(loop.is_stuck for loop in self._loops.values())
         if stuck:
-            raise kopf.PermanentError(f"{stuck} pipelines have had their turn for {STUCK_SECONDS:g} seconds")
+            raise kopf.PermanentError(
+                f"{stuck} pipelines: a reconcile lasts longer than {STUCK_SECONDS:g} seconds"
+            )
         return {"pipelines": len(self._loops)}
 
     async def pipeline_seen(
@@ -205,7 +207,7 @@ class Operator:
         step = pipeline.failed_step
         if step is not None and step.count == 1 and not step.is_pending:
             of = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
-            self._log.warning("the API server refuses a step", **of, error=step.message)
+            self._log.warning("the API server rejects a step", **of, error=step.message)
 
     def _tell_phase(self, uid: str, phase: str | None) -> None:
         before = self._phases.pop(uid, None)

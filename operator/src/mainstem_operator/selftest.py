@@ -70,9 +70,9 @@ class Api:
             )
         except (KeyError, OSError) as error:
             raise SelftestFailed(
-                f"this is no pod with a service account: {error}",
+                f"the self-test does not run in a pod with a service account: {error}",
                 reason="NotInAPod",
-                remedy="run it by `helm test`",
+                remedy="run it with `helm test`",
             ) from None
 
     def call(self, path: str, body: Any = None) -> Any:
@@ -104,7 +104,7 @@ def pipeline_is_taken(api: Api) -> str:
     """
     path = f"/apis/mainstem.dev/v1alpha1/namespaces/{api.namespace}/streamingpipelines"
     api.call(f"{path}?dryRun=All&fieldValidation=Strict", _PIPELINE)
-    return "the API server takes pipelines"
+    return "the API server accepts pipelines"
 
 
 def operator_answers(api: Api, selector: str, port: int) -> str:
@@ -123,7 +123,7 @@ def operator_answers(api: Api, selector: str, port: int) -> str:
         raise SelftestFailed(
             f"no pod {selector} runs in the namespace {api.namespace}",
             reason="OperatorNotRunning",
-            remedy="see `kubectl describe` of the operator's Deployment and pods",
+            remedy="run `kubectl describe` on the operator's Deployment and pods",
         )
     return "; ".join(_health(name, address, port) for name, address in addresses.items())
 
@@ -135,11 +135,11 @@ def _health(pod: str, address: str, port: int) -> str:
             return f"the operator {pod} is healthy"
     except urllib.error.HTTPError as error:
         with error:
-            why = f"says {error.code} at {url}: {error.read(1024).decode(errors='replace')}"
+            why = f"answers {error.code} at {url}: {error.read(1024).decode(errors='replace')}"
     except OSError as error:
         why = f"does not answer at {url}: {error}"
     raise SelftestFailed(
-        f"the operator {pod} {why}", reason="OperatorUnhealthy", remedy=f"see `kubectl logs {pod}`"
+        f"the operator {pod} {why}", reason="OperatorUnhealthy", remedy=f"run `kubectl logs {pod}`"
     )
 
 

@@ -66,9 +66,9 @@ async def _end_when_superseded(election: Election) -> None:
     """End the process once another operator has the Lease: what this one knows is old. It starts again, and stands by."""
     await election.is_superseded.wait()
     structlog.get_logger(component="election").error(
-        "ends",
+        "the operator ends",
         reason="LeaseLost",
-        because="another operator has taken the Lease; this one starts again, and stands by",
+        message="another operator has taken the Lease; this operator starts again and stands by",
     )
     sys.stdout.flush()
     sys.stderr.flush()

@@ -108,7 +108,7 @@ class Cluster:
                 await kube_config.load_kube_config(client_configuration=configuration)
             except Exception as error:
                 raise NotReady(
-                    f"no cluster to talk to: {error}",
+                    f"the operator finds no cluster: {error}",
                     reason="NoCluster",
                     remedy="run in a pod with a service account, or set KUBECONFIG",
                 ) from error

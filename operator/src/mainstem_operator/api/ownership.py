@@ -53,7 +53,9 @@ def require(kind: str, thing: Mapping[str, Any], body: Mapping[str, Any]) -> Non
     for owner in _controllers(thing):
         group = str(owner["apiVersion"]).partition("/")[0]
         if (group, owner["kind"], owner["name"]) == (GROUP, KIND, body["metadata"]["name"]):
-            raise NotYet(f"the {kind} {name} of a pipeline of this name that was deleted is still there")
+            raise NotYet(
+                f"the {kind} {name} of a deleted pipeline with this name still exists; the start waits until it is deleted"
+            )
     raise NameTaken(kind, name)
 
 

@@ -16,7 +16,9 @@ CHANGING_SECONDS: Final = 30.0
 """How often a driver that starts or goes is read from the server: a watch that was broken off does not tell of what
 happened meanwhile.
 """
-STOP_FAILED: Final = "the API server does not delete the pod, which is tried again, at least once a minute"
+STOP_FAILED: Final = (
+    "the API server does not delete the pod; the operator tries again, at least once a minute"
+)
 
 
 @dataclass(frozen=True)

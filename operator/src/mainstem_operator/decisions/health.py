@@ -42,7 +42,7 @@ def queries_active(status: Status, attempt: int) -> Condition:
         return Condition(name, FALSE, "QueriesStarting", f"no batch yet: {', '.join(starting)}")
     if waiting := [query for query in queries if query["state"] == "Waiting"]:
         return Condition(name, FALSE, "QueryWaiting", _told(waiting))
-    return Condition(name, TRUE, "AllActive", f"{len(queries)} of {len(queries)} queries")
+    return Condition(name, TRUE, "AllActive", f"every query is active, {len(queries)} in all")
 
 
 def data_flowing(status: Status, attempt: int) -> Condition:
@@ -53,7 +53,7 @@ def data_flowing(status: Status, attempt: int) -> Condition:
     queries = status.get("queries", ())
     if any(query["state"] in ("Running", "Idle") and query.get("rowsPerSecond") for query in queries):
         return Condition(name, TRUE, "RowsRead", "at least one query reads rows")
-    return Condition(name, UNKNOWN, "Idle", "no query has data to read")
+    return Condition(name, UNKNOWN, "Idle", "no query has new data to read")
 
 
 def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning | None = None) -> Condition:
@@ -103,8 +103,10 @@ def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
     queries = status.get("queries", ())
     first = [query["name"] for query in queries if _never_began(query, now)]
     later = [query["name"] for query in queries if _stalled(query, now)]
-    messages = [f"no batch within ten minutes of its start: {', '.join(first)}"] if first else []
-    messages += [f"a batch ten minutes longer than the last: {', '.join(later)}"] if later else []
+    messages = [f"no batch within 10 minutes after the start: {', '.join(first)}"] if first else []
+    messages += (
+        [f"the batch takes 10 minutes longer than the one before: {', '.join(later)}"] if later else []
+    )
     if messages:
         return Condition(name, TRUE, "NoProgress", "; ".join(messages))
     return Condition(name, FALSE, "Progressing")

@@ -20,10 +20,12 @@ from mainstem_operator.validation.documents import Revision
 def down(seen: Observed, before: Past) -> Plan:
     """No driver lives: whether there may be one."""
     if seen.body["spec"].get("suspend"):
-        message = "spec.suspend is true; false goes on from the checkpoints"
+        message = "spec.suspend is true; set it to false to continue from the checkpoints"
         return _rest(seen, before, "Suspended", "Suspended", message, remove=True)
     if seen.revision is None:
-        return _rest(seen, before, "Invalid", "SpecInvalid", "no driver runs a document that is refused")
+        return _rest(
+            seen, before, "Invalid", "SpecInvalid", "no driver runs, because the document is invalid"
+        )
     if seen.refused:
         return _rest(seen, before, "Failed", *seen.refused, requeue=LOOK_SECONDS)
     return _allowed(seen, before, seen.revision)
@@ -49,7 +51,7 @@ def _again(seen: Observed, before: Past, revision: Revision, ended: Ended) -> Pl
     """The same revision has run before: it is done, or goes on, or waits for its turn."""
     resumed = seen.status.get("phase") == "Suspended" or seen.restart_requested
     if ended.outcome == "completed" and revision.bounded and not resumed:
-        done = Condition("Complete", TRUE, "Completed", "every query has read all that there was")
+        done = Condition("Complete", TRUE, "Completed", "every query has read all its data")
         return _rest(seen, before, "Completed", "Completed", done.message, done, remove=True)
     if resumed or seen.status.get("phase") == "Draining":
         return start(seen, before, revision, fresh=True)
@@ -64,13 +66,19 @@ def _after_failure(seen: Observed, before: Past, revision: Revision, ended: Ende
     if ended.exit_code == Exit.SPEC_INVALID:
         return _rest(seen, before, "Failed", ended.reason, ended.message)
     if restart.policy == "Never":
-        return _rest(seen, before, "Failed", ended.reason, f"{ended.message}; restart.policy is Never")
+        return _rest(
+            seen,
+            before,
+            "Failed",
+            ended.reason,
+            f"{ended.message}; no restart, because restart.policy is Never",
+        )
     wait = wait_seconds(restart, before.restarts)
     left = wait - seen.end_age
     if left <= 0:
         return start(seen, before, revision)
     message = (
-        f"{ended.message}; starts again at {timestamp((seen.end or seen.now) + timedelta(seconds=wait))}"
+        f"{ended.message}; the next start is at {timestamp((seen.end or seen.now) + timedelta(seconds=wait))}"
     )
     return _rest(seen, before, "BackingOff", ended.reason, message, requeue=left)
 
@@ -92,7 +100,7 @@ def _scheduled(seen: Observed, before: Past, revision: Revision) -> Plan:
     if told.get("lastTime") and (ended is None or ended.outcome != "completed"):
         tried = _wanted(seen, before, revision)
         return tried if tried.start else replace(tried, requeue=min(left, tried.requeue or left))
-    complete = Condition("Complete", TRUE, "Completed", "the last run has read all that there was")
+    complete = Condition("Complete", TRUE, "Completed", "the last run has read all its data")
     return _rest(
         seen,
         before,

@@ -54,7 +54,7 @@ def _deleting(seen: Observed, before: Past) -> Plan:
     left = grace + CLEANUP_SECONDS - seen.deletion_age
     if seen.pod is None or left <= 0:
         return Plan({}, finished=True)  # the garbage collector takes all that it owns
-    message = with_failure(seen, "the driver ends its running batches")
+    message = with_failure(seen, "the driver finishes its running batches")
     goes = Condition("DriverRunning", FALSE, "Deleting", message)
     status = pipeline_status.status(seen, before, "Deleting", goes, revision=before.revision)
     return Plan(status, stop=not pod_status.leaving(seen.pod), requeue=min(left, CHANGING_SECONDS))
@@ -65,7 +65,9 @@ def _living(seen: Observed, before: Past, pod: Object) -> Plan:
     if pod_status.leaving(pod):
         return _drain(seen, before, *(_node_silent(seen, pod) or _told_to_go(seen)), told=True)
     if seen.body["spec"].get("suspend"):
-        return _drain(seen, before, "Suspending", "the pipeline is suspended")
+        return _drain(
+            seen, before, "Suspending", "spec.suspend is true; the driver finishes its running batches"
+        )
     if replaced := _replacement(seen, before, pod):
         return _drain(seen, before, *replaced)
     if not pod_status.running(pod):
@@ -84,11 +86,11 @@ def _replacement(seen: Observed, before: Past, pod: Object) -> tuple[str, str] |
         return None
     want = seen.judgement.revision
     if want is not None and want.name != pod_status.revision(pod):
-        return "Updating", f"the document has changed, to revision {want.name}"
+        return "Updating", f"the document has changed; its revision is now {want.name}"
     if seen.restart_requested and seen.revision is not None:
-        return "Restarting", f"the annotation {RESTARTED_AT} asks for a new driver"
+        return "Restarting", f"the annotation {RESTARTED_AT} requests a new driver"
     if not pod_status.running(pod) and _is_outdated(seen, before, pod):
-        return "Updating", "the driver has not run yet, and the operator would make its pod otherwise now"
+        return "Updating", "the driver has not run yet, and settings of the operator have changed"
     return None
 
 
@@ -111,7 +113,7 @@ def _running(seen: Observed, before: Past, revision: str) -> Plan:
         seen,
         before,
         _running_phase(seen, active, impaired),
-        Condition("DriverRunning", TRUE, "Running", "the driver's container runs"),
+        Condition("DriverRunning", TRUE, "Running", "the driver container runs"),
         active,
         data_flowing(seen.status, before.attempt),
         impaired,
@@ -142,9 +144,10 @@ def _node_silent(seen: Observed, pod: Object) -> tuple[str, str] | None:
         return None
     about, node = pod["metadata"], pod["spec"]["nodeName"]
     return "NodeSilent", (
-        f"the node {node} has not let the pod {about['name']} go since {about['deletionTimestamp']}: it is down, or cut "
-        f"off, and its driver may still write. No other driver starts. Look at it: kubectl get node {node}. Once it is "
-        f"certain that the node is down: kubectl delete pod {about['name']} --namespace {about['namespace']} --force"
+        f"the pod {about['name']} had to end by {about['deletionTimestamp']}, and the node {node} does not report its end. "
+        "The node is down or has no connection, and the driver may still write. No other driver starts. Run kubectl get "
+        f"node {node}. If you are certain that the node is down, run "
+        f"kubectl delete pod {about['name']} --namespace {about['namespace']} --force"
     )
 
 
@@ -160,7 +163,7 @@ def _told_to_go(seen: Observed) -> tuple[str, str]:
     """Why the driver was told to go: as it was said when we did it; otherwise it was somebody else."""
     condition = _draining(seen)
     if condition is None:
-        return "Draining", "the driver was told to go, and ends its running batches"
+        return "Draining", "the driver pod is being deleted; the driver finishes its running batches"
     return condition["reason"], condition["message"].partition(f"; {STOP_FAILED}")[0]
 
 

@@ -16,7 +16,7 @@ from mainstem_operator.validation.documents import Revision
 
 SOON_SECONDS: Final = 0.1
 """When to look again after a pipeline's first start, of which its status does not tell yet."""
-START_AGAIN: Final = "the start is tried again, at least once a minute"
+START_AGAIN: Final = "the operator tries the start again, at least once a minute"
 
 
 def start(

@@ -45,7 +45,7 @@ class Election:
         self._own: Held | None = None
         self._log = structlog.get_logger(component="election")
         self.blocker: Held | None = None
-        self.trouble = "no Lease has been looked at yet"
+        self.trouble = "the operator has not read the Leases yet"
         self.is_holder = asyncio.Event()
         self.is_superseded = asyncio.Event()
 
@@ -58,10 +58,10 @@ class Election:
         if self._fence.is_open:
             return ""
         if self.trouble or self.is_holder.is_set():
-            return f"LeaseUnavailable: {self.trouble or 'it was not renewed in time'}"
+            return f"LeaseUnavailable: {self.trouble or 'the operator could not renew its Lease in time'}"
         blocker = self.blocker
         if blocker is None:
-            return "LeaseUnavailable: it is just being taken"
+            return "LeaseUnavailable: the operator is just taking its Lease"
         if blocker.release == self._candidate.release:
             return ""
         return f"AnotherOperatorHolds: {described(blocker)}"
@@ -71,7 +71,9 @@ class Election:
         while not await self._answered(self._take, RENEW_SECONDS):
             await self._pause()
         self.is_holder.set()
-        self._log.info("holds the Lease", lease=self._candidate.lease, identity=self._candidate.identity)
+        self._log.info(
+            "the operator holds the Lease", lease=self._candidate.lease, identity=self._candidate.identity
+        )
         while not self.is_superseded.is_set():
             LEADER.set(1 if self._fence.is_open else 0)
             await asyncio.sleep(min(RETRY_SECONDS, self._fence.seconds_left or RETRY_SECONDS))
@@ -90,7 +92,7 @@ class Election:
             async with asyncio.timeout(_RELEASE_SECONDS):
                 await self._cluster.replace(self._manifest(self._own, held=False))
         except (ApiError, *NO_ANSWER) as error:
-            self._log.warning("could not release the Lease", error=str(error))
+            self._log.warning("the operator could not release the Lease", error=str(error))
 
     async def _pause(self) -> None:
         """Until the next look, not in step with others: two that were in each other's way shall not be again."""
@@ -104,7 +106,10 @@ class Election:
         except Exception as error:  # noqa: BLE001 - whatever it is, an election that ends serves nobody
             if str(error) != self.trouble:
                 self._log.error(
-                    "waits", reason="LeaseUnavailable", namespace=self._namespace, error=str(error)
+                    "the operator waits",
+                    reason="LeaseUnavailable",
+                    namespace=self._namespace,
+                    error=str(error),
                 )
             self.trouble = str(error) or type(error).__name__
             return False
@@ -179,9 +184,11 @@ class Election:
         if self.blocker is None or (before is not None and before.holder == self.blocker.holder):
             return
         if self.blocker.release == self._candidate.release:
-            self._log.info("stands by", lease=self.blocker.name, holder=self.blocker.holder)
+            self._log.info("the operator stands by", lease=self.blocker.name, holder=self.blocker.holder)
         else:
-            self._log.warning("waits", reason="AnotherOperatorHolds", because=described(self.blocker))
+            self._log.warning(
+                "the operator waits", reason="AnotherOperatorHolds", message=described(self.blocker)
+            )
 
 
 def described(lease: Held) -> str:
@@ -189,6 +196,6 @@ def described(lease: Held) -> str:
     scope = f"the namespaces {', '.join(lease.namespaces)}" if lease.namespaces else "all namespaces"
     release = f" of the release {lease.release}" if lease.release else ""
     return (
-        f"{lease.holder}{release} sees to the pipelines of {scope}, by the Lease {lease.name}; "
-        "this operator writes nothing. Uninstall one of the two, or give them namespaces of their own"
+        f"{lease.holder}{release} holds the Lease {lease.name} and manages the pipelines of {scope}; "
+        "this operator writes nothing. Uninstall one of the two, or give each its own namespaces"
     )

@@ -107,7 +107,7 @@ class Observer:
         except (ApiError, ownership.NotYet, TimeoutError) as error:
             if isinstance(error, ownership.NotYet) and not runs:
                 return None  # the start waits for it
-            message = f"whether the API server takes the pod is not known: {error}"
+            message = f"the operator does not know whether the API server accepts the driver pod: {error}"
             refusal, patience = Refusal(ownership.POD_REFUSED, message), UNKNOWN_SECONDS
         of.refused = Answer(revision.name, refusal, time.monotonic(), patience)
         return refusal
@@ -121,7 +121,7 @@ class Observer:
         """
         pod = await self._find_pod(of, body)
         if pod is None:
-            raise ownership.NotYet("the pod of the driver before is just going")
+            raise ownership.NotYet("the pod of the previous driver is being deleted")
         _require(pod, body)
 
     async def _find_pod(self, of: Pipeline, body: Mapping[str, Any]) -> Object | None:

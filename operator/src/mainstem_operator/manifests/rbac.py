@@ -61,56 +61,56 @@ IN_NAMESPACES: Final = (
         "mainstem.dev",
         (_PIPELINES,),
         ("list", "watch", "patch"),
-        "What is wanted; the finalizer is put on and taken off.",
+        "Read the pipelines; add and remove the finalizer.",
     ),
     Right(
         "mainstem.dev",
         (f"{_PIPELINES}/status",),
         ("patch",),
-        "The operator's part of the status, and a dead driver's.",
+        "Write the operator's part of the status, and the driver's part after the driver has ended.",
     ),
     Right(
         "mainstem.dev",
         (f"{_PIPELINES}/finalizers",),
         ("update",),
-        "Children that block their owner's deletion, where the API server checks for that.",
+        "Create objects that block the deletion of their owner, if the API server checks this permission.",
     ),
     Right(
         "",
         ("pods",),
         ("create", "delete", "deletecollection", "get", "list", "patch", "watch"),
-        "Drivers; `deletecollection` only to grant it to drivers with executors.",
+        "Driver pods; `deletecollection` only to grant it to drivers with executors.",
     ),
     Right(
         "",
         ("configmaps",),
         ("create", "delete", "get", "list"),
-        "The documents that drivers run, the last five of each pipeline.",
+        "The documents that drivers run: the last five of each pipeline.",
     ),
-    Right("", ("serviceaccounts",), ("create", "get", "patch"), "One for each driver."),
+    Right("", ("serviceaccounts",), ("create", "get", "patch"), "One service account for each driver."),
     Right(
         "",
         ("secrets",),
         ("create",),
-        "By what driver and executors know each other: made once. No Secret is ever read.",
+        "The secret with which driver and executors authenticate: created once. The operator reads no Secret.",
     ),
     Right(
         "",
         ("events",),
         ("create", "list"),
-        "What happened, on the pipeline; why a pod does not start: a mount that fails stands in its events alone.",
+        "Write events of pipelines; read why a pod does not start: only events report a mount that fails.",
     ),
     Right(
         "rbac.authorization.k8s.io",
         ("roles", "rolebindings"),
         ("create", "get", "patch"),
-        "The rights of each driver; `get` as for accounts and budgets, to leave what is somebody else's alone.",
+        "The permissions of each driver; `get`, as for accounts and budgets, to change no object of another owner.",
     ),
     Right(
         "policy",
         ("poddisruptionbudgets",),
         ("create", "delete", "get", "patch"),
-        "Where a pipeline asks for one.",
+        "If a pipeline requests a disruption budget.",
     ),
 )
 """In every namespace whose pipelines the operator runs."""
@@ -120,7 +120,7 @@ IN_CLUSTER: Final = (
         "apiextensions.k8s.io",
         ("customresourcedefinitions",),
         ("get",),
-        "Whether the definition is as new as the operator.",
+        "Check that the CustomResourceDefinition is not older than the operator.",
         (f"{_PIPELINES}.mainstem.dev",),
     ),
 )
@@ -133,8 +133,8 @@ def to_leases(name: str) -> tuple[Right, ...]:
     """In the namespace of the Leases, for an operator whose Lease has this name."""
     group = "coordination.k8s.io"
     return (
-        Right(group, _LEASES, ("create", "list"), "Which operator works, where there are several."),
-        Right(group, _LEASES, ("update",), "Its own Lease, and no other.", (name,)),
+        Right(group, _LEASES, ("create", "list"), "Decide which of several operators works."),
+        Right(group, _LEASES, ("update",), "Update its own Lease only.", (name,)),
     )
 
 
@@ -142,13 +142,13 @@ _EXECUTORS: Final = Right(
     "",
     ("pods",),
     ("create", "delete", "deletecollection", "get", "list", "patch", "watch"),
-    "Executors, made and seen after by Spark.",
+    "Executor pods, which Spark creates and deletes.",
 )
 
 
 def driver(pipeline: str, *, executors: bool) -> tuple[Right, ...]:
     """The rights of one pipeline's driver in its namespace: its own status, and pods only where it has executors."""
-    status = Right("mainstem.dev", (f"{_PIPELINES}/status",), ("patch",), "Its progress.", (pipeline,))
+    status = Right("mainstem.dev", (f"{_PIPELINES}/status",), ("patch",), "Write its progress.", (pipeline,))
     return (status, _EXECUTORS) if executors else (status,)
 
 

@@ -14,7 +14,7 @@ from mainstem_operator.observed.conditions import parsed
 
 
 Object = Mapping[str, Any]
-STARTING: Final = "the driver's pod is starting"
+STARTING: Final = "the driver pod is starting"
 OVERDUE_SECONDS: Final = 30.0
 """How long after its grace a pod may still be there: the kubelet unmounts, and tells the API server."""
 _LONGEST: Final = 1024
@@ -179,7 +179,7 @@ def ended(pod: Object) -> Ended:
 def vanished(number: int, now: datetime) -> Ended:
     """A driver whose pod is gone without a word: a node that died, or somebody's `kubectl delete --force`."""
     return Ended(
-        number, None, None, "DriverLost", "the driver's pod is gone, and nobody saw it end", finished=now
+        number, None, None, "DriverLost", "the driver pod is gone without a final status", finished=now
     )
 
 
@@ -191,13 +191,13 @@ def _why(status: Object, state: Object, told: Object) -> tuple[str, str]:
         return str(status["reason"]), str(status.get("message", ""))
     code = state.get("exitCode")
     if state.get("reason") == "OOMKilled":
-        return "OOMKilled", "the container went over its memory limit; raise driver.resources.limits.memory"
+        return "OOMKilled", "the container exceeded its memory limit; raise driver.resources.limits.memory"
     if code == 0:
         return str(told.get("outcome", "Completed")).capitalize(), str(told.get("message", ""))
     if code == _KILLED:
-        return "Killed", "the container was killed before it could say why"
+        return "Killed", "the container was killed with SIGKILL and reported no reason"
     reason = _OUTCOMES.get(code, state.get("reason") or "Error") if code is not None else "Error"
-    return str(reason), f"exit code {code}" if code is not None else "the container never ran"
+    return str(reason), f"exit code {code}" if code is not None else "the container never started"
 
 
 def _container(pod: Object) -> Object:

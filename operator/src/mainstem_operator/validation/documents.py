@@ -59,7 +59,7 @@ class Judgement:
 
     revision: Revision | None
     reason: str = "Accepted"
-    message: str = "the document holds by every rule that needs no Spark"
+    message: str = "the document passes every check that needs no Spark"
 
 
 def judge(body: Mapping[str, Any]) -> Judgement:

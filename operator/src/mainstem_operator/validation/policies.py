@@ -28,7 +28,7 @@ def checkpoint_durable(pipeline: StreamingPipeline) -> Iterator[Problem]:
     for key, container, template in _pods(pipeline.spec):
         mounts = _mounts(template, container, lasting=True)
         if not any(_within(normal(location), mount) for mount in mounts):
-            message = f"{location} is lost with the pod; use s3a://, or mount a persistent volume there in {key}.template"
+            message = f"{location} would be lost with the pod; use s3a://, or mount a persistent volume there in {key}.template"
             yield _problem("spec.checkpoints.location", message, "CheckpointNotDurable")
             return
 
@@ -41,7 +41,7 @@ def data_mounted(pipeline: StreamingPipeline) -> Iterator[Problem]:
         for key, container, template in _pods(pipeline.spec):
             mounts = _mounts(template, container, lasting=False)
             if _climbs(text) or not any(_within(normal(text), mount) for mount in mounts):
-                message = f"{text} is a folder of the pod's own; use s3a://, or mount a volume there in {key}.template"
+                message = f"{text} is a local folder of the pod; use s3a://, or mount a volume there in {key}.template"
                 yield _problem(render_path(("spec", *path)), message, "PathNotMounted")
                 break
 
@@ -51,8 +51,11 @@ def code_not_of_the_pod(pipeline: StreamingPipeline) -> Iterator[Problem]:
     for path, text in _files(pipeline.spec):
         folder = next((folder for folder in _OF_THE_POD if _within(normal(text), folder)), None)
         if folder or ".." in text.split("/"):
-            where = folder or "a folder above its own"
-            message = f"{text} lies in {where}, which is not the document's to read; put it into the image or on a volume"
+            message = (
+                f"{text} is in {folder}, which a document must not read; put the file into the image or on a volume"
+                if folder
+                else f"{text} contains '..'; use an absolute path in the image or on a volume"
+            )
             yield _problem(render_path(("spec", *path)), message, "PathNotMounted")
 
 
@@ -61,9 +64,8 @@ def pod_properties(pipeline: StreamingPipeline) -> Iterator[Problem]:
     for key in pipeline.spec.spark.conf:
         if key in OWNED_IN_PODS:
             instead = OWNED_IN_PODS[key]
-            message = f"{key} is set by the pod" + (
-                f"; use {instead}" if instead else ", and cannot be changed"
-            )
+            advice = f"use {instead}" if instead else "remove it"
+            message = f"{key} is set by Mainstem in every pod; {advice}"
             yield _problem(f"spec.spark.conf[{key}]", message, "OwnedConf")
 
 

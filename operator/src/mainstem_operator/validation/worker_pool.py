@@ -37,7 +37,7 @@ class _Died(Exception):
     """A child ended while it validated; `code` is its exit code, or the negative number of a signal."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"the validating process ended with {code}")
+        super().__init__(f"the validation process ended with code {code}")
         self.code = code
 
 
@@ -116,7 +116,7 @@ class Validators:
                 except _Died as died:
                     VALIDATORS_LOST.inc()
                     if died.code == -signal.SIGKILL and attempt == 2:
-                        raise ValidatorLost("the kernel has killed the validating process twice") from None
+                        raise ValidatorLost("the kernel has killed the validation process twice") from None
                     if died.code == -signal.SIGXCPU or attempt == 2:
                         return None
         return None
@@ -133,7 +133,7 @@ class Validators:
         except (TimeoutError, OSError, EOFError) as error:
             if self._process is process:
                 self.close()
-            raise ValidatorLost(f"the validating process does not answer: {error!r}") from None
+            raise ValidatorLost(f"the validation process does not answer: {error!r}") from None
         except BaseException:
             lane.writer.close()  # its answer is still to come
             if self._process is process:

@@ -1,4 +1,4 @@
--- Health of a StreamingPipeline, from its conditions; only what Argo CD opens for scripts of argocd-cm is used.
+-- Health of a StreamingPipeline, from its conditions. Uses only functions that Argo CD allows in scripts of argocd-cm.
 local status = obj.status or {}
 local conditions = {}
 for _, condition in ipairs(status.conditions or {}) do
@@ -14,10 +14,10 @@ local function holds(name)
 end
 
 if obj.metadata.deletionTimestamp ~= nil then
-  return {status = "Progressing", message = "deleted: the driver ends its running batches"}
+  return {status = "Progressing", message = "deleted: the driver finishes its running batches"}
 end
 if conditions["Ready"] == nil or status.observedGeneration ~= obj.metadata.generation then
-  return {status = "Progressing", message = "the operator has not seen this generation yet"}
+  return {status = "Progressing", message = "the operator has not read this generation yet"}
 end
 if holds("Stalled") then
   return health("Degraded", conditions["Stalled"])
