@@ -1,7 +1,6 @@
 """The life of a pipeline by tables: what was observed -> what is to be done."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -376,7 +375,7 @@ def test_numbers_of_the_previous_driver_are_removed() -> None:
 
 # -- a driver that has never run --------------------------------------------------------------------------------------
 
-MENDED = replace(SETTINGS, driver_image="registry.example/mainstem:2")
+MENDED = SETTINGS.model_copy(update={"driver_image": "registry.example/mainstem:2"})
 NEVER_RAN = [
     {},
     {"state": {"waiting": {"reason": "ImagePullBackOff"}}},
@@ -388,7 +387,11 @@ NEVER_RAN = [
 @pytest.mark.parametrize("given", NEVER_RAN)
 @pytest.mark.parametrize(
     "settings",
-    [MENDED, replace(SETTINGS, image_pull_policy="Never"), replace(SETTINGS, image_pull_secrets=("s",))],
+    [
+        MENDED,
+        SETTINGS.model_copy(update={"image_pull_policy": "Never"}),
+        SETTINGS.model_copy(update={"image_pull_secrets": ("s",)}),
+    ],
 )
 def test_a_driver_that_never_ran_is_replaced_when_settings_change(
     given: dict[str, Any], settings: Settings

@@ -268,7 +268,9 @@ def test_the_template_of_a_document_cannot_change_owned_fields() -> None:
 
 def test_the_image_comes_from_the_document_or_the_operator() -> None:
     own = body(image="registry.example/own:3", imagePullPolicy="Always", imagePullSecrets=[{"name": "mine"}])
-    settings = Settings("registry.example/default:1", "Never", ("ours",))
+    settings = Settings(
+        driver_image="registry.example/default:1", image_pull_policy="Never", image_pull_secrets=("ours",)
+    )
     [mine], [default] = both(own, settings), both(body(), settings)
     containers = [pod["spec"]["containers"][0] for pod in (mine, default)]
     assert [entry["image"] for entry in containers] == [
@@ -323,7 +325,9 @@ def test_a_revision_changes_with_what_runs() -> None:
 def test_the_template_of_executors_belongs_to_the_release_and_not_to_the_revision() -> None:
     pipeline = body(executors={"instances": 1})
     rev = revision(pipeline)
-    other = Settings("registry.example/default:1", "Never", ("pull",))
+    other = Settings(
+        driver_image="registry.example/default:1", image_pull_policy="Never", image_pull_secrets=("pull",)
+    )
     drivers, templates = zip(both(pipeline), both(pipeline, other), strict=True)
     mounted = [pod["spec"]["volumes"][0]["projected"]["sources"] for pod in drivers]
     made = [objects.template(pipeline, template)["metadata"]["name"] for template in templates]

@@ -1,137 +1,144 @@
-"""What the operator is told by its environment, as the chart sets it."""
+"""The operator's settings: environment variables that the chart sets, validated when the operator starts."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, Self, cast, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from mainstem.errors import Exit, MainstemError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 
 PullPolicy = Literal["Always", "IfNotPresent", "Never"]
 LogFormat = Literal["json", "console"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN: Final = re.compile(rf"(?=.{{1,253}}$){_LABEL.pattern}(\.{_LABEL.pattern})*")
 _PREFIX: Final = "MAINSTEM_"
+_LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 
 
 class SettingInvalid(MainstemError):
-    """A variable of the operator's environment is missing or makes no sense; the operator does not start."""
+    """A variable of the operator's environment is missing or has an invalid value; the operator does not start."""
 
     exit_code = Exit.USAGE
 
-    def __init__(self, name: str, why: str) -> None:
+    def __init__(self, variable: str, problem: str) -> None:
         super().__init__(
-            f"{name} {why}",
+            f"{variable} {problem}",
             reason="SettingInvalid",
-            remedy="the chart's values set it: see `helm get values`, and the Deployment's env",
+            remedy="the chart's values set it: see `helm get values`, and `env` of the Deployment",
         )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How the operator runs, the same from start to end.
+def _digits(value: object) -> object:
+    """Pass whole numbers as ASCII digits: pydantic would also accept signs and underscores."""
+    if isinstance(value, str) and not re.fullmatch("[0-9]{1,9}", value):
+        raise ValueError("not a whole number")
+    return value
+
+
+def _names(value: object) -> object:
+    """The names of a list that commas separate, each once."""
+    if not isinstance(value, str):
+        return value
+    return tuple(dict.fromkeys(name for part in value.split(",") if (name := part.strip())))
+
+
+Namespace = Annotated[str, StringConstraints(pattern=f"^{_LABEL}$")]
+_SecretName = Annotated[str, StringConstraints(pattern=f"^{_SUBDOMAIN}$", max_length=253)]
+_Port = Annotated[int, BeforeValidator(_digits), Field(ge=1, le=65535)]
+
+
+def _choice(choices: Any) -> str:
+    return f"one of {', '.join(get_args(choices))}"
+
+
+class Settings(BaseModel):
+    """How the operator runs, the same from start to end. The description of a field is the value that it allows.
 
     Attributes:
         driver_image: image of drivers and executors whose pipeline names none.
         image_pull_policy: when that image is pulled.
         image_pull_secrets: names of Secrets, in the pipelines' namespaces, with which it is pulled.
-        namespaces: whose pipelines are run; empty for all.
+        namespaces: whose pipelines the operator manages; empty for all.
         health_port: HTTP, `/healthz`.
         metrics_port: HTTP, `/metrics`.
-        log_format: one JSON object a line, or for a reader.
-        log_level: the least that is logged.
+        log_format: one JSON object a line, or text for a console.
+        log_level: the lowest level that is logged.
+        resync_seconds: after so long the operator reconciles a pipeline again, even without an event.
         lease_namespace: where the Leases of all operators of the cluster are.
-        pod_name: the operator's pod, by which its Lease names it; empty outside of one.
-        release: the installation that it belongs to, `namespace/name`; empty where there is none.
-        resync_seconds: after so long a pipeline is looked at again even where nothing was heard of it.
+        pod_name: the operator's pod, by which its Lease names it; empty outside a pod.
+        release: the installation that the operator belongs to, `namespace/name`; empty if there is none.
     """
 
-    driver_image: str
-    image_pull_policy: PullPolicy = "IfNotPresent"
-    image_pull_secrets: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    health_port: int = 8080
-    metrics_port: int = 9090
-    log_format: LogFormat = "json"
-    log_level: LogLevel = "info"
-    resync_seconds: int = 300
-    lease_namespace: str = "kube-system"
-    pod_name: str = ""
-    release: str = ""
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    driver_image: Annotated[str, StringConstraints(pattern=r"^\S+$")] = Field(
+        description="the name of an image, without spaces"
+    )
+    image_pull_policy: PullPolicy = Field("IfNotPresent", description=_choice(PullPolicy))
+    image_pull_secrets: Annotated[tuple[_SecretName, ...], BeforeValidator(_names)] = Field(
+        (), description="names of Secrets, separated by commas"
+    )
+    namespaces: Annotated[tuple[Namespace, ...], BeforeValidator(_names)] = Field(
+        (), description="names of namespaces, separated by commas"
+    )
+    health_port: _Port = Field(8080, description="a whole number from 1 to 65535")
+    metrics_port: _Port = Field(
+        9090,
+        description=f"a whole number from 1 to 65535, other than {_PREFIX}HEALTH_PORT",
+        validate_default=True,
+    )
+    log_format: LogFormat = Field("json", description=_choice(LogFormat))
+    log_level: LogLevel = Field("info", description=_choice(LogLevel))
+    resync_seconds: Annotated[int, BeforeValidator(_digits)] = Field(
+        300, ge=1, le=86400, description="a whole number from 1 to 86400"
+    )
+    lease_namespace: Namespace = Field("kube-system", description="the name of one namespace")
+    pod_name: str = Field("", description="the name of a pod")
+    release: str = Field("", description="`namespace/name` of a release")
+
+    @field_validator("metrics_port")
+    @classmethod
+    def _differs_from_the_health_port(cls, port: int, info: ValidationInfo) -> int:
+        if port == info.data.get("health_port"):
+            raise ValueError("the port of the health endpoint")
+        return port
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Read the variables `MAINSTEM_...`, called like the attributes, `MAINSTEM_DRIVER_IMAGE` alone being needed.
+        """Read the variables `MAINSTEM_...`, named like the fields; only `MAINSTEM_DRIVER_IMAGE` is required.
 
-        A variable that is empty counts as not there.
+        A variable that is empty counts as not set.
 
-        :raises SettingInvalid: for the first variable that makes no sense.
+        :raises SettingInvalid: for the first variable with an invalid value.
         """
-        read = _Environment(environment)
-        settings = cls(
-            driver_image=read.image("DRIVER_IMAGE"),
-            image_pull_policy=cast(
-                "PullPolicy", read.one_of("IMAGE_PULL_POLICY", get_args(PullPolicy), cls.image_pull_policy)
-            ),
-            image_pull_secrets=read.names("IMAGE_PULL_SECRETS", _SUBDOMAIN),
-            namespaces=read.names("NAMESPACES", _LABEL),
-            health_port=read.number("HEALTH_PORT", cls.health_port, 65535),
-            metrics_port=read.number("METRICS_PORT", cls.metrics_port, 65535),
-            log_format=cast("LogFormat", read.one_of("LOG_FORMAT", get_args(LogFormat), cls.log_format)),
-            log_level=cast("LogLevel", read.one_of("LOG_LEVEL", get_args(LogLevel), cls.log_level)),
-            lease_namespace=read.namespace("LEASE_NAMESPACE", cls.lease_namespace),
-            pod_name=read.text("POD_NAME"),
-            release=read.text("RELEASE"),
-            resync_seconds=read.number("RESYNC_SECONDS", cls.resync_seconds, 86400),
-        )
-        if settings.health_port == settings.metrics_port:
-            raise SettingInvalid(
-                f"{_PREFIX}METRICS_PORT", f"is {settings.metrics_port}, which {_PREFIX}HEALTH_PORT has"
-            )
-        return settings
+        values = {name: environment.get(_variable(name), "").strip() for name in cls.model_fields}
+        try:
+            return cls.model_validate({name: value for name, value in values.items() if value})
+        except ValidationError as error:
+            raise _invalid(cls, error) from None
 
 
-@dataclass(frozen=True)
-class _Environment:
-    """Variables by name without their prefix."""
+def _variable(field: str) -> str:
+    return f"{_PREFIX}{field.upper()}"
 
-    variables: Mapping[str, str]
 
-    def text(self, name: str) -> str:
-        return self.variables.get(_PREFIX + name, "").strip()
-
-    def image(self, name: str) -> str:
-        found = self.text(name)
-        if not found:
-            raise SettingInvalid(_PREFIX + name, "is not set: without it no driver can be started")
-        if re.search(r"\s", found):
-            raise SettingInvalid(_PREFIX + name, f"is {found!r}: an image's name has no space in it")
-        return found
-
-    def one_of(self, name: str, values: tuple[str, ...], default: str) -> str:
-        found = self.text(name) or default
-        if found not in values:
-            raise SettingInvalid(_PREFIX + name, f"is {found!r}, not one of {', '.join(values)}")
-        return found
-
-    def number(self, name: str, default: int, most: int) -> int:
-        found = self.text(name) or str(default)
-        if not re.fullmatch(r"[0-9]{1,9}", found) or not 1 <= int(found) <= most:
-            raise SettingInvalid(_PREFIX + name, f"is {found!r}, not a whole number from 1 to {most}")
-        return int(found)
-
-    def namespace(self, name: str, default: str) -> str:
-        found = self.names(name, _LABEL) or (default,)
-        if len(found) > 1:
-            raise SettingInvalid(_PREFIX + name, f"is {self.text(name)!r}, not one namespace")
-        return found[0]
-
-    def names(self, name: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(part for item in self.text(name).split(",") if (part := item.strip())))
-        for item in found:
-            if not pattern.fullmatch(item):
-                raise SettingInvalid(_PREFIX + name, f"has {item!r}, which no Kubernetes object is called")
-        return found
+def _invalid(model: type[Settings], error: ValidationError) -> SettingInvalid:
+    """The first error of a validation: the variable, its value and the values that it allows."""
+    first = error.errors()[0]
+    field, *item = first["loc"]
+    allowed = model.model_fields[str(field)].description
+    if first["type"] == "missing":
+        return SettingInvalid(_variable(str(field)), f"is not set; set it to {allowed}")
+    verb = "contains" if item else "is"
+    return SettingInvalid(_variable(str(field)), f"{verb} {str(first['input'])!r}; set it to {allowed}")
