@@ -27,7 +27,7 @@ from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAut
 from kubernetes.dynamic import DynamicClient
 from mainstem.names import MANAGED_LABEL
 from mainstem.schema import crd
-from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Right, rules, to_leases
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Permission, rules, to_leases
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,7 +115,10 @@ class Bed:
         return True
 
     def user(
-        self, name: str, cluster: tuple[Right, ...], namespaced: Mapping[str, tuple[Right, ...]] | None = None
+        self,
+        name: str,
+        cluster: tuple[Permission, ...],
+        namespaced: Mapping[str, tuple[Permission, ...]] | None = None,
     ) -> Path:
         """A kubeconfig of a user with these rights and no others."""
         rbac = RbacAuthorizationV1Api(self.client)
@@ -134,7 +137,7 @@ class Bed:
             )
         return self.plane.write_kubeconfig(name)
 
-    def lease_rights(self) -> tuple[Right, ...]:
+    def lease_rights(self) -> tuple[Permission, ...]:
         """Those of an operator whose namespaces only the test knows: to every Lease."""
         until(lambda: "kube-system" in [entry.metadata.name for entry in self.core.list_namespace().items])
         return tuple(replace(right, names=()) for right in to_leases(""))

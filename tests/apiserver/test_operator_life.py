@@ -8,7 +8,7 @@ from apiserver.operatorbed import Bed, Operator, Ours, until
 from documents import OURS_ONLY, Edit
 from kubernetes.client import ApiException, PolicyV1Api
 from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, rules
-from mainstem_operator.validation.documents import judge
+from mainstem_operator.validation.documents import validate
 
 
 def test_create_makes_the_objects_of_the_driver_and_reports_them(ours: Ours) -> None:
@@ -315,7 +315,7 @@ def test_documents_that_only_the_operator_can_reject_are_reported(bed: Bed) -> N
             messages.append(
                 edit.reason
             )  # the condition has the reason of the first problem, and the messages of all
-        assert condition["reason"] == judge(ours.get()).reason
+        assert condition["reason"] == validate(ours.get()).reason
         assert ours.condition("Ready")["status"] == "False"
         assert ours.pods() == []
     assert len(set(messages)) >= 12

@@ -8,7 +8,7 @@ from kubernetes.aio import client as aio
 from kubernetes.aio.config.kube_config import load_kube_config
 from kubernetes.client import PolicyV1Api, RbacAuthorizationV1Api
 from mainstem.names import OPERATOR
-from mainstem_operator.api.kubernetes_api import ApiError, Cluster, Kind
+from mainstem_operator.api.kubernetes_api import ApiError, Kind, KubernetesApi
 
 
 class Strangers:
@@ -153,7 +153,7 @@ def test_apply_and_delete_with_the_uid_of_another_object_change_nothing(bed: Bed
     async def attempt() -> list[int]:
         configuration, statuses = aio.Configuration(), []
         await load_kube_config(str(bed.plane.kubeconfig), client_configuration=configuration)
-        cluster = Cluster(aio.ApiClient(configuration))
+        cluster = KubernetesApi(aio.ApiClient(configuration))
         try:
             for name in ("a", "absent"):
                 try:

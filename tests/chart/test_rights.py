@@ -3,7 +3,15 @@
 import pytest
 from chart.rendering import ROOT, objects
 from mainstem_operator.leadership.lease import lease_name
-from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Right, driver, files, rules, to_leases
+from mainstem_operator.manifests.rbac import (
+    IN_CLUSTER,
+    IN_NAMESPACES,
+    Permission,
+    driver,
+    files,
+    rules,
+    to_leases,
+)
 
 
 def kinds(values: dict, *wanted: str) -> list[dict]:
@@ -97,17 +105,17 @@ def test_no_right_allows_escalation_or_a_wildcard() -> None:
 @pytest.mark.parametrize(
     ("held", "covers"),
     [
-        (Right("", ("pods", "secrets"), ("get", "list"), ""), True),
-        (Right("", ("pods",), ("get",), "", ("a", "b")), True),
-        (Right("apps", ("pods",), ("get",), ""), False),
-        (Right("", ("secrets",), ("get",), ""), False),
-        (Right("", ("pods",), ("list",), ""), False),
-        (Right("", ("pods",), ("get",), "", ("b",)), False),
+        (Permission("", ("pods", "secrets"), ("get", "list"), ""), True),
+        (Permission("", ("pods",), ("get",), "", ("a", "b")), True),
+        (Permission("apps", ("pods",), ("get",), ""), False),
+        (Permission("", ("secrets",), ("get",), ""), False),
+        (Permission("", ("pods",), ("list",), ""), False),
+        (Permission("", ("pods",), ("get",), "", ("b",)), False),
     ],
 )
-def test_a_right_covers_its_objects(held: Right, covers: bool) -> None:
-    assert held.covers(Right("", ("pods",), ("get",), "", ("a",))) is covers
+def test_a_right_covers_its_objects(held: Permission, covers: bool) -> None:
+    assert held.covers(Permission("", ("pods",), ("get",), "", ("a",))) is covers
 
 
 def test_a_right_for_some_objects_does_not_cover_one_for_all() -> None:
-    assert not Right("", ("pods",), ("get",), "", ("a",)).covers(Right("", ("pods",), ("get",), ""))
+    assert not Permission("", ("pods",), ("get",), "", ("a",)).covers(Permission("", ("pods",), ("get",), ""))

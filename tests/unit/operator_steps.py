@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from mainstem_operator.decisions.actions import Plan
-from mainstem_operator.decisions.history import aged
+from mainstem_operator.decisions.history import with_ages
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.manifests import pods
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import parsed, timestamp
-from mainstem_operator.observed.observation import Observed, Refusal
+from mainstem_operator.observed.observation import Observation, Refusal
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation.documents import Revision, judge
+from mainstem_operator.validation.documents import Revision, validate
 
 
 NOW: Final = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -75,8 +75,8 @@ def body(
 
 def revision(pipeline: Mapping[str, Any]) -> Revision:
     """Of a document that holds."""
-    current = judge(pipeline).revision
-    assert current is not None, judge(pipeline).message
+    current = validate(pipeline).revision
+    assert current is not None, validate(pipeline).message
     return current
 
 
@@ -144,18 +144,18 @@ def reported(*states: str, attempt: int = 1, seconds: float = 0, **query: Any) -
 
 def observation(
     pipeline: Mapping[str, Any], its_pod: Mapping[str, Any] | None = None, **more: Any
-) -> Observed:
+) -> Observation:
     """One look of an operator that has watched all along; all clocks are in step."""
-    given: dict[str, Any] = {"now": NOW, "settings": SETTINGS, "judgement": judge(pipeline)} | more
+    given: dict[str, Any] = {"now": NOW, "settings": SETTINGS, "validation": validate(pipeline)} | more
     if isinstance(given.get("refused"), str):  # in the words of the API server
         given["refused"] = Refusal("PodRefused", given["refused"])
-    observed = Observed(body=pipeline, pod=its_pod, **given)
+    observed = Observation(body=pipeline, pod=its_pod, **given)
     ages = Ages()
     if time := observed.status.get("reported", {}).get("time"):
         ages.notice("report", time, moment(parsed(time)))
     if time := pipeline["metadata"].get("deletionTimestamp"):
         ages.notice("deleting", True, moment(parsed(time)))
-    return aged(observed, ages, moment(observed.now))
+    return with_ages(observed, ages, moment(observed.now))
 
 
 def moment(when: datetime) -> Moment:

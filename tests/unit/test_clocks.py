@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from mainstem_operator.decisions.actions import Plan
-from mainstem_operator.decisions.history import aged
+from mainstem_operator.decisions.history import with_ages
 from mainstem_operator.decisions.plan import CLEANUP_SECONDS, plan
 from mainstem_operator.manifests.pods import grace_seconds
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import timestamp
-from mainstem_operator.observed.observation import Observed
-from mainstem_operator.validation.documents import judge
+from mainstem_operator.observed.observation import Observation
+from mainstem_operator.validation.documents import validate
 from unit.operator_steps import (
     BOUNDED,
     NOW,
@@ -44,10 +44,10 @@ class Watcher:
         self, seconds: float, pipeline: dict[str, Any], pod: Any = None, jump: float = 0.0, **more: Any
     ) -> Plan:
         now = Moment(at(seconds + jump), 1000.0 + seconds)
-        observed = Observed(
-            body=pipeline, pod=pod, judgement=judge(pipeline), now=now.wall, settings=SETTINGS, **more
+        observed = Observation(
+            body=pipeline, pod=pod, validation=validate(pipeline), now=now.wall, settings=SETTINGS, **more
         )
-        return plan(aged(observed, self.ages, now))
+        return plan(with_ages(observed, self.ages, now))
 
 
 def after(plan: Plan, pipeline: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from mainstem.language.document import read_text
 from mainstem.language.model.status.pipeline_status import Phase
 from mainstem.language.model.status.states import OUTAGES
 from mainstem.schema.crd import crd
-from mainstem_operator.validation.documents import judge
+from mainstem_operator.validation.documents import validate
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -201,7 +201,7 @@ def test_the_document_of_the_readme_runs_on_a_cluster_with_the_servers_of_k8s_de
     chapter = text(README).partition("\n## On Kubernetes\n")[2].partition("\n## ")[0]
     [document] = re.findall(r"```yaml\n(.*?)```", chapter, re.DOTALL)
     body = yaml.safe_load(document)
-    assert judge(body).reason == "Accepted"
+    assert validate(body).reason == "Accepted"
     dev = [part for file in ROOT.glob("k8s/dev/*.yaml") for part in yaml.safe_load_all(text(file))]
     there = {(part["kind"], part["metadata"]["name"]) for part in dev}
     [connection] = body["spec"]["connections"]

@@ -13,11 +13,11 @@ from mainstem_operator.leadership.election import Election
 from mainstem_operator.leadership.lease import (
     Candidate,
     Decision,
-    Held,
-    Witness,
+    LeaseObserver,
+    LeaseRecord,
     decide,
-    held,
     lease_name,
+    lease_record,
     manifest,
 )
 
@@ -29,8 +29,8 @@ NOW = "2026-03-01T12:00:00.000000Z"
 
 def lease(
     holder: str, namespaces: tuple[str, ...] = ("a", "b"), release: str = "one/mainstem", version: str = "1"
-) -> Held:
-    return Held(lease_name(namespaces), holder, release, namespaces, 15.0, 3, version)
+) -> LeaseRecord:
+    return LeaseRecord(lease_name(namespaces), holder, release, namespaces, 15.0, 3, version)
 
 
 MINE, THEIRS, FREE = lease("me"), lease("other"), lease("")
@@ -57,13 +57,13 @@ TABLE = [
 
 @pytest.mark.parametrize(("leases", "live", "candidate", "wanted"), TABLE)
 def test_the_leases_decide_which_operator_writes(
-    leases: list[Held], live: list[Held], candidate: Candidate, wanted: Decision
+    leases: list[LeaseRecord], live: list[LeaseRecord], candidate: Candidate, wanted: Decision
 ) -> None:
     assert decide(leases, [candidate_lease.name for candidate_lease in live], candidate) == wanted
 
 
 def test_a_lease_is_live_while_it_changes_within_its_duration() -> None:
-    witness = Witness()
+    witness = LeaseObserver()
     assert witness.is_live(lease("other"), 100)
     assert witness.is_live(lease("other"), 114.9)
     assert not witness.is_live(lease("other"), 115)
@@ -75,20 +75,20 @@ def test_a_written_lease_is_read_back() -> None:
     written = manifest(ME, "kube-system", None, NOW)
     assert "resourceVersion" not in written["metadata"]
     written["metadata"]["resourceVersion"] = "7"
-    lease_held = held(written)
-    assert lease_held == Held(ME.lease, "me", "one/mainstem", ("a", "b"), 15.0, 0, "7")
+    lease_held = lease_record(written)
+    assert lease_held == LeaseRecord(ME.lease, "me", "one/mainstem", ("a", "b"), 15.0, 0, "7")
     renewed = manifest(ME, "kube-system", lease_held, NOW)
     assert renewed["metadata"]["resourceVersion"] == "7"
     assert (renewed["spec"]["leaseTransitions"], renewed["spec"]["holderIdentity"]) == (0, "me")
     assert manifest(ME, "kube-system", lease("other"), NOW)["spec"]["leaseTransitions"] == 4
-    released = manifest(ME, "kube-system", lease_held, NOW, held=False)
+    released = manifest(ME, "kube-system", lease_held, NOW, is_held=False)
     assert (released["spec"]["leaseTransitions"], released["spec"]["holderIdentity"]) == (0, "")
 
 
 def test_an_empty_lease_is_free() -> None:
     bare = {"metadata": {"name": "mainstem-operator", "resourceVersion": "1"}}
-    assert held(bare).holder == ""
-    assert held(bare).overlaps(ME)
+    assert lease_record(bare).holder == ""
+    assert lease_record(bare).overlaps(ME)
 
 
 # -- the fence
@@ -177,7 +177,9 @@ def test_a_rejected_write_looks_like_a_server_that_does_not_answer() -> None:
         (lease("other", release="two/mainstem"), "AnotherOperatorHolds"),
     ],
 )
-def test_an_operator_without_its_lease_is_ready_only_as_a_standby(blocker: Held | None, problem: str) -> None:
+def test_an_operator_without_its_lease_is_ready_only_as_a_standby(
+    blocker: LeaseRecord | None, problem: str
+) -> None:
     async def problem_name() -> str:
         election = Election(cast("Any", None), ME, "kube-system", Fence())
         election.trouble, election.blocker = "", blocker

@@ -27,8 +27,8 @@ SPEC: dict[str, Any] = {
 }
 HARMFUL = """
 import os, signal, time
-from mainstem_operator.validation import documents as judge, worker as validator
-real = judge.judge
+from mainstem_operator.validation import documents, worker as validator
+real = documents.validate
 def harmful(body):
     what = body["spec"].get("harm")
     if what == "cpu":
@@ -40,7 +40,7 @@ def harmful(body):
     if what == "fault":
         raise ZeroDivisionError
     return real(body)
-judge.judge = harmful
+documents.validate = harmful
 from mainstem import limits
 limits.CPU_SECONDS = 1
 validator.main()
@@ -65,14 +65,14 @@ def test_a_document_is_checked_in_another_process() -> None:
     async def work() -> None:
         validators = Validators()
         try:
-            accepted = await validators.judge(resource("a"))
+            accepted = await validators.validate(resource("a"))
             assert accepted.revision is not None
             assert not accepted.revision.bounded
             text = accepted.revision.text
             recalled = await validators.recall("a", text, accepted.revision.name)
             assert recalled == accepted.revision
             assert await validators.recall("a", "kind: Other", "x") is None
-            refused = await validators.judge(resource("a", timeZone="Nowhere/Else"))
+            refused = await validators.validate(resource("a", timeZone="Nowhere/Else"))
             assert (refused.revision, refused.reason) == (None, "UnknownTimeZone")
         finally:
             validators.close()
@@ -84,22 +84,22 @@ def test_a_killed_validation_rejects_only_its_own_document() -> None:
     async def work() -> None:
         validators = Validators((sys.executable, "-c", HARMFUL))
         try:
-            await validators.judge(resource("warm"))
+            await validators.validate(resource("warm"))
             harmful = [
-                asyncio.ensure_future(validators.judge(resource("tenant", harm=harm)))
+                asyncio.ensure_future(validators.validate(resource("tenant", harm=harm)))
                 for harm in ("cpu", "memory", "crash")
             ]
             started = time.monotonic()
-            others = [await validators.judge(resource("other", timeZone="UTC")) for _ in range(20)]
+            others = [await validators.validate(resource("other", timeZone="UTC")) for _ in range(20)]
             assert not all(task.done() for task in harmful)
             assert time.monotonic() - started < 30
-            assert {judgement.reason for judgement in others} == {"Accepted"}
-            judgements = await asyncio.gather(*harmful)
-            assert [judgement.reason for judgement in judgements] == ["DocumentTooComplex"] * 3
-            assert (await validators.judge(resource("tenant"))).reason == "Accepted"
+            assert {validation.reason for validation in others} == {"Accepted"}
+            results = await asyncio.gather(*harmful)
+            assert [validation.reason for validation in results] == ["DocumentTooComplex"] * 3
+            assert (await validators.validate(resource("tenant"))).reason == "Accepted"
             with pytest.raises(Exception, match="ZeroDivisionError"):
-                await validators.judge(resource("tenant", harm="fault"))
-            assert (await validators.judge(resource("tenant"))).reason == "Accepted"
+                await validators.validate(resource("tenant", harm="fault"))
+            assert (await validators.validate(resource("tenant"))).reason == "Accepted"
         finally:
             validators.close()
 
@@ -116,7 +116,7 @@ def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> 
     async def work() -> None:
         validators = Validators((sys.executable, "-c", HARMFUL))
         try:
-            await asyncio.gather(*(validators.judge(resource(key)) for key in "ab"))
+            await asyncio.gather(*(validators.validate(resource(key)) for key in "ab"))
             assert validators._process is not None
             main = validators._process.pid
             await asyncio.sleep(0.2)  # each has sent its answer, and waits
@@ -127,12 +127,12 @@ def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> 
                 assert validators._process.poll() is None
                 await asyncio.sleep(0.01)
             lost = VALIDATORS_LOST._value.get()
-            judgements = [await validators.judge(resource(key)) for key in "abcd"]
-            assert [judgement.reason for judgement in judgements] == ["Accepted"] * 4
+            results = [await validators.validate(resource(key)) for key in "abcd"]
+            assert [validation.reason for validation in results] == ["Accepted"] * 4
             assert VALIDATORS_LOST._value.get() == lost
             # Only the harmful document is rejected, not those before and after it.
             reasons = [
-                (await validators.judge(resource("a", **harm))).reason
+                (await validators.validate(resource("a", **harm))).reason
                 for harm in ({"harm": "cpu"}, {}, {"harm": "crash"}, {})
             ]
             assert reasons == ["DocumentTooComplex", "Accepted"] * 2
@@ -148,7 +148,7 @@ def test_a_death_within_a_message_restarts_the_processes() -> None:
     async def work() -> None:
         validators = Validators()
         try:
-            await validators.judge(resource("a"))
+            await validators.validate(resource("a"))
             assert validators._process is not None
             main = validators._process.pid
             for lane in validators._lanes:
@@ -158,8 +158,8 @@ def test_a_death_within_a_message_restarts_the_processes() -> None:
                 os.kill(child, signal.SIGKILL)
             started = time.monotonic()
             with suppress(ValidatorLost):
-                await validators.judge(resource("a"))
-            assert (await validators.judge(resource("a"))).reason == "Accepted"
+                await validators.validate(resource("a"))
+            assert (await validators.validate(resource("a"))).reason == "Accepted"
             assert time.monotonic() - started < DEADLINE_SECONDS / 2
         finally:
             validators.close()
@@ -171,12 +171,12 @@ def test_a_dead_validation_process_is_replaced() -> None:
     async def work() -> None:
         validators = Validators()
         try:
-            await validators.judge(resource("a"))
+            await validators.validate(resource("a"))
             process = validators._process
             assert process is not None
             process.kill()
             process.wait()
-            assert (await validators.judge(resource("a"))).reason == "Accepted"
+            assert (await validators.validate(resource("a"))).reason == "Accepted"
         finally:
             validators.close()
 

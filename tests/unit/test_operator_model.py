@@ -19,8 +19,8 @@ from mainstem_operator.decisions.plan import plan
 from mainstem_operator.manifests import pods
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
-from mainstem_operator.observed.observation import Observed, Refusal
-from mainstem_operator.validation.documents import Judgement, judge
+from mainstem_operator.observed.observation import Observation, Refusal
+from mainstem_operator.validation.documents import ValidationResult, validate
 from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
 
 
@@ -36,14 +36,14 @@ DOCUMENTS: list[dict[str, Any]] = [
 ]
 ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
 """Whether the operator misses it, for now."""
-_JUDGED: dict[str, Judgement] = {}
+_VALIDATED: dict[str, ValidationResult] = {}
 
 
-def judgement_of(pipeline: dict[str, Any]) -> Judgement:
+def validation_of(pipeline: dict[str, Any]) -> ValidationResult:
     key = json.dumps(pipeline["spec"])
-    if key not in _JUDGED:
-        _JUDGED[key] = judge(pipeline)
-    return _JUDGED[key]
+    if key not in _VALIDATED:
+        _VALIDATED[key] = validate(pipeline)
+    return _VALIDATED[key]
 
 
 class Life(RuleBasedStateMachine):
@@ -66,17 +66,17 @@ class Life(RuleBasedStateMachine):
 
     # -- the operator
 
-    def look(self) -> Observed:
-        judgement = judgement_of(self.body)
+    def look(self) -> Observation:
+        validation = validation_of(self.body)
         name = self.status.get("revision")
-        current = None if judgement.revision else self.revisions.get(name)
-        wanted = judgement.revision
+        current = None if validation.revision else self.revisions.get(name)
+        wanted = validation.revision
         asked = wanted and (self.pod is None or pod_status.revision(self.pod) != wanted.name)
-        return Observed(
+        return Observation(
             body=copy.deepcopy(self.body),
             pod=copy.deepcopy(self.pod),
             gone=self.gone,
-            judgement=judgement,
+            validation=validation,
             current=current,
             refused=self.refused if asked else None,
             now=self.now,

@@ -18,7 +18,7 @@ from mainstem.language.document import read_object
 from mainstem_operator.manifests import objects, pods
 from mainstem_operator.manifests.pod_template import built, merged
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation.documents import Revision, judge
+from mainstem_operator.validation.documents import Revision, validate
 from unit.operator_steps import SETTINGS, SPEC, body, revision
 
 
@@ -34,7 +34,7 @@ def resource(name: str) -> dict[str, Any]:
 
 def runs(pipeline: dict[str, Any]) -> Revision:
     """A revision, durable or not."""
-    current = judge(pipeline).revision
+    current = validate(pipeline).revision
     return current or Revision("00000000", read_object(pipeline).pipeline, "")
 
 
@@ -337,10 +337,10 @@ def test_the_template_of_executors_belongs_to_the_release_and_not_to_the_revisio
 
 
 def test_a_revision_is_read_back_from_its_document() -> None:
-    from mainstem_operator.validation.documents import recalled
+    from mainstem_operator.validation.documents import recall
 
     rev = revision(resource("kafka-to-parquet"))
-    assert recalled(rev.text, rev.name).pipeline == rev.pipeline
+    assert recall(rev.text, rev.name).pipeline == rev.pipeline
     made = objects.document(resource("kafka-to-parquet"), rev)
     assert made["metadata"]["name"] == f"archive-{rev.name}"
     assert made["immutable"] is True

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import mainstem_operator
-from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Right, driver, to_leases
+from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Permission, driver, to_leases
 
 
 SOURCES = "".join(
@@ -35,7 +35,7 @@ HELD_FOR_OTHERS: dict[tuple[str, str], set[str]] = {
 }
 
 
-def table(rights: tuple[Right, ...]) -> dict[tuple[str, str], set[str]]:
+def table(rights: tuple[Permission, ...]) -> dict[tuple[str, str], set[str]]:
     verbs_of: dict[tuple[str, str], set[str]] = {}
     for right in rights:
         for resource in right.resources:

@@ -13,7 +13,7 @@ from mainstem.schema.crd import GROUP, PLURAL
 from prometheus_client import start_http_server
 
 from mainstem_operator import logs
-from mainstem_operator.api.kubernetes_api import DEFINITION, ApiError, Cluster
+from mainstem_operator.api.kubernetes_api import DEFINITION, ApiError, KubernetesApi
 from mainstem_operator.service import serve
 from mainstem_operator.settings import Settings
 
@@ -53,9 +53,9 @@ async def _definition() -> None:
     Raises:
         NotReady: `DefinitionMissing`, `DefinitionTooOld`, `DefinitionUnreadable`, `ApiServerUnreachable`.
     """
-    cluster = await Cluster.connect(None)
+    cluster = await KubernetesApi.connect(None)
     try:
-        found = await cluster.get(DEFINITION, "", f"{PLURAL}.{GROUP}")
+        definition = await cluster.get(DEFINITION, "", f"{PLURAL}.{GROUP}")
     except (OSError, TimeoutError) as error:  # aiohttp's are OSErrors where no server answers
         raise NotReady(f"the API server does not answer: {error}", reason="ApiServerUnreachable") from None
     except ApiError as error:
@@ -67,10 +67,10 @@ async def _definition() -> None:
     finally:
         await cluster.close()
     remedy = "run `kubectl apply --server-side -f k8s/crd`, or upgrade the chart with crd.install: true"
-    if found is None:
+    if definition is None:
         message = f"the cluster has no CustomResourceDefinition {PLURAL}.{GROUP}"
         raise NotReady(message, reason="DefinitionMissing", remedy=remedy)
-    revision = int(found["metadata"].get("annotations", {}).get(SCHEMA, 0))
+    revision = int(definition["metadata"].get("annotations", {}).get(SCHEMA, 0))
     if revision < CRD_REVISION:
         message = (
             f"the CustomResourceDefinition {PLURAL}.{GROUP} has revision {revision}; "

@@ -13,11 +13,11 @@ from mainstem.names import FINALIZER, driver_name
 from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
 from mainstem_operator.api.fence import Fence
-from mainstem_operator.api.kubernetes_api import NO_ANSWER, Cluster
-from mainstem_operator.decisions.pipeline_status import Event
+from mainstem_operator.api.kubernetes_api import NO_ANSWER, KubernetesApi
+from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.kopf_settings import DRIVERS, configure, fenced_session
 from mainstem_operator.loop.first_starts import FirstStarts
-from mainstem_operator.loop.pipeline_cache import Pipeline
+from mainstem_operator.loop.pipeline_cache import PipelineCache
 from mainstem_operator.loop.pipeline_loop import STUCK_SECONDS, TURN_SECONDS, PipelineLoop, pause_seconds
 from mainstem_operator.loop.reconcile import Reconciler
 from mainstem_operator.metrics import PIPELINES, RECONCILES
@@ -46,7 +46,7 @@ class Operator:
         self._login: tuple[kopf.ConnectionInfo, kopf.AiohttpSession] | None = None
         self._loops: dict[str, PipelineLoop] = {}
         self._phases: dict[str, str] = {}
-        self._cluster: Cluster | None = None
+        self._cluster: KubernetesApi | None = None
         self._turns = FairTurns(_AT_A_TIME, _OF_ONE_NAMESPACE, _SLOW_SECONDS)
         self._validators = Validators()
         self._first_starts = FirstStarts()
@@ -64,7 +64,7 @@ class Operator:
     async def started(self, settings: kopf.OperatorSettings, **_: Any) -> None:
         """Set Kopf up, and connect."""
         configure(settings)
-        self._cluster = await Cluster.connect(self._fence)
+        self._cluster = await KubernetesApi.connect(self._fence)
         await self._validators.start()
 
     async def ended(self, **_: Any) -> None:
@@ -119,22 +119,22 @@ class Operator:
             # off once this returns.
             await self._carry(uid, body)
         elif loop:
-            loop.pipeline.saw(body)
+            loop.pipeline.observe(body)
             loop.wake.set()
         elif not written_status(body):
             pipeline = await self._first_start(uid, body, is_news=type == "ADDED")
             if pipeline.is_held:  # as Kopf would have it once it had written the finalizer itself
                 metadata["finalizers"] = pipeline.finalizers
 
-    async def _first_start(self, uid: str, body: kopf.Body, *, is_news: bool) -> Pipeline:
+    async def _first_start(self, uid: str, body: kopf.Body, *, is_news: bool) -> PipelineCache:
         """Start a new pipeline's driver; Kopf calls the loop once this returns."""
         assert self._cluster is not None
         loop = self._loops.setdefault(uid, PipelineLoop())
-        loop.pipeline.saw(body)
+        loop.pipeline.observe(body)
         if is_news:
             loop.pipeline.created = datetime.now(UTC)
         async with self._first_starts.start(str(body.meta.namespace)):
-            loop.pipeline.holds_first = not self._first_starts.are_many
+            loop.pipeline.finalizer_first = not self._first_starts.are_many
             reconciler = Reconciler(self._cluster, self._settings, self._validators)
             await self._turn(reconciler, loop, body, failures=0)
         return loop.pipeline
@@ -144,7 +144,7 @@ class Operator:
         for owner in meta.get("ownerReferences", ()):
             loop = self._loops.get(owner["uid"])
             if loop is not None and meta.name == driver_name(owner["name"]):
-                loop.pipeline.saw_pod(body, deleted=type == "DELETED")
+                loop.pipeline.observe_pod(body, deleted=type == "DELETED")
                 loop.wake.set()
 
     async def loop(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:
@@ -156,7 +156,7 @@ class Operator:
         assert self._cluster is not None
         loop = self._loops.setdefault(uid, PipelineLoop())
         loop.is_carried = True
-        loop.pipeline.saw(body)
+        loop.pipeline.observe(body)
         reconciler = Reconciler(self._cluster, self._settings, self._validators)
         failures = 0
         try:
@@ -171,7 +171,7 @@ class Operator:
                 )
         finally:
             self._loops.pop(uid, None)
-            self._tell_phase(uid, None)
+            self._count_phase(uid, None)
 
     async def _turn(
         self, reconciler: Reconciler, loop: PipelineLoop, body: kopf.Body, failures: int
@@ -180,36 +180,36 @@ class Operator:
         try:
             async with self._turns.turn(str(body.meta.namespace)), asyncio.timeout(TURN_SECONDS):
                 loop.busy_since = time.monotonic()
-                plan = await reconciler.turn(loop.pipeline, lambda event: _post(body, event))
+                plan = await reconciler.reconcile(loop.pipeline, lambda event: _post(body, event))
         except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on
             RECONCILES.labels(result="error").inc()
-            self._complain(body, error, failures)
+            self._log_error(body, error, failures)
             return None, False
         finally:
             loop.busy_since = None
         self._log_failed_step(body, loop.pipeline)
         RECONCILES.labels(result="ok").inc()
-        self._tell_phase(str(body.meta.uid), plan.status.get("phase"))
+        self._count_phase(str(body.meta.uid), plan.status.get("phase"))
         pause = float(self._settings.resync_seconds) if plan.requeue is None else plan.requeue
         return pause, plan.finished
 
-    def _complain(self, body: kopf.Body, error: Exception, failures: int) -> None:
-        of = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
+    def _log_error(self, body: kopf.Body, error: Exception, failures: int) -> None:
+        labels = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
         text = (str(error) or type(error).__name__).splitlines()[0]
-        tell = self._log.error if failures == 0 else self._log.debug  # once for each row of failures
-        tell("cannot reconcile", **of, error=text, kind=type(error).__name__, exc_info=failures == 0)
+        log = self._log.error if failures == 0 else self._log.debug  # once for each row of failures
+        log("cannot reconcile", **labels, error=text, kind=type(error).__name__, exc_info=failures == 0)
         # Where no server answers, none takes an event either.
         if failures == 0 and not isinstance(error, NO_ANSWER):
-            _post(body, Event("Warning", "ReconcileFailed", text))
+            _post(body, PipelineEvent("Warning", "ReconcileFailed", text))
 
-    def _log_failed_step(self, body: kopf.Body, pipeline: Pipeline) -> None:
+    def _log_failed_step(self, body: kopf.Body, pipeline: PipelineCache) -> None:
         """One line for the first failure of a row; the status and an event have the rest."""
         step = pipeline.failed_step
         if step is not None and step.count == 1 and not step.is_pending:
-            of = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
-            self._log.warning("the API server rejects a step", **of, error=step.message)
+            labels = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
+            self._log.warning("the API server rejects a step", **labels, error=step.message)
 
-    def _tell_phase(self, uid: str, phase: str | None) -> None:
+    def _count_phase(self, uid: str, phase: str | None) -> None:
         before = self._phases.pop(uid, None)
         if before:
             PIPELINES.labels(phase=before).dec()
@@ -218,7 +218,7 @@ class Operator:
             self._phases[uid] = phase
 
 
-def _post(body: kopf.Body, event: Event) -> None:
+def _post(body: kopf.Body, event: PipelineEvent) -> None:
     kopf.event(body, type=event.type, reason=event.reason, message=event.message)
 
 

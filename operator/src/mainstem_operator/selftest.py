@@ -39,7 +39,7 @@ class SelftestFailed(MainstemError):
 
 
 @dataclass(frozen=True)
-class Api:
+class SelftestApi:
     """The API server, as a pod reaches it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Api:
     tls: ssl.SSLContext
 
     @classmethod
-    def of_pod(cls, environment: Mapping[str, str], account: Path = ACCOUNT) -> "Api":
+    def from_pod(cls, environment: Mapping[str, str], account: Path = ACCOUNT) -> "SelftestApi":
         """Read what Kubernetes puts into every pod.
 
         :raises SelftestFailed: outside a pod.
@@ -97,7 +97,7 @@ class Api:
             ) from None
 
 
-def pipeline_is_taken(api: Api) -> str:
+def pipeline_is_taken(api: SelftestApi) -> str:
     """Create a small pipeline as a dry run, with unknown fields refused, and say so.
 
     :raises SelftestFailed: with the API server's words.
@@ -107,7 +107,7 @@ def pipeline_is_taken(api: Api) -> str:
     return "the API server accepts pipelines"
 
 
-def operator_answers(api: Api, selector: str, port: int) -> str:
+def operator_answers(api: SelftestApi, selector: str, port: int) -> str:
     """Ask the operator's pod for its health, and return what it says.
 
     :raises SelftestFailed: when no pod runs, or it does not call itself healthy.
@@ -158,7 +158,7 @@ def main(environment: Mapping[str, str], account: Path = ACCOUNT) -> int:
     """
     selector, port = environment["SELFTEST_SELECTOR"], int(environment["SELFTEST_PORT"])
     try:
-        api = Api.of_pod(environment, account)
+        api = SelftestApi.from_pod(environment, account)
     except SelftestFailed as error:
         return _failed(error)
     failed = 0

@@ -13,7 +13,7 @@ from aiohttp import web
 from mainstem.errors import Exit
 
 from mainstem_operator.api.fence import Fence
-from mainstem_operator.api.kubernetes_api import Cluster
+from mainstem_operator.api.kubernetes_api import KubernetesApi
 from mainstem_operator.handlers import Operator
 from mainstem_operator.leadership.election import Election
 from mainstem_operator.leadership.lease import Candidate
@@ -23,7 +23,7 @@ from mainstem_operator.settings import Settings
 async def serve(settings: Settings) -> None:
     """Run until a signal; end the process at once where another operator has taken the Lease."""
     fence = Fence()
-    operator, cluster = Operator(settings, fence), await Cluster.connect(None)
+    operator, cluster = Operator(settings, fence), await KubernetesApi.connect(None)
     election = Election(cluster, candidate(settings), settings.lease_namespace, fence)
     health = await _health_endpoint(operator, election, settings.health_port)
     stop = asyncio.Event()
@@ -90,10 +90,10 @@ async def _health_endpoint(operator: Operator, election: Election, port: int) ->
 
     async def healthz(_: web.Request) -> web.Response:
         try:
-            found = await operator.healthy()
+            loops = await operator.healthy()
         except kopf.PermanentError as error:
             return web.Response(status=500, text=str(error))
-        return web.json_response({"loops": found, "holder": election.is_holder.is_set()})
+        return web.json_response({"loops": loops, "holder": election.is_holder.is_set()})
 
     async def readyz(_: web.Request) -> web.Response:
         return web.Response(status=503 if election.problem else 200, text=election.problem or "ok")

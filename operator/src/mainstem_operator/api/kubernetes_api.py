@@ -54,7 +54,7 @@ class ApiError(Exception):
         self.reason = reason
 
 
-class Refused(ApiError):
+class ApiRejection(ApiError):
     """It will not have an object: it is invalid, or policy, quota or rights forbid it."""
 
 
@@ -86,7 +86,7 @@ PIPELINE: Final = Kind("mainstem.dev/v1alpha1", "StreamingPipeline")
 DEFINITION: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
-class Cluster:
+class KubernetesApi:
     """A connection; errors are `ApiError`, or aiohttp's where no server answers."""
 
     def __init__(self, api: aio.ApiClient) -> None:
@@ -154,8 +154,8 @@ class Cluster:
         Raises:
             Refused: with the server's words.
         """
-        kind, of = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
-        path, dry = kind.path(of["namespace"], of["name"]), {"dry_run": "All"} if dry_run else {}
+        kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+        path, dry = kind.path(about["namespace"], about["name"]), {"dry_run": "All"} if dry_run else {}
         return await self._call("patch", path, kind.kind, manifest, **_applied(manager), **dry)
 
     async def create(self, manifest: Mapping[str, Any], *, dry_run: bool = False) -> Object | None:
@@ -165,8 +165,8 @@ class Cluster:
         Raises:
             Refused: with the server's words.
         """
-        kind, of = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
-        path = kind.path(of["namespace"])
+        kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+        path = kind.path(about["namespace"])
         more: dict[str, Any] = {"dry_run": "All"} if dry_run else {}
         if kind != POD:
             more["header_params"] = {"Accept": _METADATA}
@@ -185,8 +185,8 @@ class Cluster:
         Raises:
             ApiError: its reason is `Conflict` where the object is not of the manifest's resource version any more.
         """
-        kind, of = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
-        return await self._call("put", kind.path(of["namespace"], of["name"]), kind.kind, manifest)
+        kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
+        return await self._call("put", kind.path(about["namespace"], about["name"]), kind.kind, manifest)
 
     async def apply_status(
         self, body: Mapping[str, Any], status: Mapping[str, Any], manager: str, *, unchanged: bool = False
@@ -195,15 +195,15 @@ class Cluster:
 
         With `unchanged` only where the resource is still the one that was looked at; None where it is not.
         """
-        of = body["metadata"]
-        version = {"resourceVersion": of["resourceVersion"]} if unchanged else {}
+        about = body["metadata"]
+        version = {"resourceVersion": about["resourceVersion"]} if unchanged else {}
         manifest = {
             "apiVersion": PIPELINE.api_version,
             "kind": PIPELINE.kind,
-            "metadata": {"name": of["name"], "namespace": of["namespace"], **version},
+            "metadata": {"name": about["name"], "namespace": about["namespace"], **version},
             "status": status,
         }
-        path = PIPELINE.path(of["namespace"], of["name"], "status")
+        path = PIPELINE.path(about["namespace"], about["name"], "status")
         try:
             return await self._call("patch", path, "status", manifest, **_applied(manager))
         except ApiError as error:
@@ -237,8 +237,8 @@ class Cluster:
             )
         except DynamicApiError as error:
             raise _error(error) from None
-        found: Object = await answer.json()
-        return found
+        content: Object = await answer.json()
+        return content
 
 
 def _seconds(verb: str, resource: str) -> float:
@@ -269,4 +269,4 @@ def _error(error: DynamicApiError) -> ApiError:
         words, reason = str(status["message"]), str(status.get("reason") or "")
     except (TypeError, ValueError, KeyError, AttributeError):
         words, reason = str(error.reason), ""
-    return (Refused if error.status in _REFUSED else ApiError)(int(error.status), words, reason)
+    return (ApiRejection if error.status in _REFUSED else ApiError)(int(error.status), words, reason)

@@ -7,11 +7,11 @@ from typing import Any, Final
 from mainstem.language.model.pipeline import KIND
 from mainstem.schema.crd import GROUP
 
-from mainstem_operator.api.kubernetes_api import Refused
+from mainstem_operator.api.kubernetes_api import ApiRejection
 from mainstem_operator.observed.observation import Refusal
 
 
-class NameTaken(Refused):
+class NameTaken(ApiRejection):
     """Somebody else's object has a name that the pipeline needs."""
 
     def __init__(self, kind: str, name: str) -> None:
@@ -26,12 +26,12 @@ POD_REFUSED: Final = "PodRefused"
 """Reasons of `SpecValid` where the rules accept a document and the API server does not."""
 
 
-def refusal(error: Refused) -> Refusal:
+def refusal(error: ApiRejection) -> Refusal:
     """The refusal by the API server, as the status has it."""
     return Refusal(NAME_TAKEN if isinstance(error, NameTaken) else POD_REFUSED, str(error))
 
 
-class NotYet(Exception):
+class DeletionPending(Exception):
     """Something must go first, and will by itself: the garbage collector takes what a deleted pipeline has left."""
 
 
@@ -53,7 +53,7 @@ def require(kind: str, thing: Mapping[str, Any], body: Mapping[str, Any]) -> Non
     for owner in _controllers(thing):
         group = str(owner["apiVersion"]).partition("/")[0]
         if (group, owner["kind"], owner["name"]) == (GROUP, KIND, body["metadata"]["name"]):
-            raise NotYet(
+            raise DeletionPending(
                 f"the {kind} {name} of a deleted pipeline with this name still exists; the start waits until it is deleted"
             )
     raise NameTaken(kind, name)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mainstem.names import PIPELINE_LABEL
 
-from mainstem_operator.api.kubernetes_api import POD, ApiError, Cluster
+from mainstem_operator.api.kubernetes_api import POD, ApiError, KubernetesApi
 from mainstem_operator.observed.pod_status import PodWarning, newest_warning, running, starts_silently
 
 
@@ -33,7 +33,7 @@ class PodWatch:
     wait: float = 2 * FIRST_SECONDS
     warning: PodWarning | None = None
 
-    async def read(self, cluster: Cluster, pod: Object) -> None:
+    async def read(self, cluster: KubernetesApi, pod: Object) -> None:
         """Read the events, where that is due."""
         now = time.monotonic()
         if now < self.due:
@@ -59,7 +59,7 @@ class PodWarnings:
     driver: PodWatch | None = None
     executors: PodWatch | None = None
 
-    async def read(self, cluster: Cluster, body: Object, pod: Object | None) -> None:
+    async def read(self, cluster: KubernetesApi, body: Object, pod: Object | None) -> None:
         """Look at what does not start; a pipeline whose pods run costs no request."""
         silent = pod if pod is not None and starts_silently(pod) else None
         self.driver = await _followed(cluster, self.driver, silent)
@@ -74,7 +74,7 @@ class PodWarnings:
         return max(0.0, min([most, *(watch.due - now for watch in (self.driver, self.executors) if watch)]))
 
 
-async def _followed(cluster: Cluster, watch: PodWatch | None, pod: Object | None) -> PodWatch | None:
+async def _followed(cluster: KubernetesApi, watch: PodWatch | None, pod: Object | None) -> PodWatch | None:
     """The watch over the pod that does not start; a new one for a pod that is new."""
     if pod is None:
         return None
@@ -91,7 +91,7 @@ def _executors_missing(body: Object) -> bool:
     return registered != wanted and not summary.get("executorsMessage")
 
 
-async def _silent_executor(cluster: Cluster, body: Object) -> Object | None:
+async def _silent_executor(cluster: KubernetesApi, body: Object) -> Object | None:
     about = body["metadata"]
     try:
         pods = await cluster.list(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainstem_operator.decisions.pipeline_status import Event
-from mainstem_operator.observed.observation import Observed
+from mainstem_operator.decisions.pipeline_status import PipelineEvent
+from mainstem_operator.observed.observation import Observation
 from mainstem_operator.validation.documents import Revision
 
 
@@ -54,11 +54,11 @@ class Plan:
     driver_part: dict[str, Any] | None = None
     stop: bool = False
     start: Start | None = None
-    events: tuple[Event, ...] = ()
+    events: tuple[PipelineEvent, ...] = ()
     requeue: float | None = None
     finished: bool = False
 
 
-def with_failure(seen: Observed, message: str) -> str:
+def with_failure(observation: Observation, message: str) -> str:
     """The message of a driver's end, with the reason why the API server has not carried that out, where it has not."""
-    return f"{message}; {STOP_FAILED}: {seen.failure.message}" if seen.failure else message
+    return f"{message}; {STOP_FAILED}: {observation.failure.message}" if observation.failure else message

@@ -10,13 +10,13 @@ from mainstem_operator.decisions.restart import failures
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import parsed, timestamp
-from mainstem_operator.observed.observation import Observed, requested_restart
-from mainstem_operator.observed.pod_status import Ended
+from mainstem_operator.observed.observation import Observation, requested_restart
+from mainstem_operator.observed.pod_status import DriverEnd
 from mainstem_operator.validation.documents import Revision
 
 
 @dataclass(frozen=True)
-class Past:
+class DriverHistory:
     """Attributes:
     attempt: the number of the last start; 0 before the first.
     ended: how its driver ended; None where it lives, was never made, or is about to be.
@@ -26,52 +26,59 @@ class Past:
     """
 
     attempt: int
-    ended: Ended | None
+    ended: DriverEnd | None
     restarts: int
     revision: str | None = None
     run: str | None = None
 
 
-def past(seen: Observed) -> Past:
+def driver_history(observation: Observation) -> DriverHistory:
     """What has happened, by the status and by the pod; the pod knows more where they differ."""
     # A driver may have told of itself before the operator came to write of its first start.
-    told = seen.status if "attempt" in seen.status else seen.status.get("reported", {})
-    attempt = int(told.get("attempt", 0))
-    if seen.pod is not None:
-        attempt = max(attempt, pod_status.attempt(seen.pod))
-    ended = _ended(seen, attempt)
+    source = observation.status if "attempt" in observation.status else observation.status.get("reported", {})
+    attempt = int(source.get("attempt", 0))
+    if observation.pod is not None:
+        attempt = max(attempt, pod_status.attempt(observation.pod))
+    ended = _ended(observation, attempt)
     # An operator that was killed after it had made the first pod has written no status.
-    pod = next((pod for pod in (seen.pod, seen.gone) if pod and pod_status.attempt(pod) == attempt), None)
+    pod = next(
+        (pod for pod in (observation.pod, observation.gone) if pod and pod_status.attempt(pod) == attempt),
+        None,
+    )
     revision, run = (pod_status.revision(pod), pod_status.run(pod)) if pod else ("", "")
-    return Past(
+    return DriverHistory(
         attempt,
         ended,
-        _restarts(seen, attempt, ended),
-        revision or seen.status.get("revision"),
-        run or seen.status.get("run"),
+        _restarts(observation, attempt, ended),
+        revision or observation.status.get("revision"),
+        run or observation.status.get("run"),
     )
 
 
-def run_of(seen: Observed, before: Past, revision: Revision, schedule: Mapping[str, Any] | None) -> str:
+def run_of(
+    observation: Observation, before: DriverHistory, revision: Revision, schedule: Mapping[str, Any] | None
+) -> str:
     """The run that a start begins or continues: of a schedule the slot; else the generation at which it began, and the
     request for a restart of a run that had come to its end.
 
     A start continues the run before, unless the document has changed or the run has come to its end.
     """
-    slot = (schedule or seen.status.get("schedule", {})).get("lastTime")
+    slot = (schedule or observation.status.get("schedule", {})).get("lastTime")
     if slot and revision.pipeline.spec.schedule:
         return str(slot)
     ended = before.ended is not None and before.ended.outcome == "completed"
     if before.run and before.revision == revision.name and not ended:
         return before.run
-    begun = f"generation-{seen.generation}"
-    if seen.restart_requested and before.run and before.revision == revision.name:
+    begun = f"generation-{observation.generation}"
+    if observation.restart_requested and before.run and before.revision == revision.name:
         # Of the same generation as the run that has ended; what is asked for is any text.
-        begun += f"-restart-{hashlib.sha256(str(requested_restart(seen.body)).encode()).hexdigest()[:8]}"
+        begun += (
+            f"-restart-{hashlib.sha256(str(requested_restart(observation.body)).encode()).hexdigest()[:8]}"
+        )
     return begun
 
 
-def aged(seen: Observed, ages: Ages, now: Moment) -> Observed:
+def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
     """The same, with the ages of what the operator has noticed itself.
 
     The end of a driver that it has seen alive is as old as the news of it. An operator that is new takes the ages of
@@ -80,12 +87,15 @@ def aged(seen: Observed, ages: Ages, now: Moment) -> Observed:
     report_age = (
         now.monotonic
         - ages.notice(
-            "report", seen.status.get("reported", {}).get("time"), now, age=_silent_seconds(seen)
+            "report",
+            observation.status.get("reported", {}).get("time"),
+            now,
+            age=_silent_seconds(observation),
         ).monotonic
     )
-    deletion_age = now.monotonic - ages.notice("deleting", seen.deleting, now).monotonic
-    known = replace(seen, report_age=report_age, deletion_age=deletion_age)
-    before = past(known)
+    deletion_age = now.monotonic - ages.notice("deleting", observation.deleting, now).monotonic
+    known = replace(observation, report_age=report_age, deletion_age=deletion_age)
+    before = driver_history(known)
     if before.ended is None or before.ended.finished is None:
         ages.notice("end", None, now)
         return known
@@ -94,20 +104,20 @@ def aged(seen: Observed, ages: Ages, now: Moment) -> Observed:
     return replace(known, end=end.wall, end_age=now.monotonic - end.monotonic)
 
 
-def _silent_seconds(seen: Observed) -> float:
+def _silent_seconds(observation: Observation) -> float:
     """How long a driver is silent that an operator finds so: one that was called silent before is still."""
-    for condition in seen.status.get("conditions", ()):
+    for condition in observation.status.get("conditions", ()):
         if condition["reason"] == "DriverNotReporting":
             return SILENT_SECONDS + 1
     return 0.0
 
 
-def termination(seen: Observed, ended: Ended | None) -> dict[str, Any] | None:
+def termination(observation: Observation, ended: DriverEnd | None) -> dict[str, Any] | None:
     """`status.lastTermination`: what is known already, or what is new."""
-    known: dict[str, Any] | None = seen.status.get("lastTermination")
+    known: dict[str, Any] | None = observation.status.get("lastTermination")
     if ended is None or (known and known.get("attempt") == ended.attempt):
         return known
-    told = {
+    fields = {
         "attempt": ended.attempt,
         "outcome": ended.outcome,
         "exitCode": ended.exit_code,
@@ -119,48 +129,54 @@ def termination(seen: Observed, ended: Ended | None) -> dict[str, Any] | None:
         ]
         or None,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
-def _ended(seen: Observed, attempt: int) -> Ended | None:
-    known = seen.status.get("lastTermination", {})
-    if seen.pod is not None:
-        return _dated(pod_status.ended(seen.pod), known, seen) if pod_status.over(seen.pod) else None
-    gone = seen.gone
+def _ended(observation: Observation, attempt: int) -> DriverEnd | None:
+    known = observation.status.get("lastTermination", {})
+    if observation.pod is not None:
+        return (
+            _dated(pod_status.ended(observation.pod), known, observation)
+            if pod_status.over(observation.pod)
+            else None
+        )
+    gone = observation.gone
     if gone is not None and pod_status.attempt(gone) == attempt and pod_status.over(gone):
-        return _dated(pod_status.ended(gone), known, seen)
+        return _dated(pod_status.ended(gone), known, observation)
     if attempt and known.get("attempt") == attempt:
         return _remembered(known)
     # The intent was written and the pod never made, or it was made and is gone: only a driver reports.
-    if attempt and seen.status.get("reported", {}).get("attempt") == attempt:
-        return pod_status.vanished(attempt, seen.now)
+    if attempt and observation.status.get("reported", {}).get("attempt") == attempt:
+        return pod_status.vanished(attempt, observation.now)
     return None
 
 
-def _dated(ended: Ended, known: Mapping[str, Any], seen: Observed) -> Ended:
+def _dated(ended: DriverEnd, known: Mapping[str, Any], observation: Observation) -> DriverEnd:
     """With the time of its end by the operator's clock: as it has noticed, else as it has written before.
 
     An operator that finds the driver ended takes the node's word, which cannot be later than now.
     """
     written = known.get("finishedAt") if known.get("attempt") == ended.attempt else None
-    finished = seen.end or (parsed(written) if written else min(ended.finished or seen.now, seen.now))
+    finished = observation.end or (
+        parsed(written) if written else min(ended.finished or observation.now, observation.now)
+    )
     return replace(ended, finished=finished)
 
 
-def _restarts(seen: Observed, attempt: int, ended: Ended | None) -> int:
-    before = int(seen.status.get("restarts", 0))
-    counted = seen.status.get("lastTermination", {}).get("attempt") == attempt
-    if ended is None or seen.revision is None or counted or _completed(ended, seen.revision):
+def _restarts(observation: Observation, attempt: int, ended: DriverEnd | None) -> int:
+    before = int(observation.status.get("restarts", 0))
+    counted = observation.status.get("lastTermination", {}).get("attempt") == attempt
+    if ended is None or observation.revision is None or counted or _completed(ended, observation.revision):
         return before
-    return failures(ended, before, seen.revision.pipeline.spec.restart)
+    return failures(ended, before, observation.revision.pipeline.spec.restart)
 
 
-def _completed(ended: Ended, revision: Revision) -> bool:
+def _completed(ended: DriverEnd, revision: Revision) -> bool:
     return ended.outcome == "completed" and revision.bounded
 
 
-def _remembered(known: Mapping[str, Any]) -> Ended:
-    return Ended(
+def _remembered(known: Mapping[str, Any]) -> DriverEnd:
+    return DriverEnd(
         attempt=known["attempt"],
         outcome=known.get("outcome"),
         exit_code=known.get("exitCode"),

@@ -5,13 +5,13 @@ from typing import Final
 from mainstem.language.base import seconds
 from mainstem.language.model.pipeline import Restart
 
-from mainstem_operator.observed.pod_status import Ended
+from mainstem_operator.observed.pod_status import DriverEnd
 
 
 _DOUBLINGS: Final = 20
 
 
-def failures(ended: Ended, before: int, restart: Restart) -> int:
+def failures(ended: DriverEnd, before: int, restart: Restart) -> int:
     """Failures in a row; a driver that ran for `resetAfter` has made up for those before."""
     if ended.drained:
         return 0

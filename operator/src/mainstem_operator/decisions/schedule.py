@@ -39,8 +39,8 @@ def last_run(schedule: Schedule, last: datetime, now: datetime) -> datetime:
 def _slots(schedule: Schedule, after: datetime, now: datetime) -> tuple[datetime | None, datetime]:
     due = None
     for slot in CronSim(schedule.cron, after.astimezone(ZoneInfo(schedule.time_zone))):
-        found = slot.astimezone(UTC)
-        if found > now:
-            return due, found
-        due = found
+        time = slot.astimezone(UTC)
+        if time > now:
+            return due, time
+        due = time
     raise ValueError(f"no day ever matches {schedule.cron!r}")

@@ -7,10 +7,10 @@ from mainstem.names import driver_name
 
 from mainstem_operator.decisions import pipeline_status
 from mainstem_operator.decisions.actions import Object, Plan, Start, with_failure
-from mainstem_operator.decisions.history import Past, run_of
+from mainstem_operator.decisions.history import DriverHistory, run_of
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import FALSE, Condition, find_condition
-from mainstem_operator.observed.observation import Observed, StepFailure, requested_restart
+from mainstem_operator.observed.observation import Observation, StepFailure, requested_restart
 from mainstem_operator.validation.documents import Revision
 
 
@@ -20,8 +20,8 @@ START_AGAIN: Final = "the operator tries the start again, at least once a minute
 
 
 def start(
-    seen: Observed,
-    before: Past,
+    observation: Observation,
+    before: DriverHistory,
     revision: Revision,
     *,
     fresh: bool = False,
@@ -32,63 +32,72 @@ def start(
     The first start of all goes without: of a thousand pipelines applied at once all shall have their driver before the
     first is told of its own, and the pod's name keeps it from being made twice.
     """
-    run = run_of(seen, before, revision, schedule)
-    if not seen.status and seen.pod is None and schedule is None and seen.failure is None:
+    run = run_of(observation, before, revision, schedule)
+    if (
+        not observation.status
+        and observation.pod is None
+        and schedule is None
+        and observation.failure is None
+    ):
         return Plan({}, start=Start(revision, 1, run), requeue=SOON_SECONDS)
     starts = Condition("DriverRunning", FALSE, "DriverStarting", pod_status.STARTING)
-    part = pipeline_status.driver_part(seen)
-    if seen.pod is not None:
+    part = pipeline_status.driver_part(observation)
+    if observation.pod is not None:
         # The phase is why it is a fresh start; it stays until the intent is written.
-        phase = seen.status.get("phase", "Starting") if fresh else "Starting"
-        starts = starts._replace(message=with_failure(seen, starts.message))
-        status = pipeline_status.status(seen, before, phase, starts, revision=before.revision)
-        return Plan(status, driver_part=part, stop=not pod_status.leaving(seen.pod))
+        phase = observation.status.get("phase", "Starting") if fresh else "Starting"
+        starts = starts._replace(message=with_failure(observation, starts.message))
+        status = pipeline_status.status(observation, before, phase, starts, revision=before.revision)
+        return Plan(status, driver_part=part, stop=not pod_status.leaving(observation.pod))
     phases = ("Starting", "Failed", "BackingOff")
-    intended = seen.status.get("phase") in phases and before.ended is None and before.attempt > 0
+    intended = observation.status.get("phase") in phases and before.ended is None and before.attempt > 0
     attempt = before.attempt if intended else before.attempt + 1
     known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts, run=run)
-    if failure := _start_failure(seen):
-        return _start_again(seen, known, Start(revision, attempt, run), failure, schedule)
+    if failure := _start_failure(observation):
+        return _start_again(observation, known, Start(revision, attempt, run), failure, schedule)
     status = pipeline_status.status(
-        seen, known, "Starting", starts, revision=revision.name, schedule=schedule
+        observation, known, "Starting", starts, revision=revision.name, schedule=schedule
     )
-    name = driver_name(seen.body["metadata"]["name"])
-    status = {**status, "driver": {"pod": name}, **_restarted(seen)}
+    name = driver_name(observation.body["metadata"]["name"])
+    status = {**status, "driver": {"pod": name}, **_restarted(observation)}
     return Plan(status, driver_part=part, start=Start(revision, attempt, run))
 
 
-def _restarted(seen: Observed) -> dict[str, str]:
+def _restarted(observation: Observation) -> dict[str, str]:
     """What the start that is about to be made answers."""
-    requested = requested_restart(seen.body)
+    requested = requested_restart(observation.body)
     return {"restartedAt": requested} if requested else {}
 
 
-def _start_failure(seen: Observed) -> StepFailure | None:
+def _start_failure(observation: Observation) -> StepFailure | None:
     """Why the start under way has failed: as the API server said, or, for an operator that is new, as the status says."""
-    if seen.failure or seen.status.get("phase") != "BackingOff":
-        return seen.failure
-    condition = find_condition(seen.status, "DriverRunning")
+    if observation.failure or observation.status.get("phase") != "BackingOff":
+        return observation.failure
+    condition = find_condition(observation.status, "DriverRunning")
     if condition is None or condition["reason"] != "StartFailed":
         return None
-    if condition["observedGeneration"] != seen.generation:
+    if condition["observedGeneration"] != observation.generation:
         return None
     return StepFailure(condition["message"].partition(f"; {START_AGAIN}")[0], retry_in=0.0)
 
 
 def _start_again(
-    seen: Observed, before: Past, start: Start, failure: StepFailure, schedule: Object | None
+    observation: Observation,
+    before: DriverHistory,
+    start: Start,
+    failure: StepFailure,
+    schedule: Object | None,
 ) -> Plan:
     """A start that the API server has not carried out: the status says so, and stays as it is while it is tried again."""
     phase, reason = ("Starting", "DriverStarting") if failure.is_pending else ("BackingOff", "StartFailed")
     message = failure.message if failure.is_pending else f"{failure.message}; {START_AGAIN}"
     waits = Condition("DriverRunning", FALSE, reason, message)
     status = pipeline_status.status(
-        seen, before, phase, waits, revision=start.revision.name, schedule=schedule
+        observation, before, phase, waits, revision=start.revision.name, schedule=schedule
     )
     is_due = failure.retry_in <= 0
     return Plan(
         status,
-        driver_part=pipeline_status.driver_part(seen),
+        driver_part=pipeline_status.driver_part(observation),
         start=start if is_due else None,
         requeue=None if is_due else failure.retry_in,
     )

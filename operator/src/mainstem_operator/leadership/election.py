@@ -13,17 +13,17 @@ from typing import Final
 import structlog
 
 from mainstem_operator.api.fence import Fence, clock
-from mainstem_operator.api.kubernetes_api import LEASE, NO_ANSWER, ApiError, Cluster, Object
+from mainstem_operator.api.kubernetes_api import LEASE, NO_ANSWER, ApiError, KubernetesApi, Object
 from mainstem_operator.leadership.lease import (
     LABELS,
     RENEW_SECONDS,
     RETRY_SECONDS,
     Candidate,
     Decision,
-    Held,
-    Witness,
+    LeaseObserver,
+    LeaseRecord,
     decide,
-    held,
+    lease_record,
     manifest,
 )
 from mainstem_operator.metrics import LEADER
@@ -36,15 +36,15 @@ _RELEASE_SECONDS: Final = 3.0
 class Election:
     """One operator's part in it. `is_holder` is set once it may write; `is_superseded` once it never may again."""
 
-    def __init__(self, cluster: Cluster, candidate: Candidate, namespace: str, fence: Fence) -> None:
+    def __init__(self, cluster: KubernetesApi, candidate: Candidate, namespace: str, fence: Fence) -> None:
         self._cluster = cluster
         self._candidate = candidate
         self._namespace = namespace
         self._fence = fence
-        self._witness = Witness()
-        self._own: Held | None = None
+        self._lease_observer = LeaseObserver()
+        self._own: LeaseRecord | None = None
         self._log = structlog.get_logger(component="election")
-        self.blocker: Held | None = None
+        self.blocker: LeaseRecord | None = None
         self.trouble = "the operator has not read the Leases yet"
         self.is_holder = asyncio.Event()
         self.is_superseded = asyncio.Event()
@@ -90,7 +90,7 @@ class Election:
             return
         try:
             async with asyncio.timeout(_RELEASE_SECONDS):
-                await self._cluster.replace(self._manifest(self._own, held=False))
+                await self._cluster.replace(self._manifest(self._own, is_held=False))
         except (ApiError, *NO_ANSWER) as error:
             self._log.warning("the operator could not release the Lease", error=str(error))
 
@@ -129,19 +129,19 @@ class Election:
         if not again.take:
             self._report(again)
             assert self._own is not None
-            await self._cluster.replace(self._manifest(self._own, held=False))
+            await self._cluster.replace(self._manifest(self._own, is_held=False))
             self._own = None
             return False
         self._fence.open(started + RENEW_SECONDS)
         return True
 
     async def _decided(self) -> Decision:
-        found = await self._cluster.list(LEASE, self._namespace, LABELS)
-        now, leases = clock(), [held(one) for one in found]
-        live = [one.name for one in leases if self._witness.is_live(one, now)]
+        objects = await self._cluster.list(LEASE, self._namespace, LABELS)
+        now, leases = clock(), [lease_record(lease) for lease in objects]
+        live = [lease.name for lease in leases if self._lease_observer.is_live(lease, now)]
         return decide(leases, live, self._candidate)
 
-    async def _written(self, before: Held | None) -> bool:
+    async def _written(self, before: LeaseRecord | None) -> bool:
         """True where the Lease is ours now; False where somebody else was faster."""
         wanted = self._manifest(before)
         try:
@@ -155,7 +155,7 @@ class Election:
         if written is None:
             return False
         version = written["metadata"]["resourceVersion"]
-        self._own = held({**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}})
+        self._own = lease_record({**wanted, "metadata": {**wanted["metadata"], "resourceVersion": version}})
         return True
 
     async def _renew(self) -> bool:
@@ -174,9 +174,9 @@ class Election:
         self.is_superseded.set()
         return False
 
-    def _manifest(self, before: Held | None, *, held: bool = True) -> Object:
+    def _manifest(self, before: LeaseRecord | None, *, is_held: bool = True) -> Object:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        return manifest(self._candidate, self._namespace, before, now, held=held)
+        return manifest(self._candidate, self._namespace, before, now, is_held=is_held)
 
     def _report(self, decision: Decision) -> None:
         """One line in the log for each operator that is waited for."""
@@ -191,7 +191,7 @@ class Election:
             )
 
 
-def described(lease: Held) -> str:
+def described(lease: LeaseRecord) -> str:
     """Who holds a Lease, and what for; and what to do about it."""
     scope = f"the namespaces {', '.join(lease.namespaces)}" if lease.namespaces else "all namespaces"
     release = f" of the release {lease.release}" if lease.release else ""

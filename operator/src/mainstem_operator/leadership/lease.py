@@ -62,7 +62,7 @@ class Candidate(NamedTuple):
         return lease_name(self.namespaces)
 
 
-class Held(NamedTuple):
+class LeaseRecord(NamedTuple):
     """What a Lease says.
 
     Attributes:
@@ -89,11 +89,11 @@ class Held(NamedTuple):
         return bool(set(self.namespaces) & set(candidate.namespaces))
 
 
-def held(lease: Mapping[str, Any]) -> Held:
+def lease_record(lease: Mapping[str, Any]) -> LeaseRecord:
     """Read a Lease."""
     about, spec = lease["metadata"], lease.get("spec") or {}
     annotations = about.get("annotations") or {}
-    return Held(
+    return LeaseRecord(
         name=about["name"],
         holder=spec.get("holderIdentity") or "",
         release=annotations.get(RELEASE, ""),
@@ -105,12 +105,12 @@ def held(lease: Mapping[str, Any]) -> Held:
 
 
 @dataclass
-class Witness:
+class LeaseObserver:
     """When each Lease was last seen to change, by the clock of whoever looks."""
 
     _changed: dict[str, tuple[str, float]] = field(default_factory=dict)
 
-    def is_live(self, lease: Held, now: float) -> bool:
+    def is_live(self, lease: LeaseRecord, now: float) -> bool:
         """True where somebody holds the Lease, and has changed it within its duration."""
         version, since = self._changed.get(lease.name, ("", now))
         if version != lease.version:
@@ -129,11 +129,11 @@ class Decision(NamedTuple):
     """
 
     take: bool
-    own: Held | None = None
-    blocker: Held | None = None
+    own: LeaseRecord | None = None
+    blocker: LeaseRecord | None = None
 
 
-def decide(leases: Sequence[Held], live: Iterable[str], candidate: Candidate) -> Decision:
+def decide(leases: Sequence[LeaseRecord], live: Iterable[str], candidate: Candidate) -> Decision:
     """Take the Lease, or wait for another operator.
 
     Args:
@@ -142,21 +142,21 @@ def decide(leases: Sequence[Held], live: Iterable[str], candidate: Candidate) ->
         candidate: who asks.
     """
     alive = set(live)
-    own = next((one for one in leases if one.name == candidate.lease), None)
+    own = next((lease for lease in leases if lease.name == candidate.lease), None)
     others = [
-        one
-        for one in leases
-        if one.name in alive and one.holder != candidate.identity and one.overlaps(candidate)
+        lease
+        for lease in leases
+        if lease.name in alive and lease.holder != candidate.identity and lease.overlaps(candidate)
     ]
     if not others:
         return Decision(take=True, own=own)
     # The one of the own scope first: the next in line after a sibling is told so, and not of somebody else.
-    blocker = min(others, key=lambda one: (one.name != candidate.lease, one.name))
+    blocker = min(others, key=lambda lease: (lease.name != candidate.lease, lease.name))
     return Decision(take=False, own=own, blocker=blocker)
 
 
 def manifest(
-    candidate: Candidate, namespace: str, before: Held | None, now: str, *, held: bool = True
+    candidate: Candidate, namespace: str, before: LeaseRecord | None, now: str, *, is_held: bool = True
 ) -> dict[str, Any]:
     """The Lease as it is to be written: taken or renewed, or released.
 
@@ -165,10 +165,10 @@ def manifest(
         namespace: of the Lease.
         before: as it is; another writer's change makes the write fail.
         now: the time, as Kubernetes writes it with microseconds; for people.
-        held: False releases it.
+        is_held: False releases it.
     """
     same = before is not None and before.holder == candidate.identity
-    transitions = 0 if before is None else before.transitions + (0 if same or not held else 1)
+    transitions = 0 if before is None else before.transitions + (0 if same or not is_held else 1)
     version = {} if before is None else {"resourceVersion": before.version}
     return {
         "apiVersion": "coordination.k8s.io/v1",
@@ -181,7 +181,7 @@ def manifest(
             **version,
         },
         "spec": {
-            "holderIdentity": candidate.identity if held else "",
+            "holderIdentity": candidate.identity if is_held else "",
             "leaseDurationSeconds": DURATION_SECONDS,
             "renewTime": now,
             "leaseTransitions": transitions,

@@ -24,10 +24,10 @@ from mainstem_operator.api.kubernetes_api import (
     PIPELINE,
     POD,
     ApiError,
-    Cluster,
+    ApiRejection,
     Kind,
+    KubernetesApi,
     Object,
-    Refused,
 )
 from mainstem_operator.decisions.actions import Plan, Start
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
@@ -41,11 +41,11 @@ from mainstem_operator.validation.documents import Revision
 KEPT_REVISIONS: Final = 5
 
 
-class Gone(Exception):
+class PipelineDeleted(Exception):
     """The resource was deleted before anything was done for it."""
 
 
-async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) -> Object | None:
+async def write_status(cluster: KubernetesApi, body: Mapping[str, Any], plan: Plan) -> Object | None:
     """Write what differs from what is there; the resource as it is then, or None where nothing was written."""
     now = written_status(body)
     written = None
@@ -59,7 +59,7 @@ async def write_status(cluster: Cluster, body: Mapping[str, Any], plan: Plan) ->
     return written
 
 
-async def hold(cluster: Cluster, body: Mapping[str, Any]) -> Object | None:
+async def hold(cluster: KubernetesApi, body: Mapping[str, Any]) -> Object | None:
     """Write the finalizer where it is missing: from then on a deletion waits for the driver. The resource as it is then.
 
     Raises:
@@ -76,17 +76,17 @@ async def hold(cluster: Cluster, body: Mapping[str, Any]) -> Object | None:
         existing = await _existing(cluster, manifest)
         now = existing["metadata"] if existing else {}
         if now.get("uid") != about["uid"] or now.get("deletionTimestamp"):
-            raise Gone from None
+            raise PipelineDeleted from None
         raise
 
 
-async def stop(cluster: Cluster, pod: Mapping[str, Any]) -> Object | None:
+async def stop(cluster: KubernetesApi, pod: Mapping[str, Any]) -> Object | None:
     """Tell the driver to go, within its own grace; the pod as it is then, None where it is gone."""
     return await cluster.delete(POD, pod)
 
 
 async def start(
-    cluster: Cluster, body: Mapping[str, Any], asked: Start, settings: Settings, made_before: set[str]
+    cluster: KubernetesApi, body: Mapping[str, Any], order: Start, settings: Settings, made_before: set[str]
 ) -> Object | None:
     """Make all that the driver needs, then its pod; None where a pod of its name is there already.
 
@@ -104,7 +104,7 @@ async def start(
             await making()
             made_before.add(key)
 
-    revision = asked.revision
+    revision = order.revision
     wanted = _changing(body, revision)
     if written_status(body) and revision.pipeline.spec.driver.pod_disruption_budget is None:
         await _remove_budget(cluster, body)
@@ -114,12 +114,12 @@ async def start(
     # Nobody may bind a role that is not there yet, so what binds comes last.
     bindings = [manifest for manifest in wanted if manifest["kind"] == "RoleBinding"]
     await asyncio.gather(
-        *(once(partial(_made, cluster, body, each, asked), each) for each in wanted if each not in bindings),
+        *(once(partial(_made, cluster, body, each, order), each) for each in wanted if each not in bindings),
         *(once(partial(_made_once, cluster, body, each), each) for each in made),
     )
-    await asyncio.gather(*(once(partial(_made, cluster, body, each, asked), each) for each in bindings))
+    await asyncio.gather(*(once(partial(_made, cluster, body, each, order), each) for each in bindings))
     pod = await cluster.create(
-        pods.driver_pod(body, revision, settings, attempt=asked.attempt, run=asked.run)
+        pods.driver_pod(body, revision, settings, attempt=order.attempt, run=order.run)
     )
     if pod is not None:
         STARTS.inc()
@@ -139,9 +139,9 @@ def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> l
     return [objects.document(body, revision), *beside]
 
 
-async def _made(cluster: Cluster, body: Mapping[str, Any], manifest: Object, asked: Start) -> None:
+async def _made(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object, order: Start) -> None:
     """The object as it shall be. The first time it is hardly ever there, so a read before would be in vain."""
-    if asked.attempt == 1 and await cluster.create(manifest) is not None:
+    if order.attempt == 1 and await cluster.create(manifest) is not None:
         return
     if manifest["kind"] == BUDGET.kind:
         # An older operator created it with maxUnavailable, which apply cannot remove: both at once are refused.
@@ -155,31 +155,31 @@ async def _made(cluster: Cluster, body: Mapping[str, Any], manifest: Object, ask
     only = {**manifest["metadata"], "uid": existing["metadata"]["uid"]}
     try:
         await cluster.apply({**manifest, "metadata": only}, OPERATOR)
-    except Refused:
+    except ApiRejection:
         await _require(cluster, body, manifest)  # another object may have taken its place meanwhile
         raise
 
 
-async def _made_once(cluster: Cluster, body: Mapping[str, Any], manifest: Object) -> None:
+async def _made_once(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
     """An object that never changes. Secrets are not read: their name has the pipeline's uid in it."""
     if await cluster.create(manifest) is None and manifest["kind"] == CONFIG_MAP.kind:
         await _require(cluster, body, manifest)
 
 
-async def _require(cluster: Cluster, body: Mapping[str, Any], manifest: Object) -> None:
+async def _require(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
     """Pass where an object of the manifest's name is this very pipeline's, or absent."""
     existing = await _existing(cluster, manifest)
     if existing is not None:
         ownership.require(manifest["kind"], existing, body)
 
 
-async def _existing(cluster: Cluster, manifest: Object) -> Object | None:
+async def _existing(cluster: KubernetesApi, manifest: Object) -> Object | None:
     """The metadata of the object of a manifest's kind and name."""
     kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
     return await cluster.get(kind, about["namespace"], about["name"], metadata_only=True)
 
 
-async def _remove_budget(cluster: Cluster, body: Mapping[str, Any]) -> None:
+async def _remove_budget(cluster: KubernetesApi, body: Mapping[str, Any]) -> None:
     """Remove the budget of a start before; one that a user made under the driver's name stays."""
     about = body["metadata"]
     existing = await cluster.get(BUDGET, about["namespace"], driver_name(about["name"]), metadata_only=True)
@@ -187,7 +187,9 @@ async def _remove_budget(cluster: Cluster, body: Mapping[str, Any]) -> None:
         await cluster.delete(BUDGET, existing)
 
 
-async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, settings: Settings) -> None:
+async def probe(
+    cluster: KubernetesApi, body: Mapping[str, Any], revision: Revision, settings: Settings
+) -> None:
     """Ask the API server, without a trace, whether it would have the revision's driver, and whether its names are free.
 
     Raises:
@@ -203,33 +205,35 @@ async def probe(cluster: Cluster, body: Mapping[str, Any], revision: Revision, s
         pod["spec"]["serviceAccountName"] = "default"  # its own comes with the start
     try:
         await cluster.create(pod, dry_run=True)
-    except Refused as refused:  # in the words in which the driver itself would be
-        raise Refused(refused.status, str(refused).replace(pod["metadata"]["name"], name)) from None
+    except ApiRejection as refused:  # in the words in which the driver itself would be
+        raise ApiRejection(refused.status, str(refused).replace(pod["metadata"]["name"], name)) from None
 
 
-async def prune(cluster: Cluster, body: Mapping[str, Any], revision: Revision, settings: Settings) -> None:
+async def prune(
+    cluster: KubernetesApi, body: Mapping[str, Any], revision: Revision, settings: Settings
+) -> None:
     """Remove documents of old revisions, but for the newest few, and the one that runs, however old it is; so too the
     templates of executors.
     """
-    of = body["metadata"]
+    about = body["metadata"]
     run = [each["metadata"]["name"] for each in _files(body, revision, settings)]
     for component in (objects.DOCUMENT, objects.TEMPLATE):
-        labels = {PIPELINE_LABEL: of["name"], COMPONENT_LABEL: component}
-        found = await cluster.list(CONFIG_MAP, of["namespace"], labels)
-        found = [item for item in found if ownership.owned(item, body)]
-        found.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
-        for old in found[KEPT_REVISIONS:]:
+        labels = {PIPELINE_LABEL: about["name"], COMPONENT_LABEL: component}
+        listed = await cluster.list(CONFIG_MAP, about["namespace"], labels)
+        owned = [item for item in listed if ownership.owned(item, body)]
+        owned.sort(key=lambda item: str(item["metadata"]["creationTimestamp"]), reverse=True)
+        for old in owned[KEPT_REVISIONS:]:
             if old["metadata"]["name"] not in run:
                 await cluster.delete(CONFIG_MAP, old)
 
 
 def _spark_secret(body: Mapping[str, Any]) -> Object:
     """By what driver and executors know each other: made once, by chance, and never read by the operator."""
-    of = body["metadata"]
+    about = body["metadata"]
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": objects.metadata(body, spark_secret_name(of["name"], of["uid"])),
+        "metadata": objects.metadata(body, spark_secret_name(about["name"], about["uid"])),
         "type": "Opaque",
         "stringData": {SPARK_SECRET_KEY: secrets.token_hex(32)},
     }

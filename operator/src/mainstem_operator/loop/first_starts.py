@@ -38,7 +38,7 @@ class FirstStarts:
     @property
     def are_many(self) -> bool:
         """True where so many drivers start that what can come after them does."""
-        return sum(one.count for one in self._starting.values()) > _MANY
+        return sum(starting.count for starting in self._starting.values()) > _MANY
 
     @contextlib.asynccontextmanager
     async def start(self, namespace: str) -> AsyncIterator[None]:

@@ -8,16 +8,23 @@ from typing import Any, Final
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
 from mainstem_operator.api import ownership
-from mainstem_operator.api.kubernetes_api import CONFIG_MAP, POD, ApiError, Cluster, Object, Refused
-from mainstem_operator.decisions.history import aged
+from mainstem_operator.api.kubernetes_api import (
+    CONFIG_MAP,
+    POD,
+    ApiError,
+    ApiRejection,
+    KubernetesApi,
+    Object,
+)
+from mainstem_operator.decisions.history import with_ages
 from mainstem_operator.loop import apply
-from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Answer, Pipeline
+from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, PipelineCache, PodCheck
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Moment
 from mainstem_operator.observed.conditions import find_condition
-from mainstem_operator.observed.observation import Observed, Refusal, written_status
+from mainstem_operator.observed.observation import Observation, Refusal, written_status
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation.documents import Judgement, Revision
+from mainstem_operator.validation.documents import Revision, ValidationResult
 from mainstem_operator.validation.worker_pool import Validators
 
 
@@ -28,111 +35,123 @@ UNKNOWN_SECONDS: Final = 10.0
 class Observer:
     """Looks at pipelines."""
 
-    def __init__(self, cluster: Cluster, settings: Settings, validators: Validators) -> None:
+    def __init__(self, cluster: KubernetesApi, settings: Settings, validators: Validators) -> None:
         self._cluster = cluster
         self._settings = settings
         self._validators = validators
 
-    async def observed(self, of: Pipeline) -> Observed:
+    async def observe(self, cache: PipelineCache) -> Observation:
         """What is known of the pipeline now, read where that is due.
 
         Raises:
             Exception: the API server's errors.
         """
-        assert of.body is not None
-        body = of.body
-        judgement = await self._judgement(of, body)
-        if of.stale(self._settings.resync_seconds) and not (of.new and _starts_at_once(body, judgement)):
-            await self._find_pod(of, body)
-        warnings = of.warnings
-        await warnings.read(self._cluster, body, of.pod)
-        seen = Observed(
+        assert cache.body is not None
+        body = cache.body
+        validation = await self._validation(cache, body)
+        if cache.must_read_pod(self._settings.resync_seconds) and not (
+            cache.is_new and _starts_at_once(body, validation)
+        ):
+            await self._find_pod(cache, body)
+        warnings = cache.warnings
+        await warnings.read(self._cluster, body, cache.pod)
+        observation = Observation(
             body=body,
-            pod=of.pod,
-            gone=of.gone,
-            judgement=judgement,
-            current=await self._current(of, body, judgement),
-            refused=await self._refusal(of, body, judgement),
+            pod=cache.pod,
+            gone=cache.final_pod,
+            validation=validation,
+            current=await self._current(cache, body, validation),
+            refused=await self._refusal(cache, body, validation),
             now=datetime.now(UTC),
             settings=self._settings,
-            failure=of.failure,
-            created=of.created,
+            failure=cache.failure,
+            created=cache.created,
             driver_warning=warnings.driver.warning if warnings.driver else None,
             executors_warning=warnings.executors.warning if warnings.executors else None,
         )
-        return aged(seen, of.ages, Moment(seen.now, time.monotonic()))
+        return with_ages(observation, cache.ages, Moment(observation.now, time.monotonic()))
 
-    async def _judgement(self, of: Pipeline, body: Mapping[str, Any]) -> Judgement:
+    async def _validation(self, cache: PipelineCache, body: Mapping[str, Any]) -> ValidationResult:
         generation = int(body["metadata"]["generation"])
-        if of.judged is None or of.judged[0] != generation:
-            of.judged = (generation, await self._validators.judge(body))
-            of.refused = None
-            of.failed_step = None
-            of.made.clear()
-        return of.judged[1]
+        if cache.validation is None or cache.validation[0] != generation:
+            cache.validation = (generation, await self._validators.validate(body))
+            cache.pod_check = None
+            cache.failed_step = None
+            cache.created_objects.clear()
+        return cache.validation[1]
 
-    async def _current(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Revision | None:
+    async def _current(
+        self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
+    ) -> Revision | None:
         """What ran last, read from its ConfigMap, where the document of today is refused."""
-        name = written_status(body).get("revision") or (pod_status.revision(of.pod) if of.pod else "")
-        if judgement.revision is not None or not name:
+        name = written_status(body).get("revision") or (pod_status.revision(cache.pod) if cache.pod else "")
+        if validation.revision is not None or not name:
             return None
-        if of.current is None or of.current.name != name:
-            of.current = await self._recalled(body, name)
-        return of.current
+        if cache.current is None or cache.current.name != name:
+            cache.current = await self._recall(body, name)
+        return cache.current
 
-    async def _recalled(self, body: Mapping[str, Any], name: str) -> Revision | None:
-        of = body["metadata"]
-        found = await self._cluster.get(CONFIG_MAP, of["namespace"], revision_name(of["name"], name))
-        if found is None:
+    async def _recall(self, body: Mapping[str, Any], name: str) -> Revision | None:
+        about = body["metadata"]
+        config_map = await self._cluster.get(
+            CONFIG_MAP, about["namespace"], revision_name(about["name"], name)
+        )
+        if config_map is None:
             return None
-        return await self._validators.recall(of["namespace"], found["data"][DOCUMENT_KEY], name)
+        return await self._validators.recall(about["namespace"], config_map["data"][DOCUMENT_KEY], name)
 
-    async def _refusal(self, of: Pipeline, body: Mapping[str, Any], judgement: Judgement) -> Refusal | None:
+    async def _refusal(
+        self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
+    ) -> Refusal | None:
         """Why the driver that the document asks for cannot be made; asked before what runs is stopped for it."""
-        revision = judgement.revision
+        revision = validation.revision
         if revision is None or body["metadata"].get("deletionTimestamp"):
             return None
-        if of.refused is not None and of.refused.holds_for(revision.name):
-            return of.refused.refusal
-        again = _said_before(body) if of.refused is None else of.refused.revision == revision.name
-        runs = of.pod is not None and not pod_status.over(of.pod)
-        if not again and (not runs or (of.pod and pod_status.revision(of.pod) == revision.name)):
+        if cache.pod_check is not None and cache.pod_check.holds_for(revision.name):
+            return cache.pod_check.refusal
+        again = (
+            _was_rejected_before(body)
+            if cache.pod_check is None
+            else cache.pod_check.revision == revision.name
+        )
+        runs = cache.pod is not None and not pod_status.over(cache.pod)
+        if not again and (not runs or (cache.pod and pod_status.revision(cache.pod) == revision.name)):
             return None
         pod, refusal, patience = await self._read(body), None, ASK_AGAIN_SECONDS
         try:
             _require(pod, body)
             await apply.probe(self._cluster, body, revision, self._settings)
-        except Refused as refused:
+        except ApiRejection as refused:
             refusal = ownership.refusal(refused)
-        except (ApiError, ownership.NotYet, TimeoutError) as error:
-            if isinstance(error, ownership.NotYet) and not runs:
+        except (ApiError, ownership.DeletionPending, TimeoutError) as error:
+            if isinstance(error, ownership.DeletionPending) and not runs:
                 return None  # the start waits for it
             message = f"the operator does not know whether the API server accepts the driver pod: {error}"
             refusal, patience = Refusal(ownership.POD_REFUSED, message), UNKNOWN_SECONDS
-        of.refused = Answer(revision.name, refusal, time.monotonic(), patience)
+        cache.pod_check = PodCheck(revision.name, refusal, time.monotonic(), patience)
         return refusal
 
-    async def require_pod(self, of: Pipeline, body: Mapping[str, Any]) -> None:
+    async def require_pod(self, cache: PipelineCache, body: Mapping[str, Any]) -> None:
         """Take the pod of the driver's name as the driver.
 
         Raises:
             NameTaken: it is somebody else's.
             NotYet: it is of a deleted pipeline of the same name, or has gone in the meantime.
         """
-        pod = await self._find_pod(of, body)
+        pod = await self._find_pod(cache, body)
         if pod is None:
-            raise ownership.NotYet("the pod of the previous driver is being deleted")
+            raise ownership.DeletionPending("the pod of the previous driver is being deleted")
         _require(pod, body)
 
-    async def _find_pod(self, of: Pipeline, body: Mapping[str, Any]) -> Object | None:
+    async def _find_pod(self, cache: PipelineCache, body: Mapping[str, Any]) -> Object | None:
         """The pod of the driver's name, remembered where it is the driver."""
         pod = await self._read(body)
-        of.read(pod if pod is not None and ownership.owned(pod, body) else None)
+        cache.set_pod(pod if pod is not None and ownership.owned(pod, body) else None)
         return pod
 
     async def _read(self, body: Mapping[str, Any]) -> Object | None:
-        of = body["metadata"]
-        return await self._cluster.get(POD, of["namespace"], driver_name(of["name"]))
+        about = body["metadata"]
+        return await self._cluster.get(POD, about["namespace"], driver_name(about["name"]))
 
 
 def _require(pod: Object | None, body: Mapping[str, Any]) -> None:
@@ -141,17 +160,19 @@ def _require(pod: Object | None, body: Mapping[str, Any]) -> None:
         ownership.require(POD.kind, pod, body)
 
 
-def _starts_at_once(body: Mapping[str, Any], judgement: Judgement) -> bool:
+def _starts_at_once(body: Mapping[str, Any], validation: ValidationResult) -> bool:
     """True where a new pipeline gets its driver now: whether there is a pod, the making of one tells."""
     suspended, deleted = body["spec"].get("suspend"), body["metadata"].get("deletionTimestamp")
-    return judgement.revision is not None and not suspended and not deleted
+    return validation.revision is not None and not suspended and not deleted
 
 
-def _said_before(body: Mapping[str, Any]) -> bool:
+def _was_rejected_before(body: Mapping[str, Any]) -> bool:
     """True where the status has it that the driver was refused: an operator that starts asks, and announces no start."""
     status = written_status(body)
-    said = find_condition(status, "SpecValid")
-    is_of_today = status.get("observedGeneration") == body["metadata"]["generation"]
+    spec_valid = find_condition(status, "SpecValid")
+    is_current = status.get("observedGeneration") == body["metadata"]["generation"]
     return (
-        is_of_today and said is not None and said["reason"] in (ownership.NAME_TAKEN, ownership.POD_REFUSED)
+        is_current
+        and spec_valid is not None
+        and spec_valid["reason"] in (ownership.NAME_TAKEN, ownership.POD_REFUSED)
     )

@@ -15,25 +15,25 @@ from mainstem_operator.loop.retries import FailedStep
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.observation import Refusal, StepFailure, written_status
-from mainstem_operator.validation.documents import Judgement, Revision
+from mainstem_operator.validation.documents import Revision, ValidationResult
 
 
 ASK_AGAIN_SECONDS: Final = 60.0
 """How long an answer of the API server that it refuses a driver holds, before it is asked again."""
 
 
-class Answer(NamedTuple):
+class PodCheck(NamedTuple):
     """What the API server said of a revision's driver: why it refuses it, nothing where it takes it."""
 
     revision: str
     refusal: Refusal | None
-    heard: float
+    checked_at: float
     patience: float = ASK_AGAIN_SECONDS
 
     @property
     def seconds_left(self) -> float:
         """Until the API server is asked again."""
-        return max(0.0, self.heard + self.patience - time.monotonic())
+        return max(0.0, self.checked_at + self.patience - time.monotonic())
 
     def holds_for(self, revision: str) -> bool:
         """True while there is no reason to ask again: a quota may be raised, a policy lifted, a name given up."""
@@ -41,40 +41,40 @@ class Answer(NamedTuple):
 
 
 @dataclass
-class Pipeline:
+class PipelineCache:
     """What the operator remembers of one pipeline; all of it can be read anew.
 
     Attributes:
-        body: the newest that was seen of the resource.
-        pod: the newest that was seen of its driver's pod.
-        gone: a pod's last words.
-        buried: the uid of the last pod that is known to be gone.
-        heard: when the pod was last read from the server itself, or heard of; None where it has to be read.
-        judged: the judgement, and the generation it is of.
-        current: what ran last, where the document is refused.
-        refused: what the API server said of a revision's driver, and when.
+        body: the newest known version of the resource.
+        pod: the newest known version of its driver pod.
+        final_pod: the last version of a deleted pod, with its final status.
+        deleted_uid: the uid of the last pod that is known to be deleted.
+        read_at: when the pod was last read from the API server or an event had it, by the monotonic clock; None if it must be read.
+        validation: the generation of the document, and its result.
+        current: what ran last, if the document is invalid.
+        pod_check: whether the API server accepts a revision's driver pod.
         failed_step: the last start or stop, where the API server did not carry it out.
-        ages: since when its facts are as they are, by the operator's own clock.
-        created: when the resource was made, where the operator was there; by its own clock.
-        made: names of the objects that tries of the start under way have made so far.
-        warnings: what the events of pods that do not start say.
+        ages: since when its facts have their values, by the operator's clock.
+        created: when the resource was created, by the operator's clock; None if it existed before the operator started.
+        created_objects: names of the objects that the attempts of the current start have created.
+        warnings: the warning events of pods that do not start.
         holds_first: True where the finalizer is written before the first start, not after it.
     """
 
     body: Object | None = None
     pod: Object | None = None
-    gone: Object | None = None
-    buried: str = ""
-    heard: float | None = None
-    judged: tuple[int, Judgement] | None = None
+    final_pod: Object | None = None
+    deleted_uid: str = ""
+    read_at: float | None = None
+    validation: tuple[int, ValidationResult] | None = None
     current: Revision | None = None
-    refused: Answer | None = None
+    pod_check: PodCheck | None = None
     failed_step: FailedStep | None = None
-    made: set[str] = field(default_factory=set)
+    created_objects: set[str] = field(default_factory=set)
     ages: Ages = field(default_factory=Ages)
     created: datetime | None = None
     warnings: PodWarnings = field(default_factory=PodWarnings)
-    holds_first: bool = True
+    finalizer_first: bool = True
 
     @property
     def pod_uid(self) -> str:
@@ -90,7 +90,7 @@ class Pipeline:
         return StepFailure(failed.message, failed.seconds_left(time.monotonic()), failed.is_pending)
 
     @property
-    def new(self) -> bool:
+    def is_new(self) -> bool:
         """True where nothing was ever told of it, so that a start is most likely what is due."""
         return self.body is not None and not written_status(self.body)
 
@@ -104,40 +104,40 @@ class Pipeline:
         """True where the operator's finalizer holds the resource."""
         return FINALIZER in self.finalizers
 
-    def saw(self, body: Mapping[str, Any]) -> None:
+    def observe(self, body: Mapping[str, Any]) -> None:
         """Take the resource as an event or an answer has it, unless a newer one is known."""
         if self.body is None or _version(body) >= _version(self.body):
             self.body = _lean(body)
 
-    def saw_pod(self, pod: Mapping[str, Any], *, deleted: bool = False) -> None:
+    def observe_pod(self, pod: Mapping[str, Any], *, deleted: bool = False) -> None:
         """The same for the driver's pod."""
         if self.pod is not None and _version(pod) < _version(self.pod):
             return
         uid = pod["metadata"]["uid"]
-        if uid == self.buried and not deleted:
+        if uid == self.deleted_uid and not deleted:
             return  # an answer that the news of its end has overtaken
-        if self.heard is not None:
-            self.heard = time.monotonic()
+        if self.read_at is not None:
+            self.read_at = time.monotonic()
         if deleted:
-            self.gone, self.buried = _lean(pod), uid
+            self.final_pod, self.deleted_uid = _lean(pod), uid
         if not deleted:
             self.pod = _lean(pod)
         elif self.pod is None or self.pod["metadata"]["uid"] == pod["metadata"]["uid"]:
             self.pod = None
 
-    def read(self, pod: Object | None) -> None:
+    def set_pod(self, pod: Object | None) -> None:
         """Take the pod as the server has it now."""
-        self.pod, self.heard = pod, time.monotonic()
+        self.pod, self.read_at = pod, time.monotonic()
 
-    def stale(self, resync_seconds: float) -> bool:
+    def must_read_pod(self, resync_seconds: float) -> bool:
         """True where the pod has to be read: no driver is judged lost by a cache, nor alive by one that is old.
 
         A watch that was broken off does not tell of what went meanwhile.
         """
-        if self.pod is None or self.heard is None:
+        if self.pod is None or self.read_at is None:
             return True
         patience = min(CHANGING_SECONDS, resync_seconds) if pod_status.changing(self.pod) else resync_seconds
-        return time.monotonic() - self.heard >= patience
+        return time.monotonic() - self.read_at >= patience
 
 
 def _lean(thing: Mapping[str, Any]) -> Object:

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final
 
-from mainstem_operator.loop.pipeline_cache import Pipeline
+from mainstem_operator.loop.pipeline_cache import PipelineCache
 
 
 TURN_SECONDS: Final = 90.0
@@ -30,7 +30,7 @@ class PipelineLoop:
         is_carried: True while somebody carries it to where its document wants it.
     """
 
-    pipeline: Pipeline = field(default_factory=Pipeline)
+    pipeline: PipelineCache = field(default_factory=PipelineCache)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     busy_since: float | None = None
     is_carried: bool = False

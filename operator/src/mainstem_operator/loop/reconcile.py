@@ -9,13 +9,13 @@ from math import inf
 from typing import Any, Final
 
 from mainstem_operator.api import ownership
-from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, Cluster, Object, Refused
+from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, ApiRejection, KubernetesApi, Object
 from mainstem_operator.decisions.actions import Plan
-from mainstem_operator.decisions.pipeline_status import Event
+from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.loop import apply
 from mainstem_operator.loop.observer import Observer
-from mainstem_operator.loop.pipeline_cache import Answer, Pipeline
+from mainstem_operator.loop.pipeline_cache import PipelineCache, PodCheck
 from mainstem_operator.loop.retries import failed_step
 from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observed import pod_status
@@ -24,7 +24,7 @@ from mainstem_operator.settings import Settings
 from mainstem_operator.validation.worker_pool import Validators
 
 
-Tell = Callable[[Event], None]
+PostEvent = Callable[[PipelineEvent], None]
 SLOW_SECONDS: Final = 3.0
 """After so long without an answer to a first start the status says so; webhooks may hang for half a minute."""
 _STEPS: Final = 5
@@ -34,12 +34,12 @@ _STEPS: Final = 5
 class Reconciler:
     """Carries pipelines to where their documents want them."""
 
-    def __init__(self, cluster: Cluster, settings: Settings, validators: Validators) -> None:
+    def __init__(self, cluster: KubernetesApi, settings: Settings, validators: Validators) -> None:
         self._cluster = cluster
         self._settings = settings
         self._observer = Observer(cluster, settings, validators)
 
-    async def turn(self, of: Pipeline, tell: Tell) -> Plan:
+    async def reconcile(self, cache: PipelineCache, post_event: PostEvent) -> Plan:
         """Look and act until nothing is left to write; the last plan says when to look again.
 
         Raises:
@@ -47,97 +47,101 @@ class Reconciler:
         """
         started = time.perf_counter()
         for _ in range(_STEPS):
-            seen = await self._observer.observed(of)
-            found = plan(seen)
-            changed = await self._carried_out(of, found, tell)
-            waits_for_others = found.start and not found.status and of.failed_step is None
-            if not changed or found.finished or waits_for_others:
+            observation = await self._observer.observe(cache)
+            next_plan = plan(observation)
+            changed = await self._apply(cache, next_plan, post_event)
+            waits_for_others = next_plan.start and not next_plan.status and cache.failed_step is None
+            if not changed or next_plan.finished or waits_for_others:
                 break  # what there is to tell of a first start waits for the others' starts
         RECONCILE_SECONDS.observe(time.perf_counter() - started)
-        if seen.refused and of.refused is not None and found.requeue is not None:
-            found = replace(found, requeue=min(found.requeue, of.refused.seconds_left))
-        if found.requeue is not None:
-            found = replace(found, requeue=of.warnings.seconds_left(found.requeue))
-        return found
+        if observation.refused and cache.pod_check is not None and next_plan.requeue is not None:
+            next_plan = replace(next_plan, requeue=min(next_plan.requeue, cache.pod_check.seconds_left))
+        if next_plan.requeue is not None:
+            next_plan = replace(next_plan, requeue=cache.warnings.seconds_left(next_plan.requeue))
+        return next_plan
 
-    async def _carried_out(self, of: Pipeline, found: Plan, tell: Tell) -> bool:
+    async def _apply(self, cache: PipelineCache, next_plan: Plan, post_event: PostEvent) -> bool:
         """Do what the plan says; True where something was written, so that another look is due."""
-        written = await self._write_status(of, found, tell)
-        if found.stop and of.pod is not None:
-            await self._attempted(of, self._stopped(of, of.pod))
+        written = await self._write_status(cache, next_plan, post_event)
+        if next_plan.stop and cache.pod is not None:
+            await self._attempt(cache, self._stop(cache, cache.pod))
             return True
-        if found.start is not None:
-            async with self._reported_when_slow(of, tell):
-                await self._attempted(of, self._started(of, found))
+        if next_plan.start is not None:
+            async with self._reported_when_slow(cache, post_event):
+                await self._attempt(cache, self._start(cache, next_plan))
             return True
         return written
 
-    async def _attempted(self, of: Pipeline, step: Coroutine[Any, Any, None]) -> None:
+    async def _attempt(self, cache: PipelineCache, step: Coroutine[Any, Any, None]) -> None:
         """Carry a step out; where the API server does not, remember why, and when it is tried again."""
         try:
             await step
-        except (ApiError, ownership.NotYet, *NO_ANSWER) as error:
-            pending, now = isinstance(error, ownership.NotYet), time.monotonic()
-            of.failed_step = failed_step(of.failed_step, of.pod_uid, error, now, is_pending=pending)
+        except (ApiError, ownership.DeletionPending, *NO_ANSWER) as error:
+            pending, now = isinstance(error, ownership.DeletionPending), time.monotonic()
+            cache.failed_step = failed_step(cache.failed_step, cache.pod_uid, error, now, is_pending=pending)
         else:
-            of.failed_step = None
-            of.made.clear()
+            cache.failed_step = None
+            cache.created_objects.clear()
 
     @contextlib.asynccontextmanager
-    async def _reported_when_slow(self, of: Pipeline, tell: Tell) -> AsyncIterator[None]:
+    async def _reported_when_slow(self, cache: PipelineCache, post_event: PostEvent) -> AsyncIterator[None]:
         """The status reports a first start to which the API server does not answer: a webhook may hang for minutes."""
-        if not of.new:
+        if not cache.is_new:
             yield
             return
-        report = asyncio.ensure_future(self._report_slow_start(of, tell))
+        report = asyncio.ensure_future(self._report_slow_start(cache, post_event))
         try:
             yield
         finally:
             report.cancel()
             await asyncio.wait([report])
 
-    async def _report_slow_start(self, of: Pipeline, tell: Tell) -> None:
+    async def _report_slow_start(self, cache: PipelineCache, post_event: PostEvent) -> None:
         await asyncio.sleep(SLOW_SECONDS)
         message = f"the API server has not answered for {SLOW_SECONDS:g} seconds"
         failure = StepFailure(message, retry_in=inf, is_pending=True)
-        await self._write_status(of, plan(replace(await self._observer.observed(of), failure=failure)), tell)
+        await self._write_status(
+            cache, plan(replace(await self._observer.observe(cache), failure=failure)), post_event
+        )
 
-    async def _write_status(self, of: Pipeline, found: Plan, tell: Tell) -> bool:
-        assert of.body is not None
-        written = await apply.write_status(self._cluster, of.body, found)
+    async def _write_status(self, cache: PipelineCache, next_plan: Plan, post_event: PostEvent) -> bool:
+        assert cache.body is not None
+        written = await apply.write_status(self._cluster, cache.body, next_plan)
         if written is None:
             return False
-        of.saw(written)
-        for event in found.events:
-            tell(event)
+        cache.observe(written)
+        for event in next_plan.events:
+            post_event(event)
         return True
 
-    async def _stopped(self, of: Pipeline, pod: Object) -> None:
+    async def _stop(self, cache: PipelineCache, pod: Object) -> None:
         if pod_status.over(pod):
-            of.gone = pod
+            cache.final_pod = pod
         left = await apply.stop(self._cluster, pod)
         if left is None:
-            of.pod, of.buried = None, pod["metadata"]["uid"]
+            cache.pod, cache.deleted_uid = None, pod["metadata"]["uid"]
         else:
-            of.saw_pod(left)
+            cache.observe_pod(left)
 
-    async def _started(self, of: Pipeline, found: Plan) -> None:
-        assert of.body is not None
-        assert found.start is not None
-        revision = found.start.revision
+    async def _start(self, cache: PipelineCache, next_plan: Plan) -> None:
+        assert cache.body is not None
+        assert next_plan.start is not None
+        revision = next_plan.start.revision
         try:
-            if of.holds_first and (held := await apply.hold(self._cluster, of.body)):
-                of.saw(held)
-            pod = await apply.start(self._cluster, of.body, found.start, self._settings, of.made)
+            if cache.finalizer_first and (resource := await apply.hold(self._cluster, cache.body)):
+                cache.observe(resource)
+            pod = await apply.start(
+                self._cluster, cache.body, next_plan.start, self._settings, cache.created_objects
+            )
             if pod is None:  # this driver was made before the operator was killed; or its name is not free
-                await self._observer.require_pod(of, of.body)
+                await self._observer.require_pod(cache, cache.body)
                 return
-        except apply.Gone:
+        except apply.PipelineDeleted:
             return  # its event is about to come
-        except Refused as refused:
-            of.made.clear()  # what was made may be what is missing
-            of.refused = Answer(revision.name, ownership.refusal(refused), time.monotonic())
+        except ApiRejection as refused:
+            cache.created_objects.clear()  # what was made may be what is missing
+            cache.pod_check = PodCheck(revision.name, ownership.refusal(refused), time.monotonic())
             return
-        of.saw_pod(pod)
-        if found.start.attempt > apply.KEPT_REVISIONS:
-            await apply.prune(self._cluster, of.body, revision, self._settings)
+        cache.observe_pod(pod)
+        if next_plan.start.attempt > apply.KEPT_REVISIONS:
+            await apply.prune(self._cluster, cache.body, revision, self._settings)

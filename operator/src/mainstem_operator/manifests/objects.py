@@ -41,19 +41,19 @@ def labels(pipeline: str, component: str) -> dict[str, str]:
 
 def metadata(body: Mapping[str, Any], name: str, component: str = "driver") -> Object:
     """Name, labels, and the owner, with which it goes."""
-    of = body["metadata"]
+    about = body["metadata"]
     owner = {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "name": of["name"],
-        "uid": of["uid"],
+        "name": about["name"],
+        "uid": about["uid"],
         "controller": True,
         "blockOwnerDeletion": True,
     }
     return {
         "name": name,
-        "namespace": of["namespace"],
-        "labels": labels(of["name"], component),
+        "namespace": about["namespace"],
+        "labels": labels(about["name"], component),
         "ownerReferences": [owner],
     }
 
@@ -112,13 +112,13 @@ def _kept(about: Object, data: Mapping[str, str]) -> Object:
 
 def disruption_budget(body: Mapping[str, Any], revision: Revision) -> Object | None:
     """The driver's PodDisruptionBudget, where the document asks for one."""
-    asked = revision.pipeline.spec.driver.pod_disruption_budget
-    if asked is None:
+    budget = revision.pipeline.spec.driver.pod_disruption_budget
+    if budget is None:
         return None
     about = metadata(body, driver_name(body["metadata"]["name"]))
     spec = {
         # `maxUnavailable` asks the pod's owner for its scale. A pipeline has none, and no eviction would ever pass.
-        "minAvailable": 1 - asked.max_unavailable,
+        "minAvailable": 1 - budget.max_unavailable,
         "selector": {"matchLabels": about["labels"]},
         "unhealthyPodEvictionPolicy": "AlwaysAllow",
     }

@@ -150,8 +150,8 @@ def _image(pipeline: StreamingPipeline, settings: Settings) -> Object:
 
 def _pull_secrets(pipeline: StreamingPipeline, settings: Settings) -> Object:
     given = [secret.name for secret in pipeline.spec.image_pull_secrets]
-    found = list(dict.fromkeys([*given, *settings.image_pull_secrets]))
-    return {"imagePullSecrets": [{"name": name} for name in found]} if found else {}
+    secrets = list(dict.fromkeys([*given, *settings.image_pull_secrets]))
+    return {"imagePullSecrets": [{"name": name} for name in secrets]} if secrets else {}
 
 
 def _variables() -> list[Object]:
@@ -190,10 +190,10 @@ def _run_name(body: Mapping[str, Any], run: str) -> str:
 
 
 def _ports(revision: Revision) -> list[Object]:
-    found = {"http": names.HTTP_PORT, "ui": names.UI_PORT}
+    ports = {"http": names.HTTP_PORT, "ui": names.UI_PORT}
     if revision.scaled_out:
-        found |= {"driver": names.DRIVER_PORT, "blockmanager": names.BLOCK_MANAGER_PORT}
-    return [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in found.items()]
+        ports |= {"driver": names.DRIVER_PORT, "blockmanager": names.BLOCK_MANAGER_PORT}
+    return [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()]
 
 
 def _probe(path: str, *, period: int, failures: int) -> Object:
@@ -212,8 +212,10 @@ def _resources(resources: Resources) -> Object:
 def _further(resources: Resources) -> Object:
     """Resources that Spark has no words for; cores and memory it asks for itself."""
     own = ("cpu", "memory")
-    found = _resources(resources)
-    return {part: {name: found[part][name] for name in found[part] if name not in own} for part in found}
+    return {
+        part: {name: amount for name, amount in amounts.items() if name not in own}
+        for part, amounts in _resources(resources).items()
+    }
 
 
 def _secrets(pipeline: StreamingPipeline) -> dict[str, Object]:
@@ -245,11 +247,11 @@ def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> O
 
 def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
     pipeline = body["metadata"]["name"]
-    found: list[Object] = [
+    volumes: list[Object] = [
         {"name": "mainstem-scratch", "emptyDir": {}},
         {"name": "mainstem-tmp", "emptyDir": {}},
     ]
-    found += [
+    volumes += [
         {
             "name": f"mainstem-secrets-{index}",
             "secret": {"secretName": name, "defaultMode": 0o440, **optional},
@@ -261,23 +263,23 @@ def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
             "secretName": names.spark_secret_name(pipeline, body["metadata"]["uid"]),
             "defaultMode": 0o440,
         }
-        found.append({"name": "mainstem-spark-secret", "secret": secret})
-    return found
+        volumes.append({"name": "mainstem-spark-secret", "secret": secret})
+    return volumes
 
 
 def _mounts(revision: Revision) -> list[Object]:
-    found = [
+    mounts = [
         _mount("mainstem-document", names.DOCUMENT_DIR, read_only=True),
         _mount("mainstem-scratch", names.SCRATCH_DIR),
         _mount("mainstem-tmp", "/tmp"),  # noqa: S108
     ]
-    found += [
+    mounts += [
         _mount(f"mainstem-secrets-{index}", f"{names.SECRETS_DIR}/{name}", read_only=True)
         for index, name in enumerate(_secrets(revision.pipeline))
     ]
     if revision.scaled_out:
-        found.append(_mount("mainstem-spark-secret", names.SPARK_SECRET_DIR, read_only=True))
-    return found
+        mounts.append(_mount("mainstem-spark-secret", names.SPARK_SECRET_DIR, read_only=True))
+    return mounts
 
 
 def _mount(volume: str, path: str, *, read_only: bool = False) -> Object:

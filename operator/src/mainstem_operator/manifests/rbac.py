@@ -19,7 +19,7 @@ _PIPELINES: Final = "streamingpipelines"
 
 
 @dataclass(frozen=True)
-class Right:
+class Permission:
     """One rule of a Role or ClusterRole.
 
     Attributes:
@@ -46,7 +46,7 @@ class Right:
             "verbs": list(self.verbs),
         }
 
-    def covers(self, other: "Right") -> bool:
+    def covers(self, other: "Permission") -> bool:
         """Whether whoever holds this right may grant the other one."""
         return (
             self.group == other.group
@@ -57,56 +57,56 @@ class Right:
 
 
 IN_NAMESPACES: Final = (
-    Right(
+    Permission(
         "mainstem.dev",
         (_PIPELINES,),
         ("list", "watch", "patch"),
         "Read the pipelines; add and remove the finalizer.",
     ),
-    Right(
+    Permission(
         "mainstem.dev",
         (f"{_PIPELINES}/status",),
         ("patch",),
         "Write the operator's part of the status, and the driver's part after the driver has ended.",
     ),
-    Right(
+    Permission(
         "mainstem.dev",
         (f"{_PIPELINES}/finalizers",),
         ("update",),
         "Create objects that block the deletion of their owner, if the API server checks this permission.",
     ),
-    Right(
+    Permission(
         "",
         ("pods",),
         ("create", "delete", "deletecollection", "get", "list", "patch", "watch"),
         "Driver pods; `deletecollection` only to grant it to drivers with executors.",
     ),
-    Right(
+    Permission(
         "",
         ("configmaps",),
         ("create", "delete", "get", "list"),
         "The documents that drivers run: the last five of each pipeline.",
     ),
-    Right("", ("serviceaccounts",), ("create", "get", "patch"), "One service account for each driver."),
-    Right(
+    Permission("", ("serviceaccounts",), ("create", "get", "patch"), "One service account for each driver."),
+    Permission(
         "",
         ("secrets",),
         ("create",),
         "The secret with which driver and executors authenticate: created once. The operator reads no Secret.",
     ),
-    Right(
+    Permission(
         "",
         ("events",),
         ("create", "list"),
         "Write events of pipelines; read why a pod does not start: only events report a mount that fails.",
     ),
-    Right(
+    Permission(
         "rbac.authorization.k8s.io",
         ("roles", "rolebindings"),
         ("create", "get", "patch"),
         "The permissions of each driver; `get`, as for accounts and budgets, to change no object of another owner.",
     ),
-    Right(
+    Permission(
         "policy",
         ("poddisruptionbudgets",),
         ("create", "delete", "get", "patch"),
@@ -116,7 +116,7 @@ IN_NAMESPACES: Final = (
 """In every namespace whose pipelines the operator runs."""
 
 IN_CLUSTER: Final = (
-    Right(
+    Permission(
         "apiextensions.k8s.io",
         ("customresourcedefinitions",),
         ("get",),
@@ -129,16 +129,16 @@ IN_CLUSTER: Final = (
 _LEASES: Final = ("leases",)
 
 
-def to_leases(name: str) -> tuple[Right, ...]:
+def to_leases(name: str) -> tuple[Permission, ...]:
     """In the namespace of the Leases, for an operator whose Lease has this name."""
     group = "coordination.k8s.io"
     return (
-        Right(group, _LEASES, ("create", "list"), "Decide which of several operators works."),
-        Right(group, _LEASES, ("update",), "Update its own Lease only.", (name,)),
+        Permission(group, _LEASES, ("create", "list"), "Decide which of several operators works."),
+        Permission(group, _LEASES, ("update",), "Update its own Lease only.", (name,)),
     )
 
 
-_EXECUTORS: Final = Right(
+_EXECUTORS: Final = Permission(
     "",
     ("pods",),
     ("create", "delete", "deletecollection", "get", "list", "patch", "watch"),
@@ -146,13 +146,15 @@ _EXECUTORS: Final = Right(
 )
 
 
-def driver(pipeline: str, *, executors: bool) -> tuple[Right, ...]:
+def driver(pipeline: str, *, executors: bool) -> tuple[Permission, ...]:
     """The rights of one pipeline's driver in its namespace: its own status, and pods only where it has executors."""
-    status = Right("mainstem.dev", (f"{_PIPELINES}/status",), ("patch",), "Write its progress.", (pipeline,))
+    status = Permission(
+        "mainstem.dev", (f"{_PIPELINES}/status",), ("patch",), "Write its progress.", (pipeline,)
+    )
     return (status, _EXECUTORS) if executors else (status,)
 
 
-def rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
+def rules(rights: Iterable[Permission]) -> list[dict[str, Any]]:
     """The `rules` of a Role or ClusterRole."""
     return [right.rule() for right in rights]
 
@@ -166,7 +168,7 @@ def files() -> dict[str, str]:
     }
 
 
-def _text(rights: Iterable[Right]) -> str:
+def _text(rights: Iterable[Permission]) -> str:
     return "".join(
         f"# {right.why}\n{yaml.safe_dump([right.rule()], sort_keys=False, default_flow_style=None, width=120)}"
         for right in rights

@@ -42,7 +42,7 @@ class Condition(NamedTuple):
 def with_summary(conditions: Sequence[Condition], phase: str) -> list[Condition]:
     """The conditions, and before them `Ready` and, where that is not True, either `Stalled` or `Reconciling`.
 
-    >>> [one.type for one in with_summary([Condition("SpecValid", "False", "UnknownRelation")], "Invalid")]
+    >>> [condition.type for condition in with_summary([Condition("SpecValid", "False", "UnknownRelation")], "Invalid")]
     ['Ready', 'Stalled', 'SpecValid']
     """
     by_type = {condition.type: condition for condition in conditions}
@@ -59,8 +59,10 @@ def worst_reason(conditions: Sequence[Condition]) -> str:
     ready = by_type["Ready"]
     impaired = [by_type[name] for name in ("Degraded", "DataStalled") if name in by_type]
     # A first batch that hangs is worse than a start that takes its time.
-    speaks_for_itself = ready.status != TRUE and ready.reason != "QueriesStarting"
-    first = ready if speaks_for_itself else next((one for one in impaired if one.status == TRUE), ready)
+    is_cause = ready.status != TRUE and ready.reason != "QueriesStarting"
+    first = (
+        ready if is_cause else next((condition for condition in impaired if condition.status == TRUE), ready)
+    )
     return first.reason[:_LONGEST_REASON]
 
 
@@ -86,11 +88,11 @@ def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
 
 
 def rendered(
-    found: Iterable[Condition], before: Sequence[Mapping[str, Any]], generation: int, now: datetime
+    conditions: Iterable[Condition], before: Sequence[Mapping[str, Any]], generation: int, now: datetime
 ) -> list[dict[str, Any]]:
     """The conditions as the resource has them; a time is new only where the status is."""
     old = {condition["type"]: condition for condition in before}
-    return [_rendered(condition, old.get(condition.type), generation, now) for condition in found]
+    return [_rendered(condition, old.get(condition.type), generation, now) for condition in conditions]
 
 
 def _rendered(

@@ -11,7 +11,7 @@ from mainstem.names import RESTARTED_AT
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation.documents import Judgement, Revision
+from mainstem_operator.validation.documents import Revision, ValidationResult
 
 
 _LONGEST: Final = 256
@@ -46,7 +46,7 @@ class StepFailure:
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observation:
     """One look at a pipeline.
 
     Attributes:
@@ -70,7 +70,7 @@ class Observed:
 
     body: Mapping[str, Any]
     pod: Mapping[str, Any] | None
-    judgement: Judgement
+    validation: ValidationResult
     now: datetime
     settings: Settings
     gone: Mapping[str, Any] | None = None
@@ -122,7 +122,7 @@ class Observed:
     @property
     def revision(self) -> Revision | None:
         """What shall run: the document, or, where it is refused, what ran last."""
-        return self.judgement.revision or self.current
+        return self.validation.revision or self.current
 
 
 def requested_restart(thing: Mapping[str, Any]) -> str | None:

@@ -27,7 +27,7 @@ _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9]{0,62}")
 
 
 @dataclass(frozen=True)
-class Ended:
+class DriverEnd:
     """How a driver ended.
 
     Attributes:
@@ -156,44 +156,44 @@ def newest_warning(events: Iterable[Object]) -> PodWarning | None:
     return PodWarning(reason[:_LONGEST_REASON], message[:_LONGEST])
 
 
-def ended(pod: Object) -> Ended:
+def ended(pod: Object) -> DriverEnd:
     """How the driver of a pod that is over ended: its own words first, else the kubelet's."""
     status = pod.get("status", {})
     state = _terminated(pod) or {}
-    told = _told(state.get("message", ""))
+    report = _termination_report(state.get("message", ""))
     code = state.get("exitCode")
-    reason, message = _why(status, state, told)
+    reason, message = _why(status, state, report)
     started, finished = _time(state.get("startedAt")), _time(state.get("finishedAt"))
-    return Ended(
+    return DriverEnd(
         attempt=attempt(pod),
-        outcome=told.get("outcome"),
+        outcome=report.get("outcome"),
         exit_code=code,
         reason=reason[:_LONGEST_REASON],
         message=message[:_LONGEST],
         ran_seconds=(finished - started).total_seconds() if started and finished else 0.0,
         finished=finished,
-        queries=tuple(_queries(told.get("queries"))),
+        queries=tuple(_queries(report.get("queries"))),
     )
 
 
-def vanished(number: int, now: datetime) -> Ended:
+def vanished(number: int, now: datetime) -> DriverEnd:
     """A driver whose pod is gone without a word: a node that died, or somebody's `kubectl delete --force`."""
-    return Ended(
+    return DriverEnd(
         number, None, None, "DriverLost", "the driver pod is gone without a final status", finished=now
     )
 
 
-def _why(status: Object, state: Object, told: Object) -> tuple[str, str]:
+def _why(status: Object, state: Object, report: Object) -> tuple[str, str]:
     killed = state.get("reason") in ("OOMKilled", "ContainerCannotRun", "StartError") or status.get("reason")
-    if told.get("reason") and not killed:
-        return str(told["reason"]), str(told.get("message", ""))
+    if report.get("reason") and not killed:
+        return str(report["reason"]), str(report.get("message", ""))
     if status.get("reason"):  # Evicted, Preempting, NodeShutdown, DeadlineExceeded
         return str(status["reason"]), str(status.get("message", ""))
     code = state.get("exitCode")
     if state.get("reason") == "OOMKilled":
         return "OOMKilled", "the container exceeded its memory limit; raise driver.resources.limits.memory"
     if code == 0:
-        return str(told.get("outcome", "Completed")).capitalize(), str(told.get("message", ""))
+        return str(report.get("outcome", "Completed")).capitalize(), str(report.get("message", ""))
     if code == _KILLED:
         return "Killed", "the container was killed with SIGKILL and reported no reason"
     reason = _OUTCOMES.get(code, state.get("reason") or "Error") if code is not None else "Error"
@@ -208,24 +208,24 @@ def _container(pod: Object) -> Object:
 
 
 def _terminated(pod: Object) -> Object | None:
-    found: Object | None = _container(pod).get("state", {}).get("terminated")
-    return found
+    terminated: Object | None = _container(pod).get("state", {}).get("terminated")
+    return terminated
 
 
-def _told(message: str) -> dict[str, Any]:
+def _termination_report(message: str) -> dict[str, Any]:
     """The driver's own words; whatever runs in its container can write there, so nothing is taken on trust."""
     try:
-        told = json.loads(message)
+        report = json.loads(message)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(told, dict) or told.get("outcome") not in OUTCOMES:
+    if not isinstance(report, dict) or report.get("outcome") not in OUTCOMES:
         return {}
-    words = {key: told[key] for key in ("outcome", "reason", "message") if isinstance(told.get(key), str)}
-    return {**words, "queries": told.get("queries")}
+    words = {key: report[key] for key in ("outcome", "reason", "message") if isinstance(report.get(key), str)}
+    return {**words, "queries": report.get("queries")}
 
 
-def _queries(told: Any) -> Iterator[tuple[str, int | None]]:
-    for query in told if isinstance(told, list) else ():
+def _queries(queries: Any) -> Iterator[tuple[str, int | None]]:
+    for query in queries if isinstance(queries, list) else ():
         name, batch = (query.get("name"), query.get("batch")) if isinstance(query, dict) else (None, None)
         if isinstance(name, str) and _NAME.fullmatch(name):
             yield name, batch if type(batch) is int and batch >= -1 else None
@@ -237,5 +237,5 @@ def _time(text: str | None) -> datetime | None:
 
 def grace_seconds(pod: Mapping[str, Any]) -> float:
     """How long the pod may drain: as it was told to go, else as it was made; in seconds."""
-    told = pod["metadata"].get("deletionGracePeriodSeconds")
-    return float(pod["spec"].get("terminationGracePeriodSeconds", 0) if told is None else told)
+    deletion = pod["metadata"].get("deletionGracePeriodSeconds")
+    return float(pod["spec"].get("terminationGracePeriodSeconds", 0) if deletion is None else deletion)

@@ -54,7 +54,7 @@ class Revision:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ValidationResult:
     """What is to be said of a document: a revision, or why there is none."""
 
     revision: Revision | None
@@ -62,7 +62,7 @@ class Judgement:
     message: str = "the document passes every check that needs no Spark"
 
 
-def judge(body: Mapping[str, Any]) -> Judgement:
+def validate(body: Mapping[str, Any]) -> ValidationResult:
     """The judgement of the resource's document, as it is in the API server."""
     spec = {key: value for key, value in body["spec"].items() if key not in _NOT_RUN}
     try:
@@ -79,10 +79,10 @@ def judge(body: Mapping[str, Any]) -> Judgement:
     )
     canonical = json.dumps(beyond, sort_keys=True, ensure_ascii=False)
     name = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-    return Judgement(Revision(name, document.pipeline, text))
+    return ValidationResult(Revision(name, document.pipeline, text))
 
 
-def recalled(text: str, name: str) -> Revision:
+def recall(text: str, name: str) -> Revision:
     """The revision of a ConfigMap's document, which was judged when it was made.
 
     Raises:
@@ -91,10 +91,10 @@ def recalled(text: str, name: str) -> Revision:
     return Revision(name, read_object(yaml.safe_load(text)).pipeline, text)
 
 
-def refusal(refused: SpecInvalid) -> Judgement:
+def refusal(refused: SpecInvalid) -> ValidationResult:
     """All that is wrong, the first problem's reason first."""
     problems = [problem for problem in refused.problems if not problem.warning]
-    return Judgement(None, problems[0].reason, "; ".join(map(_line, problems))[:4000])
+    return ValidationResult(None, problems[0].reason, "; ".join(map(_line, problems))[:4000])
 
 
 def _line(problem: Problem) -> str:

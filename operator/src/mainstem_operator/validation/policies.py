@@ -117,9 +117,9 @@ def _mounts(template: dict[str, Any], container: str, *, lasting: bool) -> Itera
     spec = template.get("spec", {})
     passing = {"emptyDir", "ephemeral"} if lasting else set()
     volumes = {volume["name"] for volume in spec.get("volumes", ()) if not passing & volume.keys()}
-    for found in spec.get("containers", ()):
-        if found["name"] == container:
-            for mount in found.get("volumeMounts", ()):
+    for each in spec.get("containers", ()):
+        if each["name"] == container:
+            for mount in each.get("volumeMounts", ()):
                 if mount.get("name") in volumes:
                     yield normal(mount.get("mountPath", ""))
 

@@ -96,11 +96,11 @@ def _serve(lane: socket.socket, stages: mmap.mmap, index: int) -> None:
     stages[index] = _IDLE
 
 
-def _answer(request: dict[str, Any]) -> documents.Judgement | documents.Revision | None:
+def _answer(request: dict[str, Any]) -> documents.ValidationResult | documents.Revision | None:
     if "body" in request:
-        return documents.judge(request["body"])
+        return documents.validate(request["body"])
     try:
-        return documents.recalled(request["text"], request["name"])
+        return documents.recall(request["text"], request["name"])
     except SpecInvalid:
         return None
 
@@ -115,7 +115,7 @@ def _read(lane: socket.socket, size: int) -> bytes:
     return bytes(parts)
 
 
-def refused() -> documents.Judgement:
+def refused() -> documents.ValidationResult:
     """The judgement of a document whose validation reached a limit."""
     return documents.refusal(too_complex())
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from mainstem_operator.metrics import VALIDATORS_LOST
 from mainstem_operator.turns import FairTurns
-from mainstem_operator.validation.documents import Judgement, Revision
+from mainstem_operator.validation.documents import Revision, ValidationResult
 from mainstem_operator.validation.worker import HEADER, refused
 
 
@@ -66,7 +66,7 @@ class Validators:
             if self._process is None or self._process.poll() is not None:
                 await self._start()
 
-    async def judge(self, body: Mapping[str, Any]) -> Judgement:
+    async def validate(self, body: Mapping[str, Any]) -> ValidationResult:
         """The judgement of a resource's document; `DocumentTooComplex` where it reaches a limit.
 
         Raises:
@@ -81,7 +81,7 @@ class Validators:
             "spec": body["spec"],
         }
         answer = await self._ask(str(about["namespace"]), {"body": document})
-        return answer if isinstance(answer, Judgement) else refused()
+        return answer if isinstance(answer, ValidationResult) else refused()
 
     async def recall(self, namespace: str, text: str, name: str) -> Revision | None:
         """The revision of a ConfigMap's document; None where it is refused today.
