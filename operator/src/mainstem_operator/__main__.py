@@ -1,4 +1,4 @@
-"""`mainstem-operator`, or `python -m mainstem_operator`: runs until it is told to stop."""
+"""The command `mainstem-operator`, also `python -m mainstem_operator`: it runs until a signal."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ _RIGHTS: Final = "let the operator's service account get it; the chart's Cluster
 def main() -> None:
     """Watch StreamingPipeline resources and run them.
 
-    Set up by the environment: MAINSTEM_DRIVER_IMAGE, and what the chart's values describe.
+    Settings come from environment variables: MAINSTEM_DRIVER_IMAGE, and those of the chart's values.
     """
     try:
         settings = Settings.from_environment(os.environ)
@@ -41,14 +41,14 @@ def main() -> None:
 def run(settings: Settings) -> None:
     """Run with these settings, until a signal."""
     gc.collect()
-    gc.freeze()  # what is imported stays; and nearly all that comes is let go by its count
+    gc.freeze()  # imported modules stay; reference counting frees nearly everything else
     gc.set_threshold(20_000, 20, 20)
     start_http_server(settings.metrics_port)
     asyncio.run(serve(settings))
 
 
 async def _definition() -> None:
-    """The resource's definition is there, and not older than this operator.
+    """Check that the CustomResourceDefinition exists and is not older than this operator.
 
     Raises:
         NotReady: `DefinitionMissing`, `DefinitionTooOld`, `DefinitionUnreadable`, `ApiServerUnreachable`.
@@ -56,7 +56,7 @@ async def _definition() -> None:
     cluster = await KubernetesApi.connect(None)
     try:
         definition = await cluster.get(DEFINITION, "", f"{PLURAL}.{GROUP}")
-    except (OSError, TimeoutError) as error:  # aiohttp's are OSErrors where no server answers
+    except (OSError, TimeoutError) as error:  # aiohttp's errors are OSErrors if no server answers
         raise NotReady(f"the API server does not answer: {error}", reason="ApiServerUnreachable") from None
     except ApiError as error:
         raise NotReady(

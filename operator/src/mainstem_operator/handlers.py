@@ -1,4 +1,4 @@
-"""Every handler of Kopf's: they start a new pipeline's driver, and wake or run its loop, which decides by what is there."""
+"""The handlers that Kopf calls: they wake the loops of pipelines, or run them. A loop decides by what exists, not by events."""
 
 import asyncio
 import contextlib
@@ -28,17 +28,17 @@ from mainstem_operator.validation.worker_pool import Validators
 
 
 _AT_A_TIME: Final = 24
-"""Pipelines that are looked at at a time; the others wait in line without taking memory."""
+"""Pipelines that the operator reconciles at a time; the others wait, without using memory."""
 _OF_ONE_NAMESPACE: Final = 8
-"""Pipelines of one namespace that are looked at at a time: as many as keep one core and one API server busy."""
+"""Pipelines of one namespace that it reconciles at a time: enough to keep one core and one API server busy."""
 _SLOW_SECONDS: Final = 2.0
-"""A turn that lasts longer marks a slow namespace: an admission webhook delays the API server's answers. The turns of slow
-namespaces are counted apart, so that they take none from the others.
+"""A namespace with a longer turn is slow: an admission webhook delays the API server's answers. Slow namespaces have a
+limit of their own, so that they take no turns from the others.
 """
 
 
 class Operator:
-    """The handlers, over what they share; `register` gives them to Kopf."""
+    """The handlers and the state that they share; `register` passes the handlers to Kopf."""
 
     def __init__(self, settings: Settings, fence: Fence) -> None:
         self._settings = settings
@@ -53,7 +53,7 @@ class Operator:
         self._log = structlog.get_logger(component="operator")
 
     def register(self, registry: kopf.OperatorRegistry) -> None:
-        """Give all handlers to the registry."""
+        """Pass all handlers to the registry."""
         kopf.on.startup(registry=registry)(self.started)
         kopf.on.cleanup(registry=registry)(self.ended)
         kopf.on.login(registry=registry)(self.login)
@@ -62,7 +62,7 @@ class Operator:
         kopf.daemon(GROUP, VERSION, PLURAL, backoff=5, registry=registry)(self.loop)
 
     async def started(self, settings: kopf.OperatorSettings, **_: Any) -> None:
-        """Set Kopf up, and connect."""
+        """Configure Kopf, and connect to the API server."""
         configure(settings)
         self._cluster = await KubernetesApi.connect(self._fence)
         await self._validators.start()
@@ -74,10 +74,10 @@ class Operator:
             await self._cluster.close()
 
     async def login(self, **kwargs: Any) -> kopf.AiohttpSession | None:
-        """By the pod's service account, whose token is read anew when it was rotated, or by a kubeconfig.
+        """Log in with the pod's service account, whose rotated token is read again, or with a kubeconfig.
 
-        Kopf's own writes (finalizers, events) pass the fence too. Equal credentials give the same session: Kopf knows by
-        that which ones the API server has refused.
+        Kopf's own writes (finalizers, events) pass the fence too. Equal credentials give the same session: so Kopf knows
+        which credentials the API server has rejected.
         """
         info = kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
         if info is None:
@@ -87,10 +87,10 @@ class Operator:
         return self._login[1]
 
     async def healthy(self) -> dict[str, int]:
-        """What the probe answers with. A slow API server is no reason to fail: each turn has a limit of its own.
+        """The answer to the liveness probe. A slow API server does not fail it: each turn has its own time limit.
 
         Raises:
-            kopf.PermanentError: a turn has outlasted its own limit.
+            kopf.PermanentError: a turn has exceeded its limit.
         """
         stuck = sum(loop.is_stuck for loop in self._loops.values())
         if stuck:
@@ -107,23 +107,23 @@ class Operator:
         type: str | None,  # noqa: A002
         **_: Any,
     ) -> None:
-        """The resource has changed, or its driver has written to its status."""
+        """Take a change of the resource, or of its status by the driver."""
         metadata = cast("dict[str, Any]", event["object"]["metadata"])
-        # Kopf keeps each resource, and compares whole ones: the list of who wrote what is the larger half of it.
+        # Kopf keeps and compares whole resources; the list of field managers is the larger half of a resource.
         metadata.pop("managedFields", None)
         loop = self._loops.get(uid)
         if type == "DELETED":
             self._loops.pop(uid, None)
         elif _is_held(body) and not (loop and loop.is_carried):
-            # It was deleted before Kopf called the loop for it. Kopf does not call it any more, and takes the finalizer
-            # off once this returns.
+            # The resource was deleted before Kopf called the loop for it. Kopf will not call the loop any more, and
+            # removes the finalizer once this returns.
             await self._carry(uid, body)
         elif loop:
             loop.pipeline.observe(body)
             loop.wake.set()
         elif not written_status(body):
             pipeline = await self._first_start(uid, body, is_news=type == "ADDED")
-            if pipeline.is_held:  # as Kopf would have it once it had written the finalizer itself
+            if pipeline.is_held:  # as if Kopf had written the finalizer itself
                 metadata["finalizers"] = pipeline.finalizers
 
     async def _first_start(self, uid: str, body: kopf.Body, *, is_news: bool) -> PipelineCache:
@@ -140,7 +140,7 @@ class Operator:
         return loop.pipeline
 
     async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
-        """A driver's pod has changed. A copy of it under another name is nobody's driver."""
+        """Take a change of a driver pod. A copy of the pod with another name is not a driver."""
         for owner in meta.get("ownerReferences", ()):
             loop = self._loops.get(owner["uid"])
             if loop is not None and meta.name == driver_name(owner["name"]):
@@ -148,11 +148,11 @@ class Operator:
                 loop.wake.set()
 
     async def loop(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:
-        """Carry one pipeline to where its document wants it, until it or the operator goes."""
+        """Reconcile one pipeline until it is deleted or the operator ends."""
         await self._carry(uid, body, stopped)
 
     async def _carry(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped | None = None) -> None:
-        """The same; without `stopped` until the driver of a pipeline that was deleted has gone."""
+        """Run the loop; without `stopped` until the driver of a deleted pipeline has ended."""
         assert self._cluster is not None
         loop = self._loops.setdefault(uid, PipelineLoop())
         loop.is_carried = True
@@ -161,7 +161,7 @@ class Operator:
         failures = 0
         try:
             while not stopped or (body.meta.get("deletionTimestamp") and not _exiting(stopped)):
-                loop.wake.clear()  # before looking: nothing that comes later is lost
+                loop.wake.clear()  # before observing: no later event is lost
                 requeue, finished = await self._turn(reconciler, loop, body, failures)
                 if finished:
                     return
@@ -181,7 +181,7 @@ class Operator:
             async with self._turns.turn(str(body.meta.namespace)), asyncio.timeout(TURN_SECONDS):
                 loop.busy_since = time.monotonic()
                 plan = await reconciler.reconcile(loop.pipeline, lambda event: _post(body, event))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on
+        except Exception as error:  # noqa: BLE001 - no error ends the loop
             RECONCILES.labels(result="error").inc()
             self._log_error(body, error, failures)
             return None, False
@@ -196,14 +196,14 @@ class Operator:
     def _log_error(self, body: kopf.Body, error: Exception, failures: int) -> None:
         labels = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
         text = (str(error) or type(error).__name__).splitlines()[0]
-        log = self._log.error if failures == 0 else self._log.debug  # once for each row of failures
+        log = self._log.error if failures == 0 else self._log.debug  # once for consecutive failures
         log("cannot reconcile", **labels, error=text, kind=type(error).__name__, exc_info=failures == 0)
-        # Where no server answers, none takes an event either.
+        # A server that does not answer accepts no event either.
         if failures == 0 and not isinstance(error, NO_ANSWER):
             _post(body, PipelineEvent("Warning", "ReconcileFailed", text))
 
     def _log_failed_step(self, body: kopf.Body, pipeline: PipelineCache) -> None:
-        """One line for the first failure of a row; the status and an event have the rest."""
+        """Log the first of consecutive failures; the status and an event report the rest."""
         step = pipeline.failed_step
         if step is not None and step.count == 1 and not step.is_pending:
             labels = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
@@ -223,19 +223,19 @@ def _post(body: kopf.Body, event: PipelineEvent) -> None:
 
 
 def _exiting(stopped: kopf.DaemonStopped) -> bool:
-    """True where the operator goes, and not only the resource."""
+    """True if the operator ends, and not only the resource."""
     return bool(stopped.reason and stopped.reason & DaemonStoppingReason.OPERATOR_EXITING)
 
 
 def _is_held(body: kopf.Body) -> bool:
-    """True where the resource was deleted and waits for the operator's finalizer."""
+    """True if the resource was deleted and waits for the operator to remove the finalizer."""
     return bool(body.meta.get("deletionTimestamp")) and FINALIZER in body.meta.get("finalizers", ())
 
 
 async def _pause(wake: asyncio.Event, stopped: kopf.DaemonStopped | None, seconds: float) -> None:
-    """Until woken, or stopped, or the time is over; waiting on the first alone would hold the operator's end up."""
+    """Wait until an event wakes the loop, the loop is stopped, or the time is over."""
     waiters: list[asyncio.Future[Any]] = [asyncio.ensure_future(wake.wait())]
-    if stopped is not None and not stopped:  # while a resource drains, it is set already
+    if stopped is not None and not stopped:  # while a resource drains, it is already set
         waiters.append(asyncio.ensure_future(cast("Any", stopped.wait())))
     try:
         await asyncio.wait(waiters, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Kopf set up: its settings that differ from its own, what it need not keep, and its session behind the fence."""
+"""Kopf's settings: what differs from its defaults, what it need not store, and a session that passes the fence."""
 
 from typing import Any, Final
 
@@ -10,32 +10,34 @@ from mainstem_operator.api.fence import Fence
 
 
 DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}
-"""Labels of the pods that are watched."""
+"""Labels of the pods that the operator watches."""
 
 
 def configure(settings: kopf.OperatorSettings) -> None:
-    """Kopf's settings that differ from its own, each with its why."""
+    """Set what differs from Kopf's defaults, each with its reason."""
     settings.persistence.finalizer = FINALIZER
     settings.persistence.progress_storage = _NoProgress(prefix="mainstem.dev", v1=False)
     settings.persistence.diffbase_storage = _NoDifferences()
-    settings.scanning.disabled = True  # the definition is there before the operator, and namespaces are given
+    settings.scanning.disabled = (
+        True  # the definition exists before the operator starts, and namespaces are settings
+    )
     settings.posting.enabled = True
     settings.posting.reporting_component = OPERATOR
     settings.posting.event_name_prefix = "mainstem-"
-    # A namespace that goes takes no event, however often it is asked.
+    # A namespace that is being deleted accepts no event, however often Kopf tries.
     settings.posting.default_backoffs = (1, 5)
-    settings.background.cancellation_polling = 2  # how soon a drained pipeline is let go
+    settings.background.cancellation_polling = 2  # seconds until Kopf notices that a pipeline has drained
     settings.queueing.worker_limit = None
     settings.networking.request_timeout = 60
     settings.watching.connect_timeout = 10
-    # Executors, and everybody else's pods, stay out of the watch.
+    # The watch excludes executors and all pods of others.
     settings.watching.label_selectors["v1", "pods"] = ",".join(
         f"{key}={value}" for key, value in DRIVERS.items()
     )
 
 
 def fenced_session(info: kopf.ConnectionInfo, fence: Fence) -> kopf.AiohttpSession:
-    """The session that Kopf would make of these credentials, behind the fence."""
+    """The session that Kopf would create from these credentials; its writes pass the fence."""
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, ssl=info.as_ssl_context()),
         headers=info.as_http_headers(),
@@ -53,23 +55,23 @@ def fenced_session(info: kopf.ConnectionInfo, fence: Fence) -> kopf.AiohttpSessi
 
 
 class _NoProgress(kopf.AnnotationsProgressStorage):
-    """No handler keeps state in the resource. While one is let go Kopf touches an annotation, to be woken by that."""
+    """Stores nothing: no handler keeps state in the resource. Before it releases a resource Kopf changes an annotation, to wake up."""
 
     def clear(self, *, essence: Any) -> Any:
-        """As it is: there is nothing in it."""
+        """Return it unchanged: it holds no progress."""
         return essence
 
 
 class _NoDifferences(kopf.DiffBaseStorage):
-    """Nobody asks Kopf what has changed; it would copy each resource several times an event to know."""
+    """Stores nothing: no handler needs differences, for which Kopf would copy each resource several times an event."""
 
     def build(self, **_: Any) -> Any:
-        """All resources look the same."""
+        """Return the same for all resources."""
         return {}
 
     def fetch(self, **_: Any) -> Any:
-        """And did so before."""
+        """Return the same as `build`."""
         return {}
 
     def store(self, **_: Any) -> None:
-        """Nothing is kept."""
+        """Store nothing."""

@@ -1,4 +1,4 @@
-"""One stream of logs on standard error: the operator's, Kopf's, and the libraries', as JSON or for a console."""
+"""Logging to standard error: lines of the operator, of Kopf and of libraries, as JSON or for a console."""
 
 import logging
 import sys
@@ -11,7 +11,7 @@ from mainstem_operator.settings import LogFormat, LogLevel
 
 
 def configure(log_format: LogFormat, level: LogLevel) -> None:
-    """Set structlog and the standard library's logging up, in one format."""
+    """Configure structlog and the standard library's logging with one format."""
     shared: list[Any] = [
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -40,13 +40,13 @@ def configure(log_format: LogFormat, level: LogLevel) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # Each probe, and each of Kopf's inner steps, is none of a reader's business.
+    # Readers do not need a line for each probe and for each of Kopf's inner steps.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     logging.getLogger("kopf").setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
 
 
 def _resource(_logger: Any, _method: str, event: Any) -> Any:
-    """Kopf says which resource a line is about in an attribute of the record."""
+    """Add the resource of a line: Kopf sets it as an attribute of the record."""
     record = event.get("_record")
     reference = getattr(record, "k8s_ref", None)
     if isinstance(reference, dict):

@@ -1,7 +1,7 @@
-"""`python -m mainstem_operator.selftest`: what `helm test` runs, in a pod of its own beside the operator.
+"""`python -m mainstem_operator.selftest`: the checks of `helm test`, in a pod beside the operator.
 
-Two questions. Does the operator call itself healthy, so that no pipeline has waited for the API server for minutes? Does
-the API server take a pipeline? The second is a dry run: nothing is made.
+The first check asks the operator whether it is healthy. The second one asks the API server in a dry run whether it accepts a
+pipeline; it creates nothing.
 """
 
 import json
@@ -35,18 +35,18 @@ _SECONDS: Final = 10
 
 
 class SelftestFailed(MainstemError):
-    """Something does not work that pipelines need."""
+    """A check has failed: something that pipelines need does not work."""
 
 
 @dataclass(frozen=True)
 class SelftestApi:
-    """The API server, as a pod reaches it.
+    """The connection of a pod to the API server.
 
     Attributes:
-        url: where it is, without a slash at the end.
-        namespace: the pod's own.
-        token: of the pod's service account.
-        tls: trusts the API server.
+        url: the URL of the server, without a slash at the end.
+        namespace: the namespace of the pod.
+        token: the token of the pod's service account.
+        tls: the TLS settings that trust the server.
     """
 
     url: str
@@ -56,7 +56,7 @@ class SelftestApi:
 
     @classmethod
     def from_pod(cls, environment: Mapping[str, str], account: Path = ACCOUNT) -> "SelftestApi":
-        """Read what Kubernetes puts into every pod.
+        """Read the variables and files that Kubernetes puts into every pod.
 
         :raises SelftestFailed: outside a pod.
         """
@@ -78,7 +78,7 @@ class SelftestApi:
     def call(self, path: str, body: Any = None) -> Any:
         """Send GET, or POST where there is a body, and return the JSON of the answer.
 
-        :raises SelftestFailed: when the server refuses it or does not answer.
+        :raises SelftestFailed: if the server rejects the request or does not answer.
         """
         request = urllib.request.Request(  # noqa: S310 - https, from the pod's own environment
             self.url + path,
@@ -90,7 +90,7 @@ class SelftestApi:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
-                raise SelftestFailed(_said(error), reason="ApiServerRefused") from None
+                raise SelftestFailed(_message(error), reason="ApiServerRefused") from None
         except OSError as error:
             raise SelftestFailed(
                 f"the API server at {self.url} does not answer: {error}", reason="ApiServerUnreachable"
@@ -98,9 +98,9 @@ class SelftestApi:
 
 
 def pipeline_is_taken(api: SelftestApi) -> str:
-    """Create a small pipeline as a dry run, with unknown fields refused, and say so.
+    """Create a small pipeline in a dry run that rejects unknown fields, and return a line for the result.
 
-    :raises SelftestFailed: with the API server's words.
+    :raises SelftestFailed: with the API server's message.
     """
     path = f"/apis/mainstem.dev/v1alpha1/namespaces/{api.namespace}/streamingpipelines"
     api.call(f"{path}?dryRun=All&fieldValidation=Strict", _PIPELINE)
@@ -108,9 +108,9 @@ def pipeline_is_taken(api: SelftestApi) -> str:
 
 
 def operator_answers(api: SelftestApi, selector: str, port: int) -> str:
-    """Ask the operator's pod for its health, and return what it says.
+    """Ask the operator's pods for their health, and return a line for the result.
 
-    :raises SelftestFailed: when no pod runs, or it does not call itself healthy.
+    :raises SelftestFailed: if no pod runs, or if one is not healthy.
     """
     query = urllib.parse.urlencode({"labelSelector": selector})
     pods = api.call(f"/api/v1/namespaces/{api.namespace}/pods?{query}")["items"]
@@ -143,7 +143,7 @@ def _health(pod: str, address: str, port: int) -> str:
     )
 
 
-def _said(error: urllib.error.HTTPError) -> str:
+def _message(error: urllib.error.HTTPError) -> str:
     try:
         message = json.load(error)["message"]
     except (ValueError, KeyError, TypeError):
@@ -152,9 +152,9 @@ def _said(error: urllib.error.HTTPError) -> str:
 
 
 def main(environment: Mapping[str, str], account: Path = ACCOUNT) -> int:
-    """Run both checks, print a line for each, return 1 when one failed.
+    """Run both checks, print a line for each, return 1 if one failed.
 
-    `SELFTEST_SELECTOR` selects the operator's pod by its labels, `SELFTEST_PORT` is that of its health endpoint.
+    `SELFTEST_SELECTOR` selects the operator's pods by their labels, `SELFTEST_PORT` is the port of their health endpoint.
     """
     selector, port = environment["SELFTEST_SELECTOR"], int(environment["SELFTEST_PORT"])
     try:

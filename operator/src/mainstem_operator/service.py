@@ -1,4 +1,4 @@
-"""The operator's process: it answers for its health at once, waits for its Lease, and runs Kopf while it holds it."""
+"""The operator's process: it serves its health endpoint, waits for its Lease, and runs Kopf while it holds the Lease."""
 
 import asyncio
 import os
@@ -21,13 +21,13 @@ from mainstem_operator.settings import Settings
 
 
 async def serve(settings: Settings) -> None:
-    """Run until a signal; end the process at once where another operator has taken the Lease."""
+    """Run until a signal; end the process at once if another operator has taken the Lease."""
     fence = Fence()
     operator, cluster = Operator(settings, fence), await KubernetesApi.connect(None)
     election = Election(cluster, candidate(settings), settings.lease_namespace, fence)
     health = await _health_endpoint(operator, election, settings.health_port)
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):  # until Kopf takes them over
+    for number in (signal.SIGTERM, signal.SIGINT):  # until Kopf handles them
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     elected = asyncio.create_task(election.run(), name="election")
     try:
@@ -45,25 +45,25 @@ async def serve(settings: Settings) -> None:
 
 
 def candidate(settings: Settings) -> Candidate:
-    """Who takes part in the election. A pod's name is its own: a container that starts again goes on with the pod's Lease."""
+    """The candidate of this process. Its identity is the pod's name, so a restarted container continues with the pod's Lease."""
     identity = settings.pod_name or f"{socket.gethostname()}-{token_hex(4)}"
     return Candidate(identity, settings.release, tuple(sorted(settings.namespaces)))
 
 
 async def _watch_pipelines(operator: Operator, settings: Settings) -> None:
-    """Until a signal, which Kopf handles from here on."""
+    """Run Kopf until a signal, which Kopf handles."""
     registry = kopf.OperatorRegistry()
     operator.register(registry)
     await kopf.operator(
         registry=registry,
-        standalone=True,  # the Lease decides who works; Kopf's peering goes by priority, and is no fence
+        standalone=True,  # the Lease decides which operator works; Kopf's peering uses priorities, and prevents no write
         clusterwide=not settings.namespaces,
         namespaces=settings.namespaces,
     )
 
 
 async def _end_when_superseded(election: Election) -> None:
-    """End the process once another operator has the Lease: what this one knows is old. It starts again, and stands by."""
+    """End the process once another operator has the Lease: the state of this one is old. The new process is on standby."""
     await election.is_superseded.wait()
     structlog.get_logger(component="election").error(
         "the operator ends",
@@ -86,7 +86,7 @@ async def _first(*events: asyncio.Event) -> None:
 
 
 async def _health_endpoint(operator: Operator, election: Election, port: int) -> web.AppRunner:
-    """`/healthz`: a restart would help. `/readyz`: this release sees to its pipelines, here or in another replica."""
+    """Serve `/healthz`, which fails if a restart would help, and `/readyz`, which fails if this release manages no pipelines."""
 
     async def healthz(_: web.Request) -> web.Response:
         try:
@@ -102,5 +102,5 @@ async def _health_endpoint(operator: Operator, election: Election, port: int) ->
     app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz)])
     runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
-    await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - the kubelet asks from outside of the pod
+    await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - the kubelet asks from outside the pod
     return runner

@@ -1,4 +1,4 @@
-"""Turns for work that is limited in number, given fairly to those who want them, however slow the work of some is."""
+"""Limits how many pieces of work run at a time, fairly between keys such as namespaces, even if some are slow."""
 
 import asyncio
 import contextlib
@@ -17,12 +17,12 @@ class _Pace(Enum):
 
 @dataclass
 class _Key:
-    """What is known of a key while it has turns, or waits for one.
+    """The state of a key while it has turns or waits for one.
 
     Attributes:
-        pace: by its turns so far.
-        turns: how many it has.
-        late: how many of them have lasted longer than they should.
+        pace: whether its turns so far were quick or slow.
+        turns: the number of its turns.
+        late: the number of its turns that have lasted longer than the limit.
     """
 
     pace: _Pace = _Pace.UNKNOWN
@@ -32,13 +32,13 @@ class _Key:
 
 @dataclass
 class _Turn:
-    """A turn that somebody has.
+    """A turn in progress.
 
     Attributes:
-        name: of its key.
-        is_apart: True where it is counted among the turns of slow keys.
-        is_late: True once it has lasted longer than it should.
-        timer: makes it late.
+        name: the key's name.
+        is_apart: True if it counts as a turn of a slow key.
+        is_late: True once it has lasted longer than the limit.
+        timer: sets `is_late`.
     """
 
     name: str
@@ -48,12 +48,12 @@ class _Turn:
 
 
 class FairTurns:
-    """At most `total` turns at a time, at most `each` of them for one key; keys that wait take turns with each other.
+    """At most `total` turns at a time, at most `each` of them for one key; waiting keys get turns in rotation.
 
-    A key begins with one turn, and may have `each` once a turn of it has ended. A key with a turn that lasts longer than
-    `slow_after` seconds is slow, until a turn of it ends sooner. The turns of slow keys are counted apart: `total` as well,
-    and those that were begun before their key was known to be slow. So a key delays the others for `slow_after` seconds,
-    however many keys are slow.
+    A key begins with one turn, and may have `each` after its first turn has ended. A key is slow while one of its turns has
+    lasted longer than `slow_after` seconds, until one of its turns ends sooner. Slow keys have a limit of their own, also
+    `total`; it includes turns that began before their key was slow. So a key delays the others by at most `slow_after`
+    seconds, however many keys are slow.
     """
 
     def __init__(self, total: int, each: int, slow_after: float = math.inf) -> None:
@@ -66,7 +66,7 @@ class FairTurns:
 
     @contextlib.asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Wait for a turn of the key `name`, and have it."""
+        """Wait for a turn of the key `name`; the turn lasts as long as the block."""
         wish: asyncio.Future[_Turn] = asyncio.get_running_loop().create_future()
         self._keys.setdefault(name, _Key())
         self._waiting.setdefault(name, deque()).append(wish)
@@ -74,7 +74,7 @@ class FairTurns:
         try:
             turn = await wish
         except asyncio.CancelledError:
-            if wish.done() and not wish.cancelled():  # it came in the same moment
+            if wish.done() and not wish.cancelled():  # the turn arrived at the same moment
                 self._give_back(wish.result())
             raise
         try:
@@ -83,14 +83,14 @@ class FairTurns:
             self._give_back(turn)
 
     def _hand_out(self) -> None:
-        """Give turns, one for each key after the other, until none may be given."""
+        """Give one turn to each key in rotation, until no key may begin."""
         while [name for name in list(self._waiting) if self._gives_one(name)]:
             pass
 
     def _gives_one(self, name: str) -> bool:
-        """Whether a turn was given to the key; it is last in the line then, and in none where nobody waits any more."""
+        """Give the key a turn if it may begin, and return whether it got one. Then the key is last in the rotation."""
         key, wishes = self._keys[name], self._waiting[name]
-        while wishes and wishes[0].done():  # whoever waited has gone
+        while wishes and wishes[0].done():  # their callers were cancelled
             wishes.popleft()
         given = bool(wishes) and self._may_begin(key)
         if given:
@@ -135,6 +135,6 @@ class FairTurns:
         self._hand_out()
 
     def _forget(self, name: str) -> None:
-        """Keep nothing of a key that has no turn and wants none."""
+        """Delete the state of a key that has no turn and waits for none."""
         if not self._keys[name].turns and name not in self._waiting:
             del self._keys[name]

@@ -1,4 +1,4 @@
-"""Nothing is written without the Lease: every request that may change something passes here, Kopf's too."""
+"""The fence: no write without the Lease. Every request that may change an object passes it, also Kopf's requests."""
 
 import time
 from types import SimpleNamespace
@@ -9,18 +9,18 @@ import aiohttp
 
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Goes on while the machine sleeps, where there is such a clock."""
+"""A clock that continues while the machine sleeps, if the system has one."""
 
 
 def clock() -> float:
-    """Seconds by a clock that never jumps."""
+    """Seconds of a clock that never jumps."""
     return time.clock_gettime(_CLOCK)
 
 
 class NotTheHolder(aiohttp.ClientOSError):
-    """The operator does not hold its Lease, or could not renew it in time: another one may write now.
+    """The operator does not hold its Lease, or could not renew it in time: another operator may write now.
 
-    To whoever writes, Kopf too, it is as if no server answered: they try again later.
+    For the caller, also Kopf, it looks like a server that does not answer: callers try again later.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class NotTheHolder(aiohttp.ClientOSError):
 
 
 class Fence:
-    """Until when this process may write."""
+    """The time until which this process may write."""
 
     def __init__(self) -> None:
         self._until = float("-inf")
@@ -40,19 +40,19 @@ class Fence:
 
     @property
     def seconds_left(self) -> float:
-        """For how long it is still open, 0 where it is not."""
+        """Seconds until it closes, 0 if it is closed."""
         return max(0.0, self._until - clock())
 
     def open(self, until: float) -> None:
-        """Let writes pass until then, by `clock`."""
+        """Allow writes until that time, by `clock`."""
         self._until = until
 
     def close(self) -> None:
-        """Let nothing pass any more."""
+        """Allow no write any more."""
         self._until = float("-inf")
 
     def check(self) -> None:
-        """Pass, or not.
+        """Return if writes are allowed.
 
         Raises:
             NotTheHolder: the Lease does not hold.
@@ -61,7 +61,7 @@ class Fence:
             raise NotTheHolder
 
     def trace(self) -> aiohttp.TraceConfig:
-        """For a client session: writes are stopped as they begin, and once more when they have a connection.
+        """The trace of a client session: it checks each write when the write begins, and again when it has a connection.
 
         Between the two a request may wait long: for a connection of the pool, or while the process is suspended.
         """

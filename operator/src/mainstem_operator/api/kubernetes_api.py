@@ -1,4 +1,4 @@
-"""The API server, as far as the operator needs it: live reads, server-side apply, deletion, dry runs.
+"""The Kubernetes API as the operator needs it: reads from the server, server-side apply, deletion, dry runs.
 
 Bodies are plain dicts. The only importer of `kubernetes`.
 """
@@ -25,7 +25,7 @@ Object = dict[str, Any]
 READ_SECONDS: Final = 10.0
 STATUS_SECONDS: Final = 15.0
 WRITE_SECONDS: Final = 35.0
-"""A little longer than an admission webhook may take, so that the server's words come and not a time-out's."""
+"""A little longer than an admission webhook may take, so that the server's error arrives before the timeout."""
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _REFUSED: Final = (400, 403, 422)
@@ -46,7 +46,7 @@ _PLURALS: Final = {
 
 
 class ApiError(Exception):
-    """The API server says no: `status` is HTTP's, `reason` Kubernetes' (`AlreadyExists`), the text its own words."""
+    """An error of the API server: its HTTP `status`, its `reason` (such as `AlreadyExists`), and its message."""
 
     def __init__(self, status: int, words: str, reason: str = "") -> None:
         super().__init__(words[:1000])
@@ -55,16 +55,16 @@ class ApiError(Exception):
 
 
 class ApiRejection(ApiError):
-    """It will not have an object: it is invalid, or policy, quota or rights forbid it."""
+    """The API server rejects an object: it is invalid, or a policy, a quota or missing permissions forbid it."""
 
 
 NO_ANSWER: Final = (OSError, aiohttp.ClientError)
-"""What a call raises where no server answers, or not in time."""
+"""The errors of a call if no server answers in time."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of objects, by where the API server has them."""
+    """A kind of objects, with its paths on the API server."""
 
     api_version: str
     kind: str
@@ -87,7 +87,7 @@ DEFINITION: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 class KubernetesApi:
-    """A connection; errors are `ApiError`, or aiohttp's where no server answers."""
+    """A connection to the API server; its errors are `ApiError`, or those of aiohttp if no server answers."""
 
     def __init__(self, api: aio.ApiClient) -> None:
         self._api = api
@@ -95,7 +95,7 @@ class KubernetesApi:
 
     @classmethod
     async def connect(cls, fence: Fence | None) -> Self:
-        """By the pod's service account, else by the kubeconfig of whoever runs this. Writes pass the fence, if any.
+        """Connect with the pod's service account, else with the user's kubeconfig. Writes pass the fence, if there is one.
 
         Raises:
             NotReady: `NoCluster`: there is neither.
@@ -112,21 +112,21 @@ class KubernetesApi:
                     reason="NoCluster",
                     remedy="run in a pod with a service account, or set KUBECONFIG",
                 ) from error
-        # No limit but the turns': calls that a webhook delays keep their connections, and others need their own.
+        # The turns are the only limit: calls that a webhook delays keep their connections, and other calls need more.
         configuration.connection_pool_maxsize = 0
-        # As Kopf has it: no proxy of the environment's. Else each request looks for one, and for a .netrc, in a thread.
+        # Like Kopf, without a proxy from the environment: each request would look for it, and for a .netrc, in a thread.
         configuration.client_session_kwargs = {"trust_env": False}
         configuration.trace_configs = [fence.trace()] if fence else None
         return cls(aio.ApiClient(configuration))
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         await self._api.close()
 
     async def get(
         self, kind: Kind, namespace: str, name: str, *, metadata_only: bool = False
     ) -> Object | None:
-        """An object, read from the server itself; None where there is none. Its kind may be missing."""
+        """An object, read from the server; None if it does not exist. The field `kind` may be missing."""
         more = {"header_params": {"Accept": _METADATA}} if metadata_only else {}
         try:
             return await self._call("get", kind.path(namespace, name), kind.kind, **more)
@@ -136,34 +136,33 @@ class KubernetesApi:
             raise
 
     async def events(self, namespace: str, uid: str) -> list[Object]:
-        """The events of an object, by its uid; fifty at most."""
+        """The events of an object, by its uid; at most 50."""
         answer = await self._call(
             "get", EVENT.path(namespace), EVENT.kind, field_selector=f"involvedObject.uid={uid}", limit=50
         )
         return list(answer["items"])
 
     async def list(self, kind: Kind, namespace: str, labels: Mapping[str, str]) -> "list[Object]":
-        """Objects by their labels."""
+        """The objects with these labels."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
         answer = await self._call("get", kind.path(namespace), kind.kind, label_selector=selector)
         return list(answer["items"])
 
     async def apply(self, manifest: Mapping[str, Any], manager: str, *, dry_run: bool = False) -> Object:
-        """Server-side apply, with force: what the manifest says is ours. With `metadata.uid` only to the object that has it.
+        """Server-side apply with force: the manager owns the manifest's fields. With `metadata.uid`, only to the object with that uid.
 
         Raises:
-            Refused: with the server's words.
+            ApiRejection: with the server's message.
         """
         kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
         path, dry = kind.path(about["namespace"], about["name"]), {"dry_run": "All"} if dry_run else {}
         return await self._call("patch", path, kind.kind, manifest, **_applied(manager), **dry)
 
     async def create(self, manifest: Mapping[str, Any], *, dry_run: bool = False) -> Object | None:
-        """Make an object that is never changed; None where it is there already. Of others than pods only the metadata
-        are sent back.
+        """Create an object that never changes; None if it exists. Except for pods, the answer has only the metadata.
 
         Raises:
-            Refused: with the server's words.
+            ApiRejection: with the server's message.
         """
         kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
         path = kind.path(about["namespace"])
@@ -173,17 +172,15 @@ class KubernetesApi:
         try:
             return await self._call("post", path, kind.kind, manifest, field_manager=OPERATOR, **more)
         except ApiError as error:
-            if (
-                error.reason == "AlreadyExists"
-            ):  # a quota that many use at once answers 409 too, and nothing is made
+            if error.reason == "AlreadyExists":  # a contended quota also answers 409, and creates nothing
                 return None
             raise
 
     async def replace(self, manifest: Mapping[str, Any]) -> Object:
-        """Write a whole object, as it is to be from now on.
+        """Replace a whole object.
 
         Raises:
-            ApiError: its reason is `Conflict` where the object is not of the manifest's resource version any more.
+            ApiError: its reason is `Conflict` if the object has another resource version than the manifest.
         """
         kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
         return await self._call("put", kind.path(about["namespace"], about["name"]), kind.kind, manifest)
@@ -191,9 +188,9 @@ class KubernetesApi:
     async def apply_status(
         self, body: Mapping[str, Any], status: Mapping[str, Any], manager: str, *, unchanged: bool = False
     ) -> Object | None:
-        """Write a manager's whole part of a pipeline's status; what it wrote before and leaves out now is gone.
+        """Write a manager's whole part of a pipeline's status; server-side apply removes fields that it leaves out now.
 
-        With `unchanged` only where the resource is still the one that was looked at; None where it is not.
+        With `unchanged`, only if the resource still has the resource version of `body`; else None.
         """
         about = body["metadata"]
         version = {"resourceVersion": about["resourceVersion"]} if unchanged else {}
@@ -212,8 +209,8 @@ class KubernetesApi:
             raise
 
     async def delete(self, kind: Kind, thing: Mapping[str, Any]) -> Object | None:
-        """Delete this very object, with its own grace; one of its name with another uid stays. Returns the object as it is
-        then, None where it is gone.
+        """Delete the object with this uid, with its own grace period. Return the object if it still exists then, else
+        None.
         """
         about = thing["metadata"]
         namespace, name = about["namespace"], about["name"]
@@ -242,20 +239,20 @@ class KubernetesApi:
 
 
 def _seconds(verb: str, resource: str) -> float:
-    """How long an answer may take: webhooks are asked about writes, and each has 30 seconds at the most."""
+    """Seconds that an answer may take: the server asks webhooks about writes, and each may take 30 seconds."""
     if verb == "get":
         return READ_SECONDS
     return STATUS_SECONDS if resource == "status" else WRITE_SECONDS
 
 
 def _lingers(deleted: Object) -> bool:
-    """True where an object is told to go and is still there: the server answers with it in either case."""
+    """True if a deleted object still exists: the server returns the object in both cases."""
     about = deleted["metadata"]
     return bool(about.get("finalizers")) or about.get("deletionGracePeriodSeconds", 0) > 0
 
 
 def _applied(manager: str) -> dict[str, Any]:
-    # `force` as a word: a bool would go out as Python writes it.
+    # `force` as text: the client would send a bool as Python writes it.
     return {
         "content_type": "application/apply-patch+yaml",
         "field_manager": manager,

@@ -1,4 +1,4 @@
-"""Whose an object is. A pipeline changes and deletes only objects that carry its own owner reference; pure."""
+"""Which pipeline owns an object. A pipeline changes and deletes only objects with its own owner reference; pure."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from mainstem_operator.observed.observation import Refusal
 
 
 class NameTaken(ApiRejection):
-    """Somebody else's object has a name that the pipeline needs."""
+    """An object of another owner has a name that the pipeline needs."""
 
     def __init__(self, kind: str, name: str) -> None:
         super().__init__(
@@ -23,29 +23,29 @@ class NameTaken(ApiRejection):
 
 NAME_TAKEN: Final = "NameTaken"
 POD_REFUSED: Final = "PodRefused"
-"""Reasons of `SpecValid` where the rules accept a document and the API server does not."""
+"""Reasons of `SpecValid` if the rules accept a document and the API server does not."""
 
 
 def refusal(error: ApiRejection) -> Refusal:
-    """The refusal by the API server, as the status has it."""
+    """The rejection by the API server, for the status."""
     return Refusal(NAME_TAKEN if isinstance(error, NameTaken) else POD_REFUSED, str(error))
 
 
 class DeletionPending(Exception):
-    """Something must go first, and will by itself: the garbage collector takes what a deleted pipeline has left."""
+    """An object must be deleted first, and will be: the garbage collector deletes the objects of a deleted pipeline."""
 
 
 def owned(thing: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-    """True where this very pipeline controls an object, not another one of its name that was there before."""
+    """True if this pipeline controls an object, and not an earlier pipeline of the same name."""
     return any(owner["uid"] == body["metadata"]["uid"] for owner in _controllers(thing))
 
 
 def require(kind: str, thing: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """Pass where this pipeline controls an existing object.
+    """Return if this pipeline controls an existing object.
 
     Raises:
-        NameTaken: the object is somebody else's.
-        NotYet: the object is what a deleted pipeline of the same name has left.
+        NameTaken: the object has another owner.
+        DeletionPending: the object belongs to a deleted pipeline of the same name.
     """
     if owned(thing, body):
         return

@@ -1,4 +1,4 @@
-"""Reads the events of pods that do not start: failed mounts, missing Secrets and sandboxes stand nowhere else."""
+"""Reads the events of pods that do not start: only events report failed mounts, missing Secrets and sandboxes."""
 
 import time
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from mainstem_operator.observed.pod_status import PodWarning, newest_warning, ru
 
 Object = Mapping[str, Any]
 FIRST_SECONDS: Final = 5.0
-"""How long a scheduled pod may take without a look at its events: most pods run by then."""
+"""How long a scheduled pod may take before the operator reads its events: most pods run by then."""
 _LONGEST_SECONDS: Final = 40.0
 
 
@@ -22,10 +22,10 @@ class PodWatch:
     """One pod that does not start, and when its events are read next.
 
     Attributes:
-        uid: of the pod.
+        uid: the uid of the pod.
         due: when its events are read next, by the monotonic clock, in seconds.
         wait: seconds until the read after that one; doubled each time.
-        warning: what the last read found.
+        warning: the warning that the last read found.
     """
 
     uid: str
@@ -34,7 +34,7 @@ class PodWatch:
     warning: PodWarning | None = None
 
     async def read(self, cluster: KubernetesApi, pod: Object) -> None:
-        """Read the events, where that is due."""
+        """Read the events, if that is due."""
         now = time.monotonic()
         if now < self.due:
             return
@@ -42,25 +42,25 @@ class PodWatch:
         self.due, self.wait = now + self.wait, min(2 * self.wait, _LONGEST_SECONDS)
         try:
             warning = newest_warning(await cluster.events(about["namespace"], about["uid"]))
-        except ApiError:  # for example the rights of an older chart: the status goes without
+        except ApiError:  # for example the permissions of an older chart: the status has no warning then
             warning = None
         self.warning = warning and warning._replace(message=f"{about['name']}: {warning.message}")
 
 
 @dataclass
 class PodWarnings:
-    """Of one pipeline: its driver's pod, and one of its executors' pods.
+    """The pods of one pipeline that do not start: its driver pod, and one of its executor pods.
 
     Attributes:
-        driver: None while the driver's pod runs, or says itself what it waits for.
-        executors: None while no executor is missing, or the driver knows why.
+        driver: None while the driver pod runs, or while its status has the reason.
+        executors: None while no executor is missing, or while the driver knows the reason.
     """
 
     driver: PodWatch | None = None
     executors: PodWatch | None = None
 
     async def read(self, cluster: KubernetesApi, body: Object, pod: Object | None) -> None:
-        """Look at what does not start; a pipeline whose pods run costs no request."""
+        """Read the events of pods that do not start; a pipeline whose pods run costs no request."""
         silent = pod if pod is not None and starts_silently(pod) else None
         self.driver = await _followed(cluster, self.driver, silent)
         if pod is None or not running(pod) or not _executors_missing(body):
@@ -69,13 +69,13 @@ class PodWarnings:
             self.executors = await _followed(cluster, self.executors, await _silent_executor(cluster, body))
 
     def seconds_left(self, most: float) -> float:
-        """Seconds until the next read; at most as many as given."""
+        """Seconds until the next read, at most `most`."""
         now = time.monotonic()
         return max(0.0, min([most, *(watch.due - now for watch in (self.driver, self.executors) if watch)]))
 
 
 async def _followed(cluster: KubernetesApi, watch: PodWatch | None, pod: Object | None) -> PodWatch | None:
-    """The watch over the pod that does not start; a new one for a pod that is new."""
+    """The watch of the pod that does not start; a new one for another pod."""
     if pod is None:
         return None
     if watch is None or watch.uid != pod["metadata"]["uid"]:
@@ -85,7 +85,7 @@ async def _followed(cluster: KubernetesApi, watch: PodWatch | None, pod: Object 
 
 
 def _executors_missing(body: Object) -> bool:
-    """True where the driver reports fewer executors than are wanted, and not why."""
+    """True if the driver reports fewer executors than requested, without a reason."""
     summary = (body.get("status") or {}).get("summary", {})
     registered, _, wanted = str(summary.get("executors", "")).partition("/")
     return registered != wanted and not summary.get("executorsMessage")

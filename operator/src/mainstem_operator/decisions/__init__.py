@@ -1,4 +1,4 @@
-"""What to do next for a pipeline, and what its status says; pure.
+"""Decides the next step of a pipeline and its status; pure.
 
 Never reads or writes; the same input gives the same plan.
 """

@@ -1,4 +1,4 @@
-"""What is to be done for a pipeline, as plain data, and what every part of the decision says alike; pure."""
+"""A plan: what the operator does next for a pipeline, as plain data; pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from mainstem_operator.validation.documents import Revision
 
 Object = Mapping[str, Any]
 LOOK_SECONDS: Final = 60.0
-"""How often a driver is looked at that says nothing, and an API server asked again that refused its pod."""
+"""Seconds until the next look at a driver that reports nothing, or until the next request after a rejected pod."""
 CHANGING_SECONDS: Final = 30.0
-"""How often a driver that starts or goes is read from the server: a watch that was broken off does not tell of what
+"""How often the operator reads a pod that starts or ends from the API server: an interrupted watch does not report what
 happened meanwhile.
 """
 STOP_FAILED: Final = (
@@ -23,11 +23,11 @@ STOP_FAILED: Final = (
 
 @dataclass(frozen=True)
 class Start:
-    """A driver to be started: all it needs is applied, then its pod is made.
+    """The start of a driver: the operator applies all objects that the driver needs, then creates its pod.
 
     Attributes:
-        revision: what it runs.
-        attempt: which start of the pipeline it is.
+        revision: the document that it runs.
+        attempt: the driver start number.
         run: the run of the pipeline that it begins or continues.
     """
 
@@ -38,16 +38,16 @@ class Start:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done.
+    """What the operator does next.
 
     Attributes:
-        status: the operator's part of the status, whole; empty where it stays.
-        driver_part: the driver's part, where there is no driver that writes it.
-        stop: True where the driver's pod is told to go, or, being over, is removed.
-        start: a driver to be started.
-        events: what to tell.
-        requeue: seconds until the next look; None where only an event or the resync asks for one.
-        finished: True where the resource may go.
+        status: the operator's whole part of the status; empty if it stays as it is.
+        driver_part: the driver's part, if no driver writes it.
+        stop: True if the operator deletes the driver pod.
+        start: the driver to start.
+        events: the Kubernetes events to post.
+        requeue: seconds until the next reconcile; None if only an event or the resync causes it.
+        finished: True if the operator may release the resource.
     """
 
     status: Object
@@ -60,5 +60,5 @@ class Plan:
 
 
 def with_failure(observation: Observation, message: str) -> str:
-    """The message of a driver's end, with the reason why the API server has not carried that out, where it has not."""
+    """The message of a deletion, with the API server's error if the server has not carried the deletion out."""
     return f"{message}; {STOP_FAILED}: {observation.failure.message}" if observation.failure else message

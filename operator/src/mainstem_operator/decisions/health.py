@@ -1,4 +1,4 @@
-"""What the conditions say of a driver that runs, from what it reported; pure."""
+"""The conditions of a running driver, computed from its report; pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,42 +11,42 @@ from mainstem_operator.observed.pod_status import PodWarning
 
 
 SILENT_SECONDS: Final = 180.0
-"""A driver that lives writes at least once a minute."""
+"""A running driver writes its report at least once a minute."""
 STALLED_SECONDS: Final = 600.0
-"""A batch may take so much longer than the one before; no pause between two restarts of a query is as long."""
+"""A batch may take so much longer than the one before; each pause between two restarts of a query is shorter."""
 _MEMORY_LOSSES: Final = ("ExecutorOOMKilled", "ExecutorOutOfMemory")
-"""Reasons that a driver reports of an executor."""
+"""Reasons that a driver reports for an executor."""
 
 Status = Mapping[str, Any]
 
 
 def reported(status: Status, attempt: int) -> bool:
-    """True where the numbers in the status are of this very driver."""
+    """True if the driver with this start number wrote the numbers in the status."""
     return bool(status.get("reported", {}).get("attempt") == attempt)
 
 
 def queries_active(status: Status, attempt: int) -> Condition:
-    """Whether every query, in this driver, has committed a batch or waits for data, and none is failed."""
+    """Whether every query has committed a batch in this driver or waits for data, and none is failed."""
     name = "QueriesActive"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported", "the driver has not reported yet")
     queries = status.get("queries", ())
     failed = [query for query in queries if query["state"] == "Failed"]
     if failed:
-        return Condition(name, FALSE, failed[0].get("reason", "QueryFailed"), _told(failed))
+        return Condition(name, FALSE, failed[0].get("reason", "QueryFailed"), _messages(failed))
     restarting = [query for query in queries if query["state"] == "Restarting"]
     if restarting:
-        return Condition(name, FALSE, "QueryRestarting", _told(restarting))
+        return Condition(name, FALSE, "QueryRestarting", _messages(restarting))
     starting = [query["name"] for query in queries if not _active(query) and query["state"] != "Waiting"]
     if starting:
         return Condition(name, FALSE, "QueriesStarting", f"no batch yet: {', '.join(starting)}")
     if waiting := [query for query in queries if query["state"] == "Waiting"]:
-        return Condition(name, FALSE, "QueryWaiting", _told(waiting))
+        return Condition(name, FALSE, "QueryWaiting", _messages(waiting))
     return Condition(name, TRUE, "AllActive", f"every query is active, {len(queries)} in all")
 
 
 def data_flowing(status: Status, attempt: int) -> Condition:
-    """Whether rows move; unknown while there are none to move."""
+    """Whether queries read rows; unknown while there is no new data."""
     name = "DataFlowing"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, "NotYetReported")
@@ -57,13 +57,13 @@ def data_flowing(status: Status, attempt: int) -> Condition:
 
 
 def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning | None = None) -> Condition:
-    """Whether less runs than was asked for.
+    """Whether less runs than the document requests.
 
     Args:
-        status: of the resource.
-        attempt: which start the driver is.
+        status: the status of the resource.
+        attempt: the driver start number.
         now: the time, by the driver's clock.
-        executors: why an executor's pod does not start, where the driver does not know.
+        executors: why an executor pod does not start, if the driver does not know.
     """
     name = "Degraded"
     if not reported(status, attempt):
@@ -80,7 +80,7 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
     failed = [query for query in queries if query["state"] == "Failed"]
     cut_off = [query for query in queries if query.get("reason") in OUTAGES]
     if worst := failed or cut_off:
-        return Condition(name, TRUE, "QueryFailed" if failed else cut_off[0]["reason"], _told(worst))
+        return Condition(name, TRUE, "QueryFailed" if failed else cut_off[0]["reason"], _messages(worst))
     summary = status.get("summary", {})
     message = summary.get("executorsMessage")
     if message := message or (executors and f"{executors.reason}: {executors.message}"):
@@ -89,13 +89,13 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
             name, TRUE, reason if reason in _MEMORY_LOSSES else "ExecutorsUnschedulable", message
         )
     if restarting := [query for query in queries if query["state"] == "Restarting"]:
-        return Condition(name, TRUE, "QueryRestarting", _told(restarting))
+        return Condition(name, TRUE, "QueryRestarting", _messages(restarting))
     return Condition(name, FALSE, "AsExpected")
 
 
 def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
-    """Whether a query gets nowhere: its batch takes ten minutes longer than the one before, or the first one as long;
-    `now` is of the driver's clock.
+    """Whether a query makes no progress: its batch takes ten minutes longer than the one before, or the first batch takes
+    ten minutes; `now` is a time of the driver's clock.
     """
     name = "DataStalled"
     if not reported(status, attempt):
@@ -113,7 +113,7 @@ def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
 
 
 def tidied(status: Status) -> dict[str, Any]:
-    """The driver's part of the status once no driver vouches for it: what is still true stays, rates and lag go."""
+    """The driver's part of the status after the driver has ended: without rates and lag, which are unknown then."""
     queries = [_stopped(query) for query in status.get("queries", ())]
     part: dict[str, Any] = {"summary": {"queries": tally(query["state"] for query in queries)}}
     if queries:
@@ -149,18 +149,18 @@ def _active(query: Mapping[str, Any]) -> bool:
 def _stalled(query: Mapping[str, Any], now: datetime) -> bool:
     if query["state"] != "Running" or "lastProgressTime" not in query:
         return False
-    # Progress is told at a batch's end, and has the time of its beginning: one batch lies before that end, one behind.
+    # Spark reports progress at the end of a batch, with the time of its beginning: so count two batches.
     longest: float = 2 * query.get("batchDurationMs", 0) / 1000 + STALLED_SECONDS
     return (now - parsed(query["lastProgressTime"])).total_seconds() > longest
 
 
 def _never_began(query: Mapping[str, Any], now: datetime) -> bool:
-    """Whether a query that was started ten minutes ago has neither committed a batch since nor found nothing to do."""
+    """Whether a query that started ten minutes ago has neither committed a batch nor found that there is no data."""
     started = query.get("startedAt")
     if started is None or query["state"] not in ("Starting", "Restarting"):
         return False
     return (now - parsed(started)).total_seconds() > STALLED_SECONDS
 
 
-def _told(queries: Sequence[Mapping[str, Any]]) -> str:
+def _messages(queries: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(f"{query['name']}: {query.get('message', query['state'])}" for query in queries)[:2000]

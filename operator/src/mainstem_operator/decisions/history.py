@@ -1,4 +1,4 @@
-"""What has happened to a pipeline so far: its last start, how that ended, how often it has failed in a row; pure."""
+"""The history of a pipeline's drivers: the last start, how it ended, and the consecutive failures; pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,12 +17,14 @@ from mainstem_operator.validation.documents import Revision
 
 @dataclass(frozen=True)
 class DriverHistory:
-    """Attributes:
-    attempt: the number of the last start; 0 before the first.
-    ended: how its driver ended; None where it lives, was never made, or is about to be.
-    restarts: failures in a row, this end included.
-    revision: what the last start ran, or runs; None before the first.
-    run: the run of the pipeline that the last start belongs to; None before the first.
+    """The last start of a pipeline's driver, and the failures before it.
+
+    Attributes:
+        attempt: the driver start number; 0 before the first start.
+        ended: how the driver ended; None if it runs, or if its pod was not created yet.
+        restarts: consecutive failures, including this one.
+        revision: the revision that the last start runs or ran; None before the first start.
+        run: the run of the pipeline that the last start belongs to; None before the first start.
     """
 
     attempt: int
@@ -33,14 +35,14 @@ class DriverHistory:
 
 
 def driver_history(observation: Observation) -> DriverHistory:
-    """What has happened, by the status and by the pod; the pod knows more where they differ."""
-    # A driver may have told of itself before the operator came to write of its first start.
+    """The history, from the status and the pod; the pod is right if they differ."""
+    # A driver may have reported before the operator wrote the status of its first start.
     source = observation.status if "attempt" in observation.status else observation.status.get("reported", {})
     attempt = int(source.get("attempt", 0))
     if observation.pod is not None:
         attempt = max(attempt, pod_status.attempt(observation.pod))
     ended = _ended(observation, attempt)
-    # An operator that was killed after it had made the first pod has written no status.
+    # An operator that was killed after it had created the first pod has written no status.
     pod = next(
         (pod for pod in (observation.pod, observation.gone) if pod and pod_status.attempt(pod) == attempt),
         None,
@@ -58,10 +60,10 @@ def driver_history(observation: Observation) -> DriverHistory:
 def run_of(
     observation: Observation, before: DriverHistory, revision: Revision, schedule: Mapping[str, Any] | None
 ) -> str:
-    """The run that a start begins or continues: of a schedule the slot; else the generation at which it began, and the
-    request for a restart of a run that had come to its end.
+    """The run that a start begins or continues, as text: the scheduled time; without a schedule the generation of the
+    resource at which the run began, and the restart request if that began a run after a completed one.
 
-    A start continues the run before, unless the document has changed or the run has come to its end.
+    A start continues the previous run, unless the document has changed or the run has completed.
     """
     slot = (schedule or observation.status.get("schedule", {})).get("lastTime")
     if slot and revision.pipeline.spec.schedule:
@@ -71,7 +73,7 @@ def run_of(
         return before.run
     begun = f"generation-{observation.generation}"
     if observation.restart_requested and before.run and before.revision == revision.name:
-        # Of the same generation as the run that has ended; what is asked for is any text.
+        # The completed run has the same generation; the request is arbitrary text, so take its hash.
         begun += (
             f"-restart-{hashlib.sha256(str(requested_restart(observation.body)).encode()).hexdigest()[:8]}"
         )
@@ -79,10 +81,10 @@ def run_of(
 
 
 def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
-    """The same, with the ages of what the operator has noticed itself.
+    """The observation with the ages of facts, by the operator's own clock.
 
-    The end of a driver that it has seen alive is as old as the news of it. An operator that is new takes the ages of
-    what it finds from the status and the node, as far as they make sense by its own clock.
+    If the operator knew the driver while it ran, the end is as old as its event. An operator that has just started takes
+    ages from the status and the node, as far as they are possible by its own clock.
     """
     report_age = (
         now.monotonic
@@ -105,7 +107,7 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
 
 
 def _silent_seconds(observation: Observation) -> float:
-    """How long a driver is silent that an operator finds so: one that was called silent before is still."""
+    """Seconds without a report when an operator starts: a driver with the condition `DriverNotReporting` keeps it."""
     for condition in observation.status.get("conditions", ()):
         if condition["reason"] == "DriverNotReporting":
             return SILENT_SECONDS + 1
@@ -113,7 +115,7 @@ def _silent_seconds(observation: Observation) -> float:
 
 
 def termination(observation: Observation, ended: DriverEnd | None) -> dict[str, Any] | None:
-    """`status.lastTermination`: what is known already, or what is new."""
+    """`status.lastTermination`: as it is, or of the driver that has just ended."""
     known: dict[str, Any] | None = observation.status.get("lastTermination")
     if ended is None or (known and known.get("attempt") == ended.attempt):
         return known
@@ -145,16 +147,16 @@ def _ended(observation: Observation, attempt: int) -> DriverEnd | None:
         return _dated(pod_status.ended(gone), known, observation)
     if attempt and known.get("attempt") == attempt:
         return _remembered(known)
-    # The intent was written and the pod never made, or it was made and is gone: only a driver reports.
+    # The pod was never created, or was created and is gone. Only a driver reports, so a report proves the second case.
     if attempt and observation.status.get("reported", {}).get("attempt") == attempt:
         return pod_status.vanished(attempt, observation.now)
     return None
 
 
 def _dated(ended: DriverEnd, known: Mapping[str, Any], observation: Observation) -> DriverEnd:
-    """With the time of its end by the operator's clock: as it has noticed, else as it has written before.
+    """The end with its time by the operator's clock: as the operator noticed it, else as the status has it.
 
-    An operator that finds the driver ended takes the node's word, which cannot be later than now.
+    An operator that starts after the end takes the node's time, but not a later time than now.
     """
     written = known.get("finishedAt") if known.get("attempt") == ended.attempt else None
     finished = observation.end or (

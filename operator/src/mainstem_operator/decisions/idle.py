@@ -1,4 +1,4 @@
-"""No driver lives: whether one starts now, and otherwise why none does, and when to look again; pure."""
+"""Plans without a running driver: start one now, or report why none starts and look again later; pure."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from mainstem_operator.validation.documents import Revision
 
 
 def down(observation: Observation, before: DriverHistory) -> Plan:
-    """No driver lives: whether there may be one."""
+    """The plan if no driver runs: first whether one may run."""
     if observation.body["spec"].get("suspend"):
         message = "spec.suspend is true; set it to false to continue from the checkpoints"
         return _rest(observation, before, "Suspended", "Suspended", message, remove=True)
@@ -32,14 +32,14 @@ def down(observation: Observation, before: DriverHistory) -> Plan:
 
 
 def _allowed(observation: Observation, before: DriverHistory, revision: Revision) -> Plan:
-    """A driver may run: whether one shall."""
+    """The plan if a driver may run: whether one should."""
     if revision.pipeline.spec.schedule:
         return _scheduled(observation, before, revision)
     return _wanted(observation, before, revision)
 
 
 def _wanted(observation: Observation, before: DriverHistory, revision: Revision) -> Plan:
-    """A run is due, or goes on: a changed document starts at once, one that has run before by how that ended."""
+    """The plan if a run is due or continues: a changed document starts at once, an unchanged one depends on the last end."""
     if before.revision != revision.name:
         return start(observation, before, revision, fresh=True)
     if before.ended is None:
@@ -48,7 +48,7 @@ def _wanted(observation: Observation, before: DriverHistory, revision: Revision)
 
 
 def _again(observation: Observation, before: DriverHistory, revision: Revision, ended: DriverEnd) -> Plan:
-    """The same revision has run before: it is done, or goes on, or waits for its turn."""
+    """The plan if the same revision has run before: it is completed, continues, or waits after a failure."""
     resumed = observation.status.get("phase") == "Suspended" or observation.restart_requested
     if ended.outcome == "completed" and revision.bounded and not resumed:
         done = Condition("Complete", TRUE, "Completed", "every query has read all its data")
@@ -56,14 +56,16 @@ def _again(observation: Observation, before: DriverHistory, revision: Revision, 
     if resumed or observation.status.get("phase") == "Draining":
         return start(observation, before, revision, fresh=True)
     if ended.drained:
-        return start(observation, before, revision)  # by somebody else: a node that was emptied
+        return start(
+            observation, before, revision
+        )  # something else deleted the pod, such as the drain of a node
     return _after_failure(observation, before, revision, ended)
 
 
 def _after_failure(
     observation: Observation, before: DriverHistory, revision: Revision, ended: DriverEnd
 ) -> Plan:
-    """A document that Spark refuses is not tried again; all else is, ever later, for outages end."""
+    """The plan after a failure: no retry if Spark rejects the document, else a retry after a growing pause: outages end."""
     restart = revision.pipeline.spec.restart
     if ended.exit_code == Exit.SPEC_INVALID:
         return _rest(observation, before, "Failed", ended.reason, ended.message)
@@ -84,7 +86,7 @@ def _after_failure(
 
 
 def _scheduled(observation: Observation, before: DriverHistory, revision: Revision) -> Plan:
-    """Between two runs, or at the time of one; a run that failed is tried again until the next is due."""
+    """The plan of a scheduled pipeline: a failed run is tried again until the next run is due."""
     spec, run_times = revision.pipeline.spec.schedule, observation.status.get("schedule", {})
     assert spec is not None
     if run_times.get("lastTime"):
@@ -115,7 +117,7 @@ def _scheduled(observation: Observation, before: DriverHistory, revision: Revisi
 
 
 def _waiting_since(observation: Observation) -> datetime:
-    """Since when a pipeline that has never run waits for its first slot, by the operator's clock where it knows."""
+    """Since when a pipeline waits for its first scheduled run, by the operator's clock if it knows."""
     if condition := find_condition(observation.status, "SpecValid"):
         return min(parsed(condition["lastTransitionTime"]), observation.now)
     return observation.created or min(
@@ -134,7 +136,7 @@ def _rest(
     requeue: float | None = None,
     schedule: Object | None = None,
 ) -> Plan:
-    """No driver runs, for a reason. `remove` takes the pod away that is over; else it stays, for its log."""
+    """A plan that starts no driver, with the reason. `remove` deletes an ended pod; else the pod stays, for its log."""
     stop = remove and observation.pod is not None and not pod_status.leaving(observation.pod)
     driver_running = Condition(
         "DriverRunning", FALSE, reason, with_failure(observation, message) if stop else message

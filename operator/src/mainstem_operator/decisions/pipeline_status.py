@@ -1,4 +1,4 @@
-"""What is said: the operator's part of the status, the driver's part once it is dead, and events; pure."""
+"""The operator's part of the status, the driver's part after its end, and events; pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from mainstem_operator.observed.observation import Observation
 
 
 DRIVERS_PART: Final = ("queries", "summary", "reported")
-"""Fields of the status that the driver writes, while it lives."""
+"""Fields of the status that the driver writes while it runs."""
 
 
 @dataclass(frozen=True)
 class PipelineEvent:
-    """A line of `kubectl describe`, for a transition."""
+    """A Kubernetes event of a pipeline, which `kubectl describe` shows."""
 
     type: str
     reason: str
@@ -35,15 +35,15 @@ def status(
     revision: str | None,
     schedule: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The operator's part of the status, whole.
+    """The operator's whole part of the status.
 
     Args:
         observation: what is known of the pipeline.
         before: its drivers so far.
-        phase: where the pipeline is.
+        phase: the phase of the pipeline.
         others: the conditions besides `SpecValid` and the derived ones.
-        revision: what runs, or ran last.
-        schedule: last and next run, where that is news.
+        revision: the revision that runs, or ran last.
+        schedule: last and next run, if they change.
     """
     conditions = with_summary([_spec_valid(observation, before), *others], phase)
     whole = _whole(observation, before, phase, conditions, revision, schedule)
@@ -82,11 +82,11 @@ def _whole(
 
 
 _LENGTHS: Final = (4096, 1024, 256, 100)
-"""How long the conditions' messages may be, one after the other, where the status would be too long."""
+"""Maximum lengths of the conditions' messages, tried in this order while the status is too long."""
 
 
 def fitted(status: dict[str, Any], driver: Mapping[str, Any]) -> dict[str, Any]:
-    """The operator's part, cut so far that it fits beside the driver's: the queries of `lastTermination` go first."""
+    """The operator's part, shortened to fit beside the driver's part; without the queries of `lastTermination` if too long."""
     for longest in _LENGTHS:
         if len(json.dumps({**status, **driver}, ensure_ascii=False).encode()) <= MAX_BYTES:
             break
@@ -100,7 +100,7 @@ def fitted(status: dict[str, Any], driver: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def driver_part(observation: Observation) -> dict[str, Any] | None:
-    """The driver's part once nobody writes it; None where a driver has never written."""
+    """The driver's part after the driver has ended; None if no driver has ever written it."""
     if not observation.status.get("queries"):
         return None
     return tidied(observation.status)
@@ -113,13 +113,15 @@ _BAD: Final = (("SpecValid", FALSE), ("Degraded", TRUE), ("DataStalled", TRUE))
 
 
 def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEvent, ...]:
-    """One event for each change of phase, and one where something bad begins."""
+    """One event for each change of phase, and one for each new problem."""
     if not new:
         return ()
     new_events = []
     now = {condition["type"]: condition for condition in new["conditions"]}
     before = {condition["type"]: condition for condition in old.get("conditions", ())}
-    if new["phase"] != old.get("phase") and new["phase"] != "Degraded":  # the condition's own event says why
+    if (
+        new["phase"] != old.get("phase") and new["phase"] != "Degraded"
+    ):  # the condition's own event has the reason
         ready = now["DriverRunning"] if new["phase"] != "Running" else now["Ready"]
         kind = "Warning" if new["phase"] in _WARNINGS else "Normal"
         new_events.append(
@@ -152,7 +154,7 @@ def _driver(observation: Observation) -> dict[str, str] | None:
 
 
 def _spec_valid(observation: Observation, before: DriverHistory) -> Condition:
-    """What the rules, the API server and, at last, Spark say of the document."""
+    """The condition `SpecValid`: from the rules, then from the API server, and last from Spark."""
     validation, ended = observation.validation, before.ended
     if validation.revision is None:
         return Condition("SpecValid", FALSE, validation.reason, validation.message)

@@ -1,7 +1,7 @@
-"""What to do next for a pipeline: from what was observed to writes; pure, and the same for the same input.
+"""The next plan for a pipeline, from an observation; pure: the same input gives the same plan.
 
-Nothing is decided by events, only by what is there. The order within a plan is fixed: the status first (the intent is
-written before a pod is made, but for the very first), then the pod that goes, then objects and the pod that comes.
+Only the state decides, never an event. The order within a plan is fixed: first the status (with the number of a start before
+its pod exists, except for the very first start), then the deletion of the old pod, then the objects and the new pod.
 """
 
 from dataclasses import replace
@@ -28,11 +28,11 @@ from mainstem_operator.observed.observation import Observation
 
 
 CLEANUP_SECONDS: Final = 30.0
-"""How long after its deadline a driver that was told to go holds the deletion of its resource."""
+"""How long after its deadline a deleted driver pod delays the deletion of its resource."""
 
 
 def plan(observation: Observation) -> Plan:
-    """The next step."""
+    """The next plan of the pipeline."""
     before = driver_history(observation)
     if observation.deleting:
         next_plan = _deleting(observation, before)
@@ -46,17 +46,17 @@ def plan(observation: Observation) -> Plan:
 
 
 def _deleting(observation: Observation, before: DriverHistory) -> Plan:
-    """The resource goes once its driver's pod has, so that the next one of its name finds none; a node that is silent
-    holds nobody up for ever.
+    """The plan for a deleted resource: it stays until its driver pod is gone, so that a new resource of its name finds no pod.
+    A node that does not answer delays it only until the deadline.
     """
-    # The pod may be of an earlier document, with a longer grace.
+    # The pod may have the longer grace period of an earlier document.
     grace = max(
         grace_seconds(observation.revision),
         pod_status.grace_seconds(observation.pod) if observation.pod else 0,
     )
     left = grace + CLEANUP_SECONDS - observation.deletion_age
     if observation.pod is None or left <= 0:
-        return Plan({}, finished=True)  # the garbage collector takes all that it owns
+        return Plan({}, finished=True)  # the garbage collector deletes all that it owns
     message = with_failure(observation, "the driver finishes its running batches")
     driver_running = Condition("DriverRunning", FALSE, "Deleting", message)
     status = pipeline_status.status(observation, before, "Deleting", driver_running, revision=before.revision)
@@ -64,7 +64,7 @@ def _deleting(observation: Observation, before: DriverHistory) -> Plan:
 
 
 def _living(observation: Observation, before: DriverHistory, pod: Object) -> Plan:
-    """A driver lives: it goes on, or is told to go."""
+    """The plan if a driver pod exists and has not ended: it continues, or the operator deletes it."""
     if pod_status.leaving(pod):
         return _drain(
             observation,
@@ -85,7 +85,7 @@ def _living(observation: Observation, before: DriverHistory, pod: Object) -> Pla
         status = pipeline_status.status(
             observation, before, "Starting", driver_running, revision=pod_status.revision(pod)
         )
-        # The driver may be heard of before its container is.
+        # The driver may report before the kubelet reports its container.
         has_reported = reported(observation.status, before.attempt)
         part = None if has_reported else pipeline_status.driver_part(observation)
         return Plan(status, driver_part=part, requeue=CHANGING_SECONDS)
@@ -93,7 +93,7 @@ def _living(observation: Observation, before: DriverHistory, pod: Object) -> Pla
 
 
 def _replacement(observation: Observation, before: DriverHistory, pod: Object) -> tuple[str, str] | None:
-    """Reason and message where another driver takes the place of one that lives; None where it goes on."""
+    """Reason and message if another driver replaces the current one; None if it continues."""
     if observation.refused:
         return None
     want = observation.validation.revision
@@ -107,9 +107,9 @@ def _replacement(observation: Observation, before: DriverHistory, pod: Object) -
 
 
 def _is_outdated(observation: Observation, before: DriverHistory, pod: Object) -> bool:
-    """True where a driver that has never run would be made otherwise now: of another image, or by other settings.
+    """True if a driver that has never run would now get another pod: with another image, or by other settings.
 
-    What the operator sent is compared with what it would send, for admission may change what the server has.
+    Compares what the operator sent with what it would send, because admission may change the pod on the server.
     """
     sent, revision = pod_status.template_hash(pod), observation.revision
     if not sent or revision is None or reported(observation.status, before.attempt):
@@ -134,14 +134,14 @@ def _running(observation: Observation, before: DriverHistory, revision: str) -> 
         data_stalled(observation.status, before.attempt, observation.drivers_now),
         revision=revision,
     )
-    dead = active.status == UNKNOWN  # the numbers are of the driver before
+    dead = active.status == UNKNOWN  # the previous driver wrote the numbers
     return Plan(
         status, driver_part=pipeline_status.driver_part(observation) if dead else None, requeue=LOOK_SECONDS
     )
 
 
 def _running_phase(observation: Observation, active: Condition, degradation: Condition) -> str:
-    """The phase of a driver that runs. Once all queries were active it is no longer starting: one of them may be."""
+    """The phase of a running driver. It is `Starting` only until all queries were active once."""
     if degradation.status == TRUE:
         return "Degraded"
     was = observation.status.get("phase") in ("Running", "Degraded") and active.status != UNKNOWN
@@ -159,7 +159,7 @@ def _drain(
 
 
 def _node_silent(observation: Observation, pod: Object) -> tuple[str, str] | None:
-    """Reason and message where the node does not let the pod go; by the operator's clock too, which says since when."""
+    """Reason and message if the node does not report the end of the pod in time, also by the operator's clock."""
     if not pod_status.overdue(pod, observation.now) or not _drains_for(
         observation, pod_status.OVERDUE_SECONDS
     ):
@@ -174,7 +174,7 @@ def _node_silent(observation: Observation, pod: Object) -> tuple[str, str] | Non
 
 
 def _drains_for(observation: Observation, least: float) -> bool:
-    """Whether the status has had this driver leaving for some seconds, by the operator's clock."""
+    """Whether the status has shown the drain for longer than `least` seconds, by the operator's clock."""
     condition = _draining(observation)
     if condition is None:
         return False
@@ -182,7 +182,7 @@ def _drains_for(observation: Observation, least: float) -> bool:
 
 
 def _reason_of_deletion(observation: Observation) -> tuple[str, str]:
-    """Why the driver was told to go: as it was said when we did it; otherwise it was somebody else."""
+    """Why the pod is being deleted: from the status if the operator deleted it, else something else did."""
     condition = _draining(observation)
     if condition is None:
         return "Draining", "the driver pod is being deleted; the driver finishes its running batches"
@@ -190,7 +190,7 @@ def _reason_of_deletion(observation: Observation) -> tuple[str, str]:
 
 
 def _draining(observation: Observation) -> Object | None:
-    """The condition `DriverRunning` of a status that has the driver leaving; None of any other status."""
+    """The condition `DriverRunning` of a status in the phase `Draining`; else None."""
     return (
         find_condition(observation.status, "DriverRunning")
         if observation.status.get("phase") == "Draining"

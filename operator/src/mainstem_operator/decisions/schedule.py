@@ -1,4 +1,4 @@
-"""Cron, as CronJobs have it; pure."""
+"""Scheduled times of a cron expression, as in CronJobs; pure."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -9,15 +9,15 @@ from mainstem.language.model.deployment import Schedule
 
 
 _LOOK_BACK: Final = (timedelta(days=1), timedelta(days=40), timedelta(days=366))
-"""Who was suspended for years is not walked through them minute by minute."""
+"""Spans to search for the last scheduled time, shortest first: a pipeline may have been suspended for years."""
 
 
 def slots(schedule: Schedule, last: datetime, now: datetime) -> tuple[datetime | None, datetime]:
-    """The newest slot after `last` that is due, if any, and the first one to come; slots missed in between are left out.
+    """The newest scheduled time after `last` that is due, if any, and the next one; missed times in between are skipped.
 
     Args:
-        schedule: expression and zone; through changes of the clock as Debian's cron does it.
-        last: the slot of the last run, or when the pipeline was made.
+        schedule: expression and zone; daylight saving as in Debian's cron.
+        last: the scheduled time of the last run, or the creation time of the pipeline.
         now: the time.
     """
     for span in _LOOK_BACK:
@@ -29,9 +29,9 @@ def slots(schedule: Schedule, last: datetime, now: datetime) -> tuple[datetime |
 
 
 def last_run(schedule: Schedule, last: datetime, now: datetime) -> datetime:
-    """The slot of the last run, or the time where that slot cannot be true: a clock that was a day ahead wrote it.
+    """The scheduled time of the last run, or `now` if that time is impossible: a clock that was a day ahead wrote it.
 
-    A slot that is merely the next one is: the operator's clock has gone back a little, and the run is done.
+    The very next scheduled time is possible: the operator's clock has gone back a little, and the run is done.
     """
     return now if last > now and last > _slots(schedule, now, now)[1] else last
 

@@ -1,4 +1,4 @@
-"""How a driver starts: the intent is written, then the pod made; and what the status says of a start that fails; pure."""
+"""Plans that start a driver: the status gets the start number, then the pod is created; and failed starts; pure."""
 
 from dataclasses import replace
 from typing import Final
@@ -15,7 +15,7 @@ from mainstem_operator.validation.documents import Revision
 
 
 SOON_SECONDS: Final = 0.1
-"""When to look again after a pipeline's first start, of which its status does not tell yet."""
+"""Seconds until the next reconcile after a first start, which writes the status."""
 START_AGAIN: Final = "the operator tries the start again, at least once a minute"
 
 
@@ -27,10 +27,10 @@ def start(
     fresh: bool = False,
     schedule: Object | None = None,
 ) -> Plan:
-    """Write the intent, then start. The pod of the driver before has to go first; `fresh` forgets its failures.
+    """Write the start number, then start. The previous driver's pod must be deleted first; `fresh` resets the failures.
 
-    The first start of all goes without: of a thousand pipelines applied at once all shall have their driver before the
-    first is told of its own, and the pod's name keeps it from being made twice.
+    The very first start writes no status beforehand: of a thousand new pipelines, all get a driver before the first status
+    is written. The fixed pod name prevents a second driver.
     """
     run = run_of(observation, before, revision, schedule)
     if (
@@ -43,7 +43,7 @@ def start(
     starts = Condition("DriverRunning", FALSE, "DriverStarting", pod_status.STARTING)
     part = pipeline_status.driver_part(observation)
     if observation.pod is not None:
-        # The phase is why it is a fresh start; it stays until the intent is written.
+        # The phase is the reason for a fresh start; it stays until the start number is written.
         phase = observation.status.get("phase", "Starting") if fresh else "Starting"
         starts = starts._replace(message=with_failure(observation, starts.message))
         status = pipeline_status.status(observation, before, phase, starts, revision=before.revision)
@@ -63,13 +63,13 @@ def start(
 
 
 def _restarted(observation: Observation) -> dict[str, str]:
-    """What the start that is about to be made answers."""
+    """The restart request that this start fulfils, as a field of the status."""
     requested = requested_restart(observation.body)
     return {"restartedAt": requested} if requested else {}
 
 
 def _start_failure(observation: Observation) -> StepFailure | None:
-    """Why the start under way has failed: as the API server said, or, for an operator that is new, as the status says."""
+    """The failure of the current start: the API server's error, or, after a restart of the operator, that of the status."""
     if observation.failure or observation.status.get("phase") != "BackingOff":
         return observation.failure
     condition = find_condition(observation.status, "DriverRunning")
@@ -87,7 +87,7 @@ def _start_again(
     failure: StepFailure,
     schedule: Object | None,
 ) -> Plan:
-    """A start that the API server has not carried out: the status says so, and stays as it is while it is tried again."""
+    """The plan after a start that the API server has not carried out: the status reports it, and stays during the retries."""
     phase, reason = ("Starting", "DriverStarting") if failure.is_pending else ("BackingOff", "StartFailed")
     message = failure.message if failure.is_pending else f"{failure.message}; {START_AGAIN}"
     waits = Condition("DriverRunning", FALSE, reason, message)

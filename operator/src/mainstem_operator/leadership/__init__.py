@@ -1,4 +1,4 @@
-"""Which of several operators may write: the Lease.
+"""The Lease, which decides which of several operators may write.
 
 Never touches a pipeline.
 """

@@ -1,7 +1,7 @@
-"""The Lease of this operator's scope: waited for, taken, renewed, released; and who holds it where this one does not.
+"""The election: it waits for the Lease of this operator's namespaces, takes, renews and releases it, and reports the holder.
 
-A holder that cannot renew in time, for the API server is away, writes nothing, and goes on once it can, where nobody has
-taken the Lease meanwhile. Where somebody has, it is superseded for good: what it knows is old.
+A holder that cannot renew in time, for example without a connection to the API server, writes nothing. It continues once it
+can renew, if no other operator has taken the Lease meanwhile. Otherwise it is superseded for good: its state is old.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from mainstem_operator.metrics import LEADER
 
 
 _RELEASE_SECONDS: Final = 3.0
-"""How long an operator that ends tries to give its Lease back."""
+"""How long an operator that ends tries to release its Lease."""
 
 
 class Election:
-    """One operator's part in it. `is_holder` is set once it may write; `is_superseded` once it never may again."""
+    """One operator's part in the election. `is_holder` is set once it may write, `is_superseded` once it never may again."""
 
     def __init__(self, cluster: KubernetesApi, candidate: Candidate, namespace: str, fence: Fence) -> None:
         self._cluster = cluster
@@ -51,9 +51,9 @@ class Election:
 
     @property
     def problem(self) -> str:
-        """Why this operator is not ready: another release sees to its pipelines, or the Leases cannot be used.
+        """Why this operator is not ready: another release manages its pipelines, or the operator cannot use the Leases.
 
-        Empty where it holds the Lease, or waits for another replica of its own release.
+        Empty if it holds the Lease, or waits for another replica of its own release.
         """
         if self._fence.is_open:
             return ""
@@ -67,7 +67,7 @@ class Election:
         return f"AnotherOperatorHolds: {described(blocker)}"
 
     async def run(self) -> None:
-        """Wait for the Lease, then keep it; returns once another operator has it."""
+        """Wait for the Lease, then keep it; return once another operator has it."""
         while not await self._answered(self._take, RENEW_SECONDS):
             await self._pause()
         self.is_holder.set()
@@ -84,7 +84,7 @@ class Election:
         LEADER.set(0)
 
     async def release(self) -> None:
-        """Give the Lease back, so that the next operator takes it at once; nothing is written after that."""
+        """Release the Lease, so that the next operator takes it at once; no write follows."""
         self._fence.close()
         if self._own is None or not self.is_holder.is_set() or self.is_superseded.is_set():
             return
@@ -95,15 +95,15 @@ class Election:
             self._log.warning("the operator could not release the Lease", error=str(error))
 
     async def _pause(self) -> None:
-        """Until the next look, not in step with others: two that were in each other's way shall not be again."""
+        """Wait for the next look, for a random time: two operators that were in conflict should not be so again."""
         await asyncio.sleep(RETRY_SECONDS * uniform(0.8, 1.2))  # noqa: S311 - no secret
 
     async def _answered(self, step: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-        """The step's result; False, and remembered why, where the API server does not help within so many seconds."""
+        """The result of the step; False if the API server does not answer within so many seconds, and `trouble` has the error."""
         try:
             async with asyncio.timeout(seconds):
                 done = await step()
-        except Exception as error:  # noqa: BLE001 - whatever it is, an election that ends serves nobody
+        except Exception as error:  # noqa: BLE001 - no error may end the election
             if str(error) != self.trouble:
                 self._log.error(
                     "the operator waits",
@@ -124,7 +124,7 @@ class Election:
         started = clock()
         if not await self._written(decision.own):
             return False
-        # Somebody of a scope that overlaps may have taken his at the same moment: one of the two sees the other now.
+        # An operator whose namespaces overlap may have taken its Lease at the same moment: one of the two sees the other now.
         again = await self._decided()
         if not again.take:
             self._report(again)
@@ -142,7 +142,7 @@ class Election:
         return decide(leases, live, self._candidate)
 
     async def _written(self, before: LeaseRecord | None) -> bool:
-        """True where the Lease is ours now; False where somebody else was faster."""
+        """Write the Lease; True if this operator holds it now, False if another one was faster."""
         wanted = self._manifest(before)
         try:
             written = await (
@@ -166,7 +166,7 @@ class Election:
         return await self._take_again()
 
     async def _take_again(self) -> bool:
-        """The Lease once more, where it is still ours: a renewal was late, or its answer was lost."""
+        """Take the Lease again if this operator still holds it: a renewal was late, or its answer was lost."""
         decision = await self._decided()
         if decision.take and (decision.own is None or decision.own.holder == self._candidate.identity):
             return await self._take()
@@ -179,7 +179,7 @@ class Election:
         return manifest(self._candidate, self._namespace, before, now, is_held=is_held)
 
     def _report(self, decision: Decision) -> None:
-        """One line in the log for each operator that is waited for."""
+        """Log one line for each operator for which this one waits."""
         before, self.blocker = self.blocker, decision.blocker
         if self.blocker is None or (before is not None and before.holder == self.blocker.holder):
             return
@@ -192,7 +192,7 @@ class Election:
 
 
 def described(lease: LeaseRecord) -> str:
-    """Who holds a Lease, and what for; and what to do about it."""
+    """A message: who holds a Lease, for which namespaces, and what to do."""
     scope = f"the namespaces {', '.join(lease.namespaces)}" if lease.namespaces else "all namespaces"
     release = f" of the release {lease.release}" if lease.release else ""
     return (

@@ -1,8 +1,8 @@
-"""Who of several operators may write: what a Lease says, and what to do about it; pure.
+"""Decides which of several operators may write, from their Leases; pure.
 
-An operator writes only while it holds the Lease of its scope (the namespaces that it watches), and while no other scope
-that overlaps with it has a live one. Liveness is judged as client-go does: a Lease is live as long as it changes within its
-own duration, by the clock of whoever looks; times that the holder wrote are compared with nothing.
+An operator writes only while it holds the Lease of its scope (the namespaces that it watches), and while no overlapping
+scope has a live Lease. A Lease is live as in client-go: while it changes within its own duration, by the clock of the
+reader. Times that the holder wrote are not compared with anything.
 """
 
 import hashlib
@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 
 
 DURATION_SECONDS: Final = 15
-"""After so long without a change whoever waits takes a Lease."""
+"""After so long without a change a waiting operator takes a Lease."""
 RENEW_SECONDS: Final = 10.0
-"""After so long without a renewal its holder stops writing: before anybody else may begin."""
+"""After so long without a renewal the holder stops writing: before another operator may begin."""
 RETRY_SECONDS: Final = 2.0
-"""How often the holder renews, and those who wait look."""
+"""How often the holder renews its Lease, and waiting operators read it."""
 NAMESPACES: Final = "mainstem.dev/namespaces"
 """Annotation: the namespaces of the scope, separated by commas; empty for all."""
 RELEASE: Final = "mainstem.dev/release"
@@ -28,11 +28,11 @@ LABELS: Final = {
     "app.kubernetes.io/component": "lease",
     "app.kubernetes.io/managed-by": _NAME,
 }
-"""By which all Leases of Mainstem are listed."""
+"""Labels of all Leases of Mainstem."""
 
 
 def lease_name(namespaces: Iterable[str]) -> str:
-    """The name of a scope's Lease: one for all namespaces, and one for each set of them. The chart computes the same.
+    """The name of a scope's Lease: one name for all namespaces, one for each set of namespaces. The chart computes the same.
 
     >>> lease_name([])
     'mainstem-operator'
@@ -47,9 +47,9 @@ class Candidate(NamedTuple):
     """An operator that wants to write.
 
     Attributes:
-        identity: no other process has it.
-        release: the installation that it belongs to, `namespace/name`, empty where there is none.
-        namespaces: that it watches; empty for all.
+        identity: a text that no other process has.
+        release: the installation that it belongs to, `namespace/name`, empty if there is none.
+        namespaces: the namespaces that it watches; empty for all.
     """
 
     identity: str
@@ -63,15 +63,15 @@ class Candidate(NamedTuple):
 
 
 class LeaseRecord(NamedTuple):
-    """What a Lease says.
+    """The content of a Lease.
 
     Attributes:
-        name: of the Lease.
-        holder: identity of the operator that has it; empty where it was released.
-        release, namespaces: the holder's.
+        name: the name of the Lease.
+        holder: identity of the operator that holds it; empty if it was released.
+        release, namespaces: those of the holder.
         seconds: how long it lasts without a renewal.
         transitions: how often its holder has changed.
-        version: the Lease's resource version, another one after each write.
+        version: the Lease's resource version, which changes with each write.
     """
 
     name: str
@@ -83,7 +83,7 @@ class LeaseRecord(NamedTuple):
     version: str
 
     def overlaps(self, candidate: Candidate) -> bool:
-        """True where there may be a pipeline that both see to."""
+        """True if both may manage the same pipeline."""
         if not self.namespaces or not candidate.namespaces:
             return True
         return bool(set(self.namespaces) & set(candidate.namespaces))
@@ -106,12 +106,12 @@ def lease_record(lease: Mapping[str, Any]) -> LeaseRecord:
 
 @dataclass
 class LeaseObserver:
-    """When each Lease was last seen to change, by the clock of whoever looks."""
+    """Observes when each Lease last changed, by the reader's clock."""
 
     _changed: dict[str, tuple[str, float]] = field(default_factory=dict)
 
     def is_live(self, lease: LeaseRecord, now: float) -> bool:
-        """True where somebody holds the Lease, and has changed it within its duration."""
+        """True if the Lease has a holder and has changed within its duration."""
         version, since = self._changed.get(lease.name, ("", now))
         if version != lease.version:
             since = now
@@ -123,9 +123,9 @@ class Decision(NamedTuple):
     """What to do next.
 
     Attributes:
-        take: True where the Lease is written, as its first or next holder.
-        own: the Lease as it is; None where it has to be made.
-        blocker: the live Lease of another operator, which has to go first.
+        take: True if the candidate writes the Lease, as its first or next holder.
+        own: the Lease as it is; None if it does not exist.
+        blocker: the live Lease of another operator, which must end first.
     """
 
     take: bool
@@ -137,9 +137,9 @@ def decide(leases: Sequence[LeaseRecord], live: Iterable[str], candidate: Candid
     """Take the Lease, or wait for another operator.
 
     Args:
-        leases: all of Mainstem's.
-        live: names of those that are live.
-        candidate: who asks.
+        leases: all Leases of Mainstem.
+        live: names of the live ones.
+        candidate: the operator that asks.
     """
     alive = set(live)
     own = next((lease for lease in leases if lease.name == candidate.lease), None)
@@ -150,7 +150,7 @@ def decide(leases: Sequence[LeaseRecord], live: Iterable[str], candidate: Candid
     ]
     if not others:
         return Decision(take=True, own=own)
-    # The one of the own scope first: the next in line after a sibling is told so, and not of somebody else.
+    # The Lease of the own scope first: a replica on standby reports its sibling, and no other release.
     blocker = min(others, key=lambda lease: (lease.name != candidate.lease, lease.name))
     return Decision(take=False, own=own, blocker=blocker)
 
@@ -158,13 +158,13 @@ def decide(leases: Sequence[LeaseRecord], live: Iterable[str], candidate: Candid
 def manifest(
     candidate: Candidate, namespace: str, before: LeaseRecord | None, now: str, *, is_held: bool = True
 ) -> dict[str, Any]:
-    """The Lease as it is to be written: taken or renewed, or released.
+    """The manifest of the Lease: taken, renewed or released.
 
     Args:
-        candidate: who writes.
-        namespace: of the Lease.
-        before: as it is; another writer's change makes the write fail.
-        now: the time, as Kubernetes writes it with microseconds; for people.
+        candidate: the operator that writes.
+        namespace: the namespace of the Lease.
+        before: the Lease as it is; the write fails if another operator has changed it.
+        now: the time in the format of Kubernetes with microseconds, for people.
         is_held: False releases it.
     """
     same = before is not None and before.holder == candidate.identity

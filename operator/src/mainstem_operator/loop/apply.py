@@ -1,4 +1,4 @@
-"""A plan carried out, in its order: status, objects, the pod that goes, the pod that comes."""
+"""Applies a plan in its order: status, deletion of the old pod, objects, creation of the new pod."""
 
 import asyncio
 import secrets
@@ -42,17 +42,17 @@ KEPT_REVISIONS: Final = 5
 
 
 class PipelineDeleted(Exception):
-    """The resource was deleted before anything was done for it."""
+    """The resource was deleted before the operator created anything for it."""
 
 
 async def write_status(cluster: KubernetesApi, body: Mapping[str, Any], plan: Plan) -> Object | None:
-    """Write what differs from what is there; the resource as it is then, or None where nothing was written."""
+    """Write the parts of the status that differ. Return the resource as it is then, or None if nothing was written."""
     now = written_status(body)
     written = None
     if plan.driver_part is not None and plan.driver_part != {
         key: now[key] for key in DRIVERS_PART if key in now
     }:
-        # A driver may just be writing: what is to be tidied is only what was seen.
+        # A driver may write at the same time: only replace the version that the plan has read.
         written = await cluster.apply_status(body, plan.driver_part, DRIVER, unchanged=True)
     if plan.status and plan.status != {key: value for key, value in now.items() if key not in DRIVERS_PART}:
         written = await cluster.apply_status(body, plan.status, OPERATOR)
@@ -60,10 +60,10 @@ async def write_status(cluster: KubernetesApi, body: Mapping[str, Any], plan: Pl
 
 
 async def hold(cluster: KubernetesApi, body: Mapping[str, Any]) -> Object | None:
-    """Write the finalizer where it is missing: from then on a deletion waits for the driver. The resource as it is then.
+    """Write a missing finalizer: then a deletion waits for the driver. Return the resource as it is then.
 
     Raises:
-        Gone: the resource is deleted.
+        PipelineDeleted: the resource is deleted.
     """
     about = body["metadata"]
     if FINALIZER in about.get("finalizers", ()):
@@ -81,21 +81,21 @@ async def hold(cluster: KubernetesApi, body: Mapping[str, Any]) -> Object | None
 
 
 async def stop(cluster: KubernetesApi, pod: Mapping[str, Any]) -> Object | None:
-    """Tell the driver to go, within its own grace; the pod as it is then, None where it is gone."""
+    """Delete the driver pod, with its own grace period. Return the pod if it still exists then, else None."""
     return await cluster.delete(POD, pod)
 
 
 async def start(
     cluster: KubernetesApi, body: Mapping[str, Any], order: Start, settings: Settings, made_before: set[str]
 ) -> Object | None:
-    """Make all that the driver needs, then its pod; None where a pod of its name is there already.
+    """Create all that the driver needs, then its pod; None if a pod of its name exists.
 
-    `made_before` names what earlier tries of this very start have made: a try again writes only what is missing.
+    `made_before` names the objects that earlier attempts of this start have created: a retry writes only missing ones.
 
     Raises:
-        NameTaken: an object of somebody else's has a name that the driver needs.
-        Refused: the API server will not have one of them.
-        NotYet: something else has to go first.
+        NameTaken: an object of another owner has a name that the driver needs.
+        ApiRejection: the API server rejects one of them.
+        DeletionPending: another object must be deleted first.
     """
 
     async def once(making: Callable[[], Awaitable[None]], manifest: Object) -> None:
@@ -111,7 +111,7 @@ async def start(
     made = _files(body, revision, settings)
     if revision.scaled_out:
         made.append(_spark_secret(body))
-    # Nobody may bind a role that is not there yet, so what binds comes last.
+    # A binding needs an existing role, so bindings come last.
     bindings = [manifest for manifest in wanted if manifest["kind"] == "RoleBinding"]
     await asyncio.gather(
         *(once(partial(_made, cluster, body, each, order), each) for each in wanted if each not in bindings),
@@ -127,24 +127,24 @@ async def start(
 
 
 def _changing(body: Mapping[str, Any], revision: Revision) -> list[Object]:
-    """The objects whose content may differ from start to start."""
+    """The objects whose content may change between starts."""
     budget = objects.disruption_budget(body, revision)
     return [*objects.access(body, revision), *([budget] if budget else [])]
 
 
 def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> list[Object]:
-    """The ConfigMaps that the driver's pod mounts."""
+    """The ConfigMaps that the driver pod mounts."""
     executor = pods.executor_template(body, revision, settings)
     beside = [] if executor is None else [objects.template(body, executor)]
     return [objects.document(body, revision), *beside]
 
 
 async def _made(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object, order: Start) -> None:
-    """The object as it shall be. The first time it is hardly ever there, so a read before would be in vain."""
+    """Create or update an object. At the first start it hardly ever exists, so there is no read before."""
     if order.attempt == 1 and await cluster.create(manifest) is not None:
         return
     if manifest["kind"] == BUDGET.kind:
-        # An older operator created it with maxUnavailable, which apply cannot remove: both at once are refused.
+        # An older operator created it with maxUnavailable. Apply cannot remove that field, and the server rejects both.
         await _remove_budget(cluster, body)
     existing = await _existing(cluster, manifest)
     if existing is None:
@@ -156,31 +156,31 @@ async def _made(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Objec
     try:
         await cluster.apply({**manifest, "metadata": only}, OPERATOR)
     except ApiRejection:
-        await _require(cluster, body, manifest)  # another object may have taken its place meanwhile
+        await _require(cluster, body, manifest)  # another object may have its name meanwhile
         raise
 
 
 async def _made_once(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
-    """An object that never changes. Secrets are not read: their name has the pipeline's uid in it."""
+    """Create an object that never changes. Secrets are not read: their name contains the pipeline's uid."""
     if await cluster.create(manifest) is None and manifest["kind"] == CONFIG_MAP.kind:
         await _require(cluster, body, manifest)
 
 
 async def _require(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
-    """Pass where an object of the manifest's name is this very pipeline's, or absent."""
+    """Return if no object has the manifest's name, or if this pipeline owns it."""
     existing = await _existing(cluster, manifest)
     if existing is not None:
         ownership.require(manifest["kind"], existing, body)
 
 
 async def _existing(cluster: KubernetesApi, manifest: Object) -> Object | None:
-    """The metadata of the object of a manifest's kind and name."""
+    """The metadata of the object with a manifest's kind and name."""
     kind, about = Kind(manifest["apiVersion"], manifest["kind"]), manifest["metadata"]
     return await cluster.get(kind, about["namespace"], about["name"], metadata_only=True)
 
 
 async def _remove_budget(cluster: KubernetesApi, body: Mapping[str, Any]) -> None:
-    """Remove the budget of a start before; one that a user made under the driver's name stays."""
+    """Delete the budget of an earlier start; a user's budget with the driver's name stays."""
     about = body["metadata"]
     existing = await cluster.get(BUDGET, about["namespace"], driver_name(about["name"]), metadata_only=True)
     if existing is not None and ownership.owned(existing, body):
@@ -190,11 +190,11 @@ async def _remove_budget(cluster: KubernetesApi, body: Mapping[str, Any]) -> Non
 async def probe(
     cluster: KubernetesApi, body: Mapping[str, Any], revision: Revision, settings: Settings
 ) -> None:
-    """Ask the API server, without a trace, whether it would have the revision's driver, and whether its names are free.
+    """Ask the API server in a dry run whether it accepts the driver pod of a revision, and whether its names are free.
 
     Raises:
-        NameTaken: an object of somebody else's has a name that the driver needs.
-        Refused: it would not have the driver.
+        NameTaken: an object of another owner has a name that the driver needs.
+        ApiRejection: it rejects the pod.
     """
     needed = [*_changing(body, revision), *_files(body, revision, settings)]
     await asyncio.gather(*(_require(cluster, body, manifest) for manifest in needed))
@@ -202,18 +202,18 @@ async def probe(
     name = driver_name(body["metadata"]["name"])
     pod["metadata"]["name"] = f"{name}-{revision.name}"
     if revision.pipeline.spec.driver.service_account_name is None:
-        pod["spec"]["serviceAccountName"] = "default"  # its own comes with the start
+        pod["spec"]["serviceAccountName"] = "default"  # the start creates its own account
     try:
         await cluster.create(pod, dry_run=True)
-    except ApiRejection as refused:  # in the words in which the driver itself would be
+    except ApiRejection as refused:  # with the name of the real pod in the message
         raise ApiRejection(refused.status, str(refused).replace(pod["metadata"]["name"], name)) from None
 
 
 async def prune(
     cluster: KubernetesApi, body: Mapping[str, Any], revision: Revision, settings: Settings
 ) -> None:
-    """Remove documents of old revisions, but for the newest few, and the one that runs, however old it is; so too the
-    templates of executors.
+    """Delete the documents and executor templates of old revisions. The newest ones stay, and those of the running
+    revision, however old they are.
     """
     about = body["metadata"]
     run = [each["metadata"]["name"] for each in _files(body, revision, settings)]
@@ -228,7 +228,7 @@ async def prune(
 
 
 def _spark_secret(body: Mapping[str, Any]) -> Object:
-    """By what driver and executors know each other: made once, by chance, and never read by the operator."""
+    """The secret with which driver and executors authenticate: generated randomly once, never read by the operator."""
     about = body["metadata"]
     return {
         "apiVersion": "v1",

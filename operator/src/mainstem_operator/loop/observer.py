@@ -1,4 +1,4 @@
-"""One look at a pipeline: what the operator remembers of it, and what has to be read from the API server or asked of it."""
+"""Observes a pipeline: from the cache, and from the API server what the cache lacks."""
 
 import time
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ from mainstem_operator.validation.worker_pool import Validators
 
 
 UNKNOWN_SECONDS: Final = 10.0
-"""The same as `ASK_AGAIN_SECONDS`, for an answer that says nothing of the pod, such as that a webhook does not answer."""
+"""The same as `ASK_AGAIN_SECONDS`, for an error that is not about the pod, such as a webhook that does not answer."""
 
 
 class Observer:
-    """Looks at pipelines."""
+    """Observes pipelines."""
 
     def __init__(self, cluster: KubernetesApi, settings: Settings, validators: Validators) -> None:
         self._cluster = cluster
@@ -41,7 +41,7 @@ class Observer:
         self._validators = validators
 
     async def observe(self, cache: PipelineCache) -> Observation:
-        """What is known of the pipeline now, read where that is due.
+        """The current observation of a pipeline; it reads from the API server what is due.
 
         Raises:
             Exception: the API server's errors.
@@ -83,7 +83,7 @@ class Observer:
     async def _current(
         self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
     ) -> Revision | None:
-        """What ran last, read from its ConfigMap, where the document of today is refused."""
+        """The revision that ran last, read from its ConfigMap, if the current document is invalid."""
         name = written_status(body).get("revision") or (pod_status.revision(cache.pod) if cache.pod else "")
         if validation.revision is not None or not name:
             return None
@@ -103,7 +103,7 @@ class Observer:
     async def _refusal(
         self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
     ) -> Refusal | None:
-        """Why the driver that the document asks for cannot be made; asked before what runs is stopped for it."""
+        """Why the API server rejects the document's driver pod; asked before the operator stops a running driver for it."""
         revision = validation.revision
         if revision is None or body["metadata"].get("deletionTimestamp"):
             return None
@@ -125,18 +125,18 @@ class Observer:
             refusal = ownership.refusal(refused)
         except (ApiError, ownership.DeletionPending, TimeoutError) as error:
             if isinstance(error, ownership.DeletionPending) and not runs:
-                return None  # the start waits for it
+                return None  # the start waits for the deletion
             message = f"the operator does not know whether the API server accepts the driver pod: {error}"
             refusal, patience = Refusal(ownership.POD_REFUSED, message), UNKNOWN_SECONDS
         cache.pod_check = PodCheck(revision.name, refusal, time.monotonic(), patience)
         return refusal
 
     async def require_pod(self, cache: PipelineCache, body: Mapping[str, Any]) -> None:
-        """Take the pod of the driver's name as the driver.
+        """Take the pod with the driver's name as the driver.
 
         Raises:
-            NameTaken: it is somebody else's.
-            NotYet: it is of a deleted pipeline of the same name, or has gone in the meantime.
+            NameTaken: it has another owner.
+            DeletionPending: it belongs to a deleted pipeline of the same name, or was deleted meanwhile.
         """
         pod = await self._find_pod(cache, body)
         if pod is None:
@@ -144,7 +144,7 @@ class Observer:
         _require(pod, body)
 
     async def _find_pod(self, cache: PipelineCache, body: Mapping[str, Any]) -> Object | None:
-        """The pod of the driver's name, remembered where it is the driver."""
+        """The pod with the driver's name; the cache takes it if it is the driver."""
         pod = await self._read(body)
         cache.set_pod(pod if pod is not None and ownership.owned(pod, body) else None)
         return pod
@@ -155,19 +155,19 @@ class Observer:
 
 
 def _require(pod: Object | None, body: Mapping[str, Any]) -> None:
-    """Pass where the driver's name is free, or the pod that has it is the driver; raises as `ownership.require`."""
+    """Return if no pod has the driver's name, or if that pod is the driver; raises like `ownership.require`."""
     if pod is not None:
         ownership.require(POD.kind, pod, body)
 
 
 def _starts_at_once(body: Mapping[str, Any], validation: ValidationResult) -> bool:
-    """True where a new pipeline gets its driver now: whether there is a pod, the making of one tells."""
+    """True if a new pipeline gets its driver now: the creation of the pod shows whether one exists."""
     suspended, deleted = body["spec"].get("suspend"), body["metadata"].get("deletionTimestamp")
     return validation.revision is not None and not suspended and not deleted
 
 
 def _was_rejected_before(body: Mapping[str, Any]) -> bool:
-    """True where the status has it that the driver was refused: an operator that starts asks, and announces no start."""
+    """True if the status reports a rejected driver: then an operator that starts asks again before it reports a start."""
     status = written_status(body)
     spec_valid = find_condition(status, "SpecValid")
     is_current = status.get("observedGeneration") == body["metadata"]["generation"]

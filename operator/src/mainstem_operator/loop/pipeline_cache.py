@@ -1,4 +1,4 @@
-"""What the operator remembers of one pipeline between two looks, as events and answers of the API server have it."""
+"""The operator's cache of one pipeline: the newest objects from events and answers of the API server."""
 
 import time
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ from mainstem_operator.validation.documents import Revision, ValidationResult
 
 
 ASK_AGAIN_SECONDS: Final = 60.0
-"""How long an answer of the API server that it refuses a driver holds, before it is asked again."""
+"""How long a rejection of a driver pod by the API server counts, before the operator asks again."""
 
 
 class PodCheck(NamedTuple):
-    """What the API server said of a revision's driver: why it refuses it, nothing where it takes it."""
+    """Whether the API server accepts the driver pod of a revision: the refusal is None if it does."""
 
     revision: str
     refusal: Refusal | None
@@ -32,17 +32,17 @@ class PodCheck(NamedTuple):
 
     @property
     def seconds_left(self) -> float:
-        """Until the API server is asked again."""
+        """Seconds until the operator asks the API server again."""
         return max(0.0, self.checked_at + self.patience - time.monotonic())
 
     def holds_for(self, revision: str) -> bool:
-        """True while there is no reason to ask again: a quota may be raised, a policy lifted, a name given up."""
+        """True while the answer counts. A rejection expires: a quota, a policy or the owner of a name may change."""
         return self.revision == revision and (not self.refusal or self.seconds_left > 0)
 
 
 @dataclass
 class PipelineCache:
-    """What the operator remembers of one pipeline; all of it can be read anew.
+    """What the operator knows about one pipeline; it can read everything again.
 
     Attributes:
         body: the newest known version of the resource.
@@ -53,12 +53,12 @@ class PipelineCache:
         validation: the generation of the document, and its result.
         current: what ran last, if the document is invalid.
         pod_check: whether the API server accepts a revision's driver pod.
-        failed_step: the last start or stop, where the API server did not carry it out.
+        failed_step: the last start or deletion, if the API server did not carry it out.
         ages: since when its facts have their values, by the operator's clock.
         created: when the resource was created, by the operator's clock; None if it existed before the operator started.
         created_objects: names of the objects that the attempts of the current start have created.
         warnings: the warning events of pods that do not start.
-        holds_first: True where the finalizer is written before the first start, not after it.
+        finalizer_first: True if the finalizer is written before the first start, not after it.
     """
 
     body: Object | None = None
@@ -78,12 +78,12 @@ class PipelineCache:
 
     @property
     def pod_uid(self) -> str:
-        """The uid of the driver's pod, empty where there is none."""
+        """The uid of the driver pod, empty if there is none."""
         return str(self.pod["metadata"]["uid"]) if self.pod else ""
 
     @property
     def failure(self) -> StepFailure | None:
-        """The failed step, as the next decision needs it."""
+        """The failed step, for the next decision."""
         failed = self.failed_step
         if failed is None or failed.pod_uid != self.pod_uid:
             return None
@@ -91,7 +91,7 @@ class PipelineCache:
 
     @property
     def is_new(self) -> bool:
-        """True where nothing was ever told of it, so that a start is most likely what is due."""
+        """True while the resource has no status, so that a first start is most likely due."""
         return self.body is not None and not written_status(self.body)
 
     @property
@@ -101,21 +101,21 @@ class PipelineCache:
 
     @property
     def is_held(self) -> bool:
-        """True where the operator's finalizer holds the resource."""
+        """True if the resource has the operator's finalizer."""
         return FINALIZER in self.finalizers
 
     def observe(self, body: Mapping[str, Any]) -> None:
-        """Take the resource as an event or an answer has it, unless a newer one is known."""
+        """Take the resource from an event or an answer, unless a newer version is known."""
         if self.body is None or _version(body) >= _version(self.body):
             self.body = _lean(body)
 
     def observe_pod(self, pod: Mapping[str, Any], *, deleted: bool = False) -> None:
-        """The same for the driver's pod."""
+        """Take the driver pod in the same way."""
         if self.pod is not None and _version(pod) < _version(self.pod):
             return
         uid = pod["metadata"]["uid"]
         if uid == self.deleted_uid and not deleted:
-            return  # an answer that the news of its end has overtaken
+            return  # an answer that is older than the event of the deletion
         if self.read_at is not None:
             self.read_at = time.monotonic()
         if deleted:
@@ -126,13 +126,13 @@ class PipelineCache:
             self.pod = None
 
     def set_pod(self, pod: Object | None) -> None:
-        """Take the pod as the server has it now."""
+        """Take the pod from a read of the API server."""
         self.pod, self.read_at = pod, time.monotonic()
 
     def must_read_pod(self, resync_seconds: float) -> bool:
-        """True where the pod has to be read: no driver is judged lost by a cache, nor alive by one that is old.
+        """True if the pod must be read: the operator reports no driver as lost by its cache, nor as alive by an old cache.
 
-        A watch that was broken off does not tell of what went meanwhile.
+        After an interruption a watch does not report pods that were deleted meanwhile.
         """
         if self.pod is None or self.read_at is None:
             return True
@@ -141,7 +141,7 @@ class PipelineCache:
 
 
 def _lean(thing: Mapping[str, Any]) -> Object:
-    """Without the list of who wrote what, which is the larger half."""
+    """Without the list of field managers, which is the larger half."""
     about = {key: value for key, value in thing["metadata"].items() if key != "managedFields"}
     return {**thing, "metadata": about}
 

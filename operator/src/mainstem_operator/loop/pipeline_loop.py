@@ -1,4 +1,4 @@
-"""One pipeline's loop: what is known of it, what wakes it, and the time that its turns may take."""
+"""The state of one pipeline's loop: the cache, the event that wakes it, and the time limit of its turns."""
 
 import asyncio
 import time
@@ -9,25 +9,25 @@ from mainstem_operator.loop.pipeline_cache import PipelineCache
 
 
 TURN_SECONDS: Final = 90.0
-"""How long a pipeline has its turn: a first start makes several objects, each of which a webhook may hold up for 30
-seconds. What is made by then is kept, and the next turn goes on from there.
+"""Time limit of a turn: a first start creates several objects, and a webhook may delay each for 30 seconds. The next turn
+continues with the objects that exist by then.
 """
 STUCK_SECONDS: Final = 2 * TURN_SECONDS
-"""A turn that lasts so long was not ended by its own limit: the operator is broken, and has to be started again."""
+"""A turn that lasts this long ignored its limit: the operator is broken, and needs a restart."""
 _SHORTEST_SECONDS: Final = 0.1
 _RETRY_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""Pauses after errors of the API server in a row; the last one is repeated."""
+"""Pauses after consecutive errors of the API server; the last one repeats."""
 
 
 @dataclass
 class PipelineLoop:
-    """What the operator has of one pipeline.
+    """The loop of one pipeline.
 
     Attributes:
-        pipeline: what is known of it.
-        wake: set where something has changed, so that its next turn is due.
+        pipeline: what the operator knows about it.
+        wake: set after a change, so that the next turn is due.
         busy_since: when its turn began, by the monotonic clock, in seconds; None between two turns.
-        is_carried: True while somebody carries it to where its document wants it.
+        is_carried: True while its loop runs.
     """
 
     pipeline: PipelineCache = field(default_factory=PipelineCache)
@@ -37,12 +37,12 @@ class PipelineLoop:
 
     @property
     def is_stuck(self) -> bool:
-        """True where its turn has outlasted its own limit."""
+        """True if its turn has exceeded its limit."""
         return self.busy_since is not None and time.monotonic() - self.busy_since > STUCK_SECONDS
 
 
 def pause_seconds(requeue: float | None, failures: int, resync_seconds: float) -> float:
-    """Seconds until the next turn; `requeue` is what the last one asked for, None after an error, one of `failures` in a row."""
+    """Seconds until the next turn: the `requeue` of the last turn, or after consecutive `failures` (`requeue` is None) a longer pause each."""
     if requeue is None:
         return _RETRY_SECONDS[min(failures, len(_RETRY_SECONDS)) - 1]
     return min(max(requeue, _SHORTEST_SECONDS), resync_seconds)

@@ -1,4 +1,4 @@
-"""One pipeline's loop: look, decide, write, until it is as it should be; woken by whatever may have changed it."""
+"""Reconciles one pipeline: observe, plan, write, until nothing is left to write."""
 
 import asyncio
 import contextlib
@@ -26,13 +26,13 @@ from mainstem_operator.validation.worker_pool import Validators
 
 PostEvent = Callable[[PipelineEvent], None]
 SLOW_SECONDS: Final = 3.0
-"""After so long without an answer to a first start the status says so; webhooks may hang for half a minute."""
+"""After so long without an answer to a first start the status reports it; webhooks may hang for half a minute."""
 _STEPS: Final = 5
-"""Steps in one look: each write is followed by another decision, and this is more than any chain of them needs."""
+"""Plans in one reconcile: each write needs another plan, and no sequence is longer than this."""
 
 
 class Reconciler:
-    """Carries pipelines to where their documents want them."""
+    """Brings pipelines to the state that their documents describe."""
 
     def __init__(self, cluster: KubernetesApi, settings: Settings, validators: Validators) -> None:
         self._cluster = cluster
@@ -40,10 +40,10 @@ class Reconciler:
         self._observer = Observer(cluster, settings, validators)
 
     async def reconcile(self, cache: PipelineCache, post_event: PostEvent) -> Plan:
-        """Look and act until nothing is left to write; the last plan says when to look again.
+        """Observe and apply plans until nothing is left to write. The last plan has the time of the next reconcile.
 
         Raises:
-            Exception: the API server's errors; whoever calls waits and comes again.
+            Exception: the API server's errors; the caller waits and tries again.
         """
         started = time.perf_counter()
         for _ in range(_STEPS):
@@ -52,7 +52,7 @@ class Reconciler:
             changed = await self._apply(cache, next_plan, post_event)
             waits_for_others = next_plan.start and not next_plan.status and cache.failed_step is None
             if not changed or next_plan.finished or waits_for_others:
-                break  # what there is to tell of a first start waits for the others' starts
+                break  # the status of a first start is written after the other first starts
         RECONCILE_SECONDS.observe(time.perf_counter() - started)
         if observation.refused and cache.pod_check is not None and next_plan.requeue is not None:
             next_plan = replace(next_plan, requeue=min(next_plan.requeue, cache.pod_check.seconds_left))
@@ -61,7 +61,7 @@ class Reconciler:
         return next_plan
 
     async def _apply(self, cache: PipelineCache, next_plan: Plan, post_event: PostEvent) -> bool:
-        """Do what the plan says; True where something was written, so that another look is due."""
+        """Apply the plan; True if something was written, so that another plan is due."""
         written = await self._write_status(cache, next_plan, post_event)
         if next_plan.stop and cache.pod is not None:
             await self._attempt(cache, self._stop(cache, cache.pod))
@@ -73,7 +73,7 @@ class Reconciler:
         return written
 
     async def _attempt(self, cache: PipelineCache, step: Coroutine[Any, Any, None]) -> None:
-        """Carry a step out; where the API server does not, remember why, and when it is tried again."""
+        """Run a step. If the API server does not carry it out, remember the error and the time of the next attempt."""
         try:
             await step
         except (ApiError, ownership.DeletionPending, *NO_ANSWER) as error:
@@ -85,7 +85,7 @@ class Reconciler:
 
     @contextlib.asynccontextmanager
     async def _reported_when_slow(self, cache: PipelineCache, post_event: PostEvent) -> AsyncIterator[None]:
-        """The status reports a first start to which the API server does not answer: a webhook may hang for minutes."""
+        """Report a first start in the status if the API server does not answer: a webhook may hang for minutes."""
         if not cache.is_new:
             yield
             return
@@ -133,13 +133,13 @@ class Reconciler:
             pod = await apply.start(
                 self._cluster, cache.body, next_plan.start, self._settings, cache.created_objects
             )
-            if pod is None:  # this driver was made before the operator was killed; or its name is not free
+            if pod is None:  # the operator created this pod before it was killed, or its name is taken
                 await self._observer.require_pod(cache, cache.body)
                 return
         except apply.PipelineDeleted:
-            return  # its event is about to come
+            return  # its event will follow
         except ApiRejection as refused:
-            cache.created_objects.clear()  # what was made may be what is missing
+            cache.created_objects.clear()  # one of these objects may be the missing one
             cache.pod_check = PodCheck(revision.name, ownership.refusal(refused), time.monotonic())
             return
         cache.observe_pod(pod)

@@ -1,4 +1,4 @@
-"""When a step that the API server did not carry out is tried again; pure."""
+"""When the operator tries a step again that the API server did not carry out; pure."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,7 +7,7 @@ from typing import Final
 _FIRST_SECONDS: Final = 2.0
 _LONGEST_SECONDS: Final = 60.0
 _PENDING_SECONDS: Final = 4.0
-"""The longest wait for something that goes by itself: nothing has failed, and asking costs little."""
+"""The longest wait for an object that is being deleted: nothing has failed, and a request costs little."""
 _LONGEST_MESSAGE: Final = 2000
 
 
@@ -16,11 +16,11 @@ class FailedStep:
     """A start or a stop of a driver that the API server did not carry out.
 
     Attributes:
-        pod_uid: of the pod to be stopped; empty for a start.
-        message: what is wrong, in the API server's words where it answered.
-        count: failures in a row.
-        due: when the step is tried again, by the operator's monotonic clock, in seconds.
-        is_pending: True where nothing is wrong: the step waits for something that goes by itself.
+        pod_uid: uid of the pod to delete; empty for a start.
+        message: the error; it quotes the API server if that answered.
+        count: consecutive failures.
+        due: when the operator tries the step again, by its monotonic clock, in seconds.
+        is_pending: True if nothing is wrong: the step waits for a deletion.
     """
 
     pod_uid: str
@@ -30,14 +30,14 @@ class FailedStep:
     is_pending: bool = False
 
     def seconds_left(self, now: float) -> float:
-        """Seconds until the next try, 0 where it is due; `now` is of the operator's monotonic clock."""
+        """Seconds until the next attempt, 0 if it is due; `now` is a time of the operator's monotonic clock."""
         return max(0.0, self.due - now)
 
 
 def failed_step(
     before: FailedStep | None, pod_uid: str, error: Exception, now: float, *, is_pending: bool = False
 ) -> FailedStep:
-    """The failure after the ones before: each waits twice as long as the last, a minute at most."""
+    """The failure that follows `before`: each waits twice as long as the previous one, at most a minute."""
     is_same = before is not None and (before.pod_uid, before.is_pending) == (pod_uid, is_pending)
     count = (before.count if before and is_same else 0) + 1
     longest = _PENDING_SECONDS if is_pending else _LONGEST_SECONDS

@@ -1,4 +1,4 @@
-"""What the operator makes beside pods, as manifests; pure."""
+"""Manifests of all objects except pods; pure."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ TEMPLATE: Final = "executor-template"
 
 
 def labels(pipeline: str, component: str) -> dict[str, str]:
-    """Labels of all that belongs to a pipeline."""
+    """Labels of all objects of a pipeline."""
     return {
         NAME_LABEL: "mainstem",
         MANAGED_LABEL: OPERATOR,
@@ -40,7 +40,7 @@ def labels(pipeline: str, component: str) -> dict[str, str]:
 
 
 def metadata(body: Mapping[str, Any], name: str, component: str = "driver") -> Object:
-    """Name, labels, and the owner, with which it goes."""
+    """Metadata with name, labels and owner: Kubernetes deletes the object with its owner."""
     about = body["metadata"]
     owner = {
         "apiVersion": API_VERSION,
@@ -59,7 +59,7 @@ def metadata(body: Mapping[str, Any], name: str, component: str = "driver") -> O
 
 
 def access(body: Mapping[str, Any], revision: Revision) -> list[Object]:
-    """Service account, role and binding of the driver; none where the document names an account of the user's."""
+    """Service account, role and binding of the driver; none if the document names a service account."""
     pipeline = body["metadata"]["name"]
     if revision.pipeline.spec.driver.service_account_name:
         return []
@@ -99,7 +99,7 @@ def document(body: Mapping[str, Any], revision: Revision) -> Object:
 def template(body: Mapping[str, Any], executor: Object) -> Object:
     """The immutable ConfigMap of a template of executors' pods.
 
-    It is no part of the revision's: an operator of another version, or with other settings, lays the same out otherwise.
+    It is not part of the revision: another version or other settings of the operator give another template.
     """
     text = json.dumps(executor, indent=1, sort_keys=True)
     name = template_name(body["metadata"]["name"], hashlib.sha256(text.encode()).hexdigest()[:8])
@@ -111,13 +111,13 @@ def _kept(about: Object, data: Mapping[str, str]) -> Object:
 
 
 def disruption_budget(body: Mapping[str, Any], revision: Revision) -> Object | None:
-    """The driver's PodDisruptionBudget, where the document asks for one."""
+    """The driver's PodDisruptionBudget, if the document requests one."""
     budget = revision.pipeline.spec.driver.pod_disruption_budget
     if budget is None:
         return None
     about = metadata(body, driver_name(body["metadata"]["name"]))
     spec = {
-        # `maxUnavailable` asks the pod's owner for its scale. A pipeline has none, and no eviction would ever pass.
+        # `maxUnavailable` needs an owner with a scale. A pipeline has none, so no eviction would ever be allowed.
         "minAvailable": 1 - budget.max_unavailable,
         "selector": {"matchLabels": about["labels"]},
         "unhealthyPodEvictionPolicy": "AlwaysAllow",

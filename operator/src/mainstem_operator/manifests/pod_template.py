@@ -1,7 +1,7 @@
-"""A user's pod template, merged with ours; pure.
+"""Merges a user's pod template with the operator's pod; pure.
 
 Defaults < template < owned: the template may replace a default, and never what Mainstem owns. Mappings are merged key
-by key, lists of objects by their name (mounts by path), other lists are put together.
+by key, lists of objects by their name (mounts by path), other lists are concatenated.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _KEYS: Final = {
 
 
 def merged(under: Any, over: Any, field: str = "") -> Any:
-    """`over` laid upon `under`.
+    """The merge of both, in which `over` replaces `under`.
 
     >>> merged({"env": [{"name": "A", "value": "1"}]}, {"env": [{"name": "A", "value": "2"}, {"name": "B"}]})
     {'env': [{'name': 'A', 'value': '2'}, {'name': 'B'}]}
@@ -42,7 +42,7 @@ def _lists(under: list[Any], over: list[Any], key: str | None) -> list[Any]:
 
 
 def built(defaults: Object, template: Mapping[str, Any], owned: Object) -> Object:
-    """A pod, or pod template, of the three layers; the container of ours stays the first."""
+    """A pod, or pod template, from the three layers; Mainstem's container stays first."""
     pod: Object = merged(merged(defaults, template), owned)
     own = owned["spec"]["containers"][0]["name"]
     pod["spec"]["containers"].sort(key=lambda container: container["name"] != own)

@@ -1,7 +1,7 @@
-"""The driver's pod and the template of the executors', from a revision; pure.
+"""Manifests of the driver pod and of the template of executor pods, from a revision; pure.
 
-No Spark property stands here: the app in the image derives them from the document. The pods pass the *restricted*
-level of Kubernetes' pod security.
+They hold no Spark property: the app in the image derives them from the document. The pods meet the level *restricted*
+of Kubernetes' pod security.
 """
 
 import hashlib
@@ -37,20 +37,20 @@ _CONTAINER_SECURITY: Final = {
 }
 
 _ARGO_CD: Final = {"argocd.argoproj.io/ignore-restart-policy": "true"}
-"""Argo CD takes a pod that is never restarted for a job's, and shows it as progressing for as long as it runs."""
+"""Otherwise Argo CD treats a pod that never restarts as a job, and shows it as progressing while it runs."""
 
 
 def driver_pod(
     body: Mapping[str, Any], revision: Revision, settings: Settings, *, attempt: int, run: str
 ) -> Object:
-    """The pod of the attempt-th driver, which continues a run of the pipeline."""
+    """The pod of the driver with the start number `attempt`, which continues a run of the pipeline."""
     made = _driver_pod(body, revision, settings, attempt, run)
     made["metadata"]["annotations"][names.TEMPLATE_HASH] = template_hash(body, revision, settings)
     return made
 
 
 def template_hash(body: Mapping[str, Any], revision: Revision, settings: Settings) -> str:
-    """A hash of all that is the same in each start of a revision, as this operator makes its pods."""
+    """A hash of all fields of the pod that are equal in each start of a revision by this operator."""
     pod = _driver_pod(body, revision, settings, attempt=0, run="")
     for name in (names.GENERATION, names.RESTARTED_AT):
         pod["metadata"]["annotations"].pop(name, None)
@@ -80,7 +80,7 @@ def _driver_pod(
         "ports": _ports(revision),
         "resources": _resources(spec.driver.resources),
         "volumeMounts": _mounts(revision),
-        # A busy node takes minutes to import Python and to start Java; until then nothing answers.
+        # A busy node takes minutes to import Python modules and to start Java; until then nothing answers.
         "startupProbe": _probe("/healthz", period=2, failures=150),
         "livenessProbe": _probe("/healthz", period=10, failures=6),
         "readinessProbe": _probe("/readyz", period=5, failures=1),
@@ -105,7 +105,7 @@ def _driver_pod(
 
 
 def executor_template(body: Mapping[str, Any], revision: Revision, settings: Settings) -> Object | None:
-    """The template from which Spark makes executors' pods; None where there are none."""
+    """The template from which Spark creates executor pods; None without executors."""
     if not revision.scaled_out:
         return None
     pipeline, spec = revision.pipeline, revision.pipeline.spec
@@ -135,7 +135,7 @@ def _defaults(container: str) -> Object:
     return {
         "spec": {
             "securityContext": dict(_POD_SECURITY),
-            "enableServiceLinks": False,  # every Service of the namespace as variables: none of them is meant
+            "enableServiceLinks": False,  # no variables for the Services of the namespace
             "containers": [{"name": container, "securityContext": dict(_CONTAINER_SECURITY)}],
         }
     }
@@ -155,10 +155,10 @@ def _pull_secrets(pipeline: StreamingPipeline, settings: Settings) -> Object:
 
 
 def _variables() -> list[Object]:
-    """For driver and executors: where the writable folders are, for all that asks the environment."""
+    """Variables of driver and executors with the writable folders."""
     return [
         {"name": names.ENV_SECRETS, "value": names.SECRETS_DIR},
-        {"name": "HOME", "value": "/tmp"},  # noqa: S108 - a volume of the pod's own
+        {"name": "HOME", "value": "/tmp"},  # noqa: S108 - a volume of the pod
         {"name": "TMPDIR", "value": names.SCRATCH_DIR},
     ]
 
@@ -185,7 +185,7 @@ def _environment(pipeline: StreamingPipeline, settings: Settings, attempt: int, 
 
 
 def _run_name(body: Mapping[str, Any], run: str) -> str:
-    """A name for files: a pipeline that is made anew under its name, on the checkpoint of before, has runs of its own."""
+    """The run as part of file names, with the uid: a new pipeline of the same name and checkpoint has runs of its own."""
     return f"{run.replace(':', '')}-{body['metadata']['uid']}"
 
 
@@ -210,7 +210,7 @@ def _resources(resources: Resources) -> Object:
 
 
 def _further(resources: Resources) -> Object:
-    """Resources that Spark has no words for; cores and memory it asks for itself."""
+    """Resources that Spark has no property for; Spark itself requests cores and memory."""
     own = ("cpu", "memory")
     return {
         part: {name: amount for name, amount in amounts.items() if name not in own}
@@ -219,8 +219,8 @@ def _further(resources: Resources) -> Object:
 
 
 def _secrets(pipeline: StreamingPipeline) -> dict[str, Object]:
-    """Secrets that the document names, each once. The kubelet starts no container without its secrets: those of connections
-    that the run does not use are optional.
+    """Secrets that the document names, each once. The kubelet starts no container without its secrets, so secrets of
+    connections that the run does not use are optional.
     """
     used = required_connections(Graph(pipeline))
     wanted = {name for each in pipeline.spec.connections if each.name in used for name in each.secrets}
@@ -234,11 +234,11 @@ def _document(body: Mapping[str, Any], revision: Revision) -> Object:
 
 
 def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> Object:
-    """The document and, beside it, the template of the executors' pods."""
+    """The volume with the document and the template of executor pods."""
     document, executor = _document(body, revision), executor_template(body, revision, settings)
     if executor is None:
         return document
-    # By key: in the ConfigMap of an operator of before there is a template too.
+    # By key: the ConfigMap of an older operator also contains a template.
     only = {"items": [{"key": names.DOCUMENT_KEY, "path": names.DOCUMENT_KEY}]}
     beside = {"name": template(body, executor)["metadata"]["name"]}
     sources = [{"configMap": {**document["configMap"], **only}}, {"configMap": beside}]
@@ -287,6 +287,6 @@ def _mount(volume: str, path: str, *, read_only: bool = False) -> Object:
 
 
 def grace_seconds(revision: Revision | None) -> float:
-    """How long a driver may take to go: its drain's deadline, and what comes after it."""
+    """Seconds that a driver may take to end: the deadline of its drain, and a margin."""
     drain = 60.0 if revision is None else seconds(revision.pipeline.spec.drain.timeout)
     return drain + names.DRAIN_MARGIN_SECONDS

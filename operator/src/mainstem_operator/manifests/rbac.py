@@ -1,8 +1,8 @@
-"""The rights of the operator and of the drivers, in one place; `python -m mainstem_operator.manifests.rbac [ROOT]` writes them
-into the chart.
+"""The permissions of the operator and of the drivers; `python -m mainstem_operator.manifests.rbac [ROOT]` writes them into
+the chart.
 
-Kubernetes lets nobody grant what he does not hold. So the operator holds all that a driver gets, and no `escalate` or
-`bind`, with which it could give itself the cluster.
+In Kubernetes an account can grant only permissions that it has. So the operator has all permissions of a driver. It has
+neither `escalate` nor `bind`, with which it could give itself every permission of the cluster.
 """
 
 import sys
@@ -23,11 +23,11 @@ class Permission:
     """One rule of a Role or ClusterRole.
 
     Attributes:
-        group: API group, empty for the core's.
+        group: API group, empty for the core group.
         resources: plurals, with their subresources.
-        verbs: what may be done; nothing is ever `*`.
-        why: what it is for, printed beside the rule.
-        names: the only objects that are meant; all where it is empty.
+        verbs: the allowed verbs; never `*`.
+        why: its purpose, a comment of the rule in the chart.
+        names: the only objects that it allows; empty for all objects.
     """
 
     group: str
@@ -37,7 +37,7 @@ class Permission:
     names: tuple[str, ...] = ()
 
     def rule(self) -> dict[str, Any]:
-        """The right as Kubernetes has it."""
+        """The permission as a rule of Kubernetes."""
         names = {"resourceNames": list(self.names)} if self.names else {}
         return {
             "apiGroups": [self.group],
@@ -47,7 +47,7 @@ class Permission:
         }
 
     def covers(self, other: "Permission") -> bool:
-        """Whether whoever holds this right may grant the other one."""
+        """Whether an account with this permission may grant the other one."""
         return (
             self.group == other.group
             and set(other.resources) <= set(self.resources)
@@ -113,7 +113,7 @@ IN_NAMESPACES: Final = (
         "If a pipeline requests a disruption budget.",
     ),
 )
-"""In every namespace whose pipelines the operator runs."""
+"""Permissions in every namespace whose pipelines the operator manages."""
 
 IN_CLUSTER: Final = (
     Permission(
@@ -124,13 +124,13 @@ IN_CLUSTER: Final = (
         (f"{_PIPELINES}.mainstem.dev",),
     ),
 )
-"""Everywhere, for the object is of no namespace."""
+"""Permissions in the cluster: the object has no namespace."""
 
 _LEASES: Final = ("leases",)
 
 
 def to_leases(name: str) -> tuple[Permission, ...]:
-    """In the namespace of the Leases, for an operator whose Lease has this name."""
+    """Permissions in the namespace of the Leases, for an operator whose Lease has this name."""
     group = "coordination.k8s.io"
     return (
         Permission(group, _LEASES, ("create", "list"), "Decide which of several operators works."),
@@ -147,7 +147,7 @@ _EXECUTORS: Final = Permission(
 
 
 def driver(pipeline: str, *, executors: bool) -> tuple[Permission, ...]:
-    """The rights of one pipeline's driver in its namespace: its own status, and pods only where it has executors."""
+    """The permissions of a driver in its namespace: its own status, and pods only if it has executors."""
     status = Permission(
         "mainstem.dev", (f"{_PIPELINES}/status",), ("patch",), "Write its progress.", (pipeline,)
     )
@@ -160,7 +160,7 @@ def rules(rights: Iterable[Permission]) -> list[dict[str, Any]]:
 
 
 def files() -> dict[str, str]:
-    """Path below the repository's root -> text, for each list of rights that the chart includes."""
+    """Path below the repository's root -> text, for each list of permissions that the chart includes."""
     return {
         str(CHART / "rights-in-namespaces.yaml"): _text(IN_NAMESPACES),
         str(CHART / "rights-in-cluster.yaml"): _text(IN_CLUSTER),

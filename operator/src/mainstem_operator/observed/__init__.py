@@ -1,4 +1,4 @@
-"""What is known of a pipeline when its next step is decided: plain data; pure.
+"""What the operator knows about a pipeline when it plans the next step: plain data; pure.
 
 Never reads anything itself; `loop` does.
 """

@@ -1,7 +1,7 @@
-"""How long something is as it is, by the operator's own clock; pure.
+"""How long facts have had their values, by the operator's own clock; pure.
 
-A time that another machine wrote (the kubelet's, the driver's, the API server's) is compared with times of that machine
-alone: clocks of nodes differ, by an hour where somebody has set one wrong.
+A time that another machine wrote (kubelet, driver, API server) is compared only with times of that machine: clocks of
+nodes differ, even by an hour if one is set wrong.
 """
 
 from collections.abc import Hashable
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Moment(NamedTuple):
-    """One moment by the operator's two clocks: what people read, and seconds that never jump."""
+    """One moment by the operator's two clocks: a wall clock, and a monotonic clock that never jumps."""
 
     wall: datetime
     monotonic: float
@@ -19,7 +19,7 @@ class Moment(NamedTuple):
 
 @dataclass
 class Ages:
-    """Since when each of a pipeline's facts has the value that it has, as the operator itself noticed."""
+    """Since when each fact of a pipeline has its value, as the operator noticed."""
 
     _noticed: dict[str, tuple[Hashable, Moment]] = field(default_factory=dict)
 
@@ -28,9 +28,9 @@ class Ages:
 
         Args:
             fact: its name.
-            value: what it is now; another one than before begins now.
+            value: its current value; a changed value begins now.
             now: the time.
-            age: how many seconds ago a value began that is noticed for the first time.
+            age: how many seconds ago the value began, if the fact is new to the operator.
         """
         known = self._noticed.get(fact)
         if known is None or known[0] != value:

@@ -1,6 +1,6 @@
-"""Conditions after the conventions of Kubernetes; pure. `Ready`, `Reconciling` and `Stalled` are derived from the others.
+"""Conditions by the conventions of Kubernetes; pure. `Ready`, `Reconciling` and `Stalled` are derived from the others.
 
-kstatus, by which Flux and Helm wait, reads these three: `Ready` True is current, `Reconciling` True is in progress,
+kstatus, with which Flux and Helm wait, reads these three: `Ready` True is current, `Reconciling` True is in progress,
 `Stalled` True is failed. Exactly one of the three is True in every status.
 """
 
@@ -15,21 +15,21 @@ UNKNOWN: Final = "Unknown"
 _LONGEST: Final = 4096
 _LONGEST_REASON: Final = 128
 DEPENDENTS: Final = ("SpecValid", "DriverRunning", "QueriesActive")
-"""`Ready` is True where all of these are; otherwise it repeats the first condition that is not True."""
+"""`Ready` is True if all of these are True; otherwise it repeats the first one that is not."""
 AT_REST: Final = ("Suspended", "Scheduled", "Completed")
-"""Phases in which no driver runs because none is wanted: the pipeline is as its document asks."""
+"""Phases in which no driver should run: the pipeline is as its document requests."""
 ENDED: Final = ("Invalid", "Failed")
-"""Phases that only somebody's change ends."""
+"""Phases that end only after a change by a user."""
 DERIVED: Final = ("Ready", "Reconciling", "Stalled")
 
 
 class Condition(NamedTuple):
-    """One thing that holds, does not, or is unknown.
+    """One statement about a pipeline that is true, false or unknown.
 
     Attributes:
         type: its name.
         status: `True`, `False`, `Unknown`.
-        reason: why, one CamelCase word.
+        reason: why, one CamelCase word for programs.
         message: why, for people.
     """
 
@@ -40,7 +40,7 @@ class Condition(NamedTuple):
 
 
 def with_summary(conditions: Sequence[Condition], phase: str) -> list[Condition]:
-    """The conditions, and before them `Ready` and, where that is not True, either `Stalled` or `Reconciling`.
+    """The conditions, preceded by `Ready` and, if that is not True, by either `Stalled` or `Reconciling`.
 
     >>> [condition.type for condition in with_summary([Condition("SpecValid", "False", "UnknownRelation")], "Invalid")]
     ['Ready', 'Stalled', 'SpecValid']
@@ -54,11 +54,11 @@ def with_summary(conditions: Sequence[Condition], phase: str) -> list[Condition]
 
 
 def worst_reason(conditions: Sequence[Condition]) -> str:
-    """The reason that a reader should see first: why the pipeline is not ready, else why it is impaired."""
+    """The reason that a reader should see first: why the pipeline is not ready, else why it is degraded."""
     by_type = {condition.type: condition for condition in conditions}
     ready = by_type["Ready"]
     impaired = [by_type[name] for name in ("Degraded", "DataStalled") if name in by_type]
-    # A first batch that hangs is worse than a start that takes its time.
+    # A first batch that hangs is worse than a slow start.
     is_cause = ready.status != TRUE and ready.reason != "QueriesStarting"
     first = (
         ready if is_cause else next((condition for condition in impaired if condition.status == TRUE), ready)
@@ -78,7 +78,7 @@ def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
 
 
 def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
-    """Whether no retry of the driver's or of the operator's mends it."""
+    """Whether no retry of the driver or of the operator can help."""
     spec_valid, degraded = by_type.get("SpecValid"), by_type.get("Degraded")
     return (
         phase in ENDED
@@ -90,7 +90,7 @@ def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
 def rendered(
     conditions: Iterable[Condition], before: Sequence[Mapping[str, Any]], generation: int, now: datetime
 ) -> list[dict[str, Any]]:
-    """The conditions as the resource has them; a time is new only where the status is."""
+    """The conditions as the resource has them; a transition time changes only with the status."""
     old = {condition["type"]: condition for condition in before}
     return [_rendered(condition, old.get(condition.type), generation, now) for condition in conditions]
 
@@ -110,15 +110,15 @@ def _rendered(
 
 
 def find_condition(status: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """The condition of a type as a status has it; None where it has none."""
+    """The condition of a type in a status; None if the status has none."""
     return next((each for each in status.get("conditions", ()) if each["type"] == name), None)
 
 
 def timestamp(when: datetime) -> str:
-    """A time as Kubernetes writes it, to the second."""
+    """A time in the format of Kubernetes, in whole seconds."""
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parsed(text: str) -> datetime:
-    """The reverse of `timestamp`."""
+    """The time of a text that `timestamp` wrote."""
     return datetime.fromisoformat(text)

@@ -1,4 +1,4 @@
-"""What is known of a pipeline when its next step is decided; plain data."""
+"""An observation: all that the operator knows about a pipeline when it plans the next step; plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from mainstem_operator.validation.documents import Revision, ValidationResult
 
 
 _LONGEST: Final = 256
-"""Characters of a request for a restart, as the status bounds them."""
+"""Maximum number of characters of a restart request, as in the status."""
 
 
 class Refusal(NamedTuple):
-    """Why the API server rejects what the document asks for.
+    """Why the API server rejects the driver of a document.
 
     Attributes:
-        reason: of the condition `SpecValid`.
-        message: in the server's words, where it has any.
+        reason: the reason of the condition `SpecValid`.
+        message: the error; it quotes the server if possible.
     """
 
     reason: str
@@ -32,12 +32,12 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True)
 class StepFailure:
-    """A start or a stop of a driver that the API server has not carried out.
+    """A start or a deletion of a driver that the API server has not carried out.
 
     Attributes:
-        message: what is wrong, in the API server's words where it answered.
-        retry_in: seconds until it is tried again, 0 where that is due.
-        is_pending: True while the API server has not answered yet, or something has to go first that goes by itself.
+        message: the error; it quotes the API server if that answered.
+        retry_in: seconds until the next attempt, 0 if it is due.
+        is_pending: True while the API server has not answered yet, or while another object is being deleted.
     """
 
     message: str
@@ -47,24 +47,24 @@ class StepFailure:
 
 @dataclass(frozen=True)
 class Observation:
-    """One look at a pipeline.
+    """All that the operator knows about a pipeline.
 
     Attributes:
         body: the resource as the API server has it.
-        pod: its driver's pod; None where a live read found none.
-        gone: the pod's last words where it was seen to go, for a pod that is there no more.
-        judgement: of the document.
-        current: the revision that runs or ran last, where the document is refused: it is kept running.
-        refused: where the API server refuses what the document asks for: the driver's pod, or a name that it needs.
+        pod: its driver pod; None if a read from the API server found none.
+        gone: the last version of a deleted pod, with its final status.
+        validation: the result of the validation of the document.
+        current: the revision that runs or ran last, if the document is invalid: it continues to run.
+        refused: why the API server rejects the driver pod, or a name that it needs; None if it does not.
         now: the time.
-        settings: the operator's.
-        failure: the last step, where the API server did not carry it out.
-        created: when the operator heard that the resource was made; None where it was there before.
+        settings: the operator's settings.
+        failure: the last step, if the API server did not carry it out.
+        created: when the operator got the event of the creation; None if the resource existed before.
         report_age: seconds since the driver last reported, as the operator noticed.
         deletion_age: seconds since the operator noticed that the resource was deleted.
-        end: when the last driver ended, as the operator noticed; None before it knows.
+        end: when the last driver ended, as the operator noticed; None if it does not know.
         end_age: seconds since then, by a clock that never jumps.
-        driver_warning: why the driver's pod does not start, where only its events say so.
+        driver_warning: why the driver pod does not start, if only its events report it.
         executors_warning: the same for executors.
     """
 
@@ -87,52 +87,52 @@ class Observation:
 
     @property
     def drivers_now(self) -> datetime:
-        """The time by the driver's clock, with which the times that it reports are compared."""
+        """The time by the driver's clock, to compare with the times in its report."""
         time = self.status.get("reported", {}).get("time")
         return parsed(time) + timedelta(seconds=self.report_age) if time else self.now
 
     @property
     def status(self) -> Mapping[str, Any]:
-        """The status, empty at first."""
+        """The status; empty at first."""
         return written_status(self.body)
 
     @property
     def generation(self) -> int:
-        """Of the document."""
+        """The generation of the resource."""
         return int(self.body["metadata"]["generation"])
 
     @property
     def restarted_at(self) -> str | None:
-        """The request for a restart that the newest driver was started after; None where there was none."""
+        """The restart request that the newest driver fulfils; None if there was none."""
         if self.pod is None:
             return self.status.get("restartedAt")
         return requested_restart(self.pod)
 
     @property
     def restart_requested(self) -> bool:
-        """True where the resource's annotation asks for a start that no driver has had yet."""
+        """True if the resource's annotation requests a restart that no driver has fulfilled yet."""
         requested = requested_restart(self.body)
         return requested is not None and requested != self.restarted_at
 
     @property
     def deleting(self) -> bool:
-        """True where the resource was deleted, and waits for its drain."""
+        """True if the resource was deleted and waits for the drain of its driver."""
         return bool(self.body["metadata"].get("deletionTimestamp"))
 
     @property
     def revision(self) -> Revision | None:
-        """What shall run: the document, or, where it is refused, what ran last."""
+        """The revision that should run: of the document, or, if that is invalid, the one that ran last."""
         return self.validation.revision or self.current
 
 
 def requested_restart(thing: Mapping[str, Any]) -> str | None:
-    """The annotation `mainstem.dev/restartedAt` of a resource, or of a pod that was made under it."""
+    """The annotation `mainstem.dev/restartedAt` of a resource, or of a pod that was created with it."""
     requested: str | None = thing["metadata"].get("annotations", {}).get(RESTARTED_AT)
     return requested[:_LONGEST] if requested else None
 
 
 def written_status(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What somebody has written of the status; empty where there is only the definition's default."""
+    """The status that operator or driver have written; empty if it has only the default of the definition."""
     status: Mapping[str, Any] = body.get("status") or {}
     if status.get("observedGeneration") != UNOBSERVED:
         return status

@@ -1,4 +1,4 @@
-"""What a driver's pod says of itself: whether it lives, what it waits for, how it ended; pure."""
+"""The state of a driver pod: whether it runs, what it waits for, how it ended; pure."""
 
 import json
 import re
@@ -16,13 +16,13 @@ from mainstem_operator.observed.conditions import parsed
 Object = Mapping[str, Any]
 STARTING: Final = "the driver pod is starting"
 OVERDUE_SECONDS: Final = 30.0
-"""How long after its grace a pod may still be there: the kubelet unmounts, and tells the API server."""
+"""How long after its grace period a pod may still exist: the kubelet unmounts volumes and reports to the API server."""
 _LONGEST: Final = 1024
 _LONGEST_REASON: Final = 128
 _OUTCOMES: Final = {Exit.SPEC_INVALID: "SpecInvalid", Exit.QUERY_FAILED: "QueryFailed", Exit.NOT_READY: "NotReady", Exit.DRAIN_INTERRUPTED: "Interrupted"}  # fmt: skip
 _KILLED: Final = 137
 OUTCOMES: Final = ("completed", "drained", "interrupted", "failed")
-"""What a driver says of its end."""
+"""Outcomes that a driver reports."""
 _NAME: Final = re.compile(r"[a-z0-9][-a-z0-9]{0,62}")
 
 
@@ -31,13 +31,13 @@ class DriverEnd:
     """How a driver ended.
 
     Attributes:
-        attempt: which start it was.
-        outcome: in its own words, None where it could not say.
-        exit_code: of its container, None where the container never ran.
+        attempt: the driver start number.
+        outcome: as the driver reported it, None if it could not report.
+        exit_code: exit code of its container, None if the container never started.
         reason: one CamelCase word.
         message: for people.
-        ran_seconds: how long its container ran, by the node's clock; 0 where it never did.
-        finished: when it ended, if known; by the node's clock as long as the operator has not compared it with its own.
+        ran_seconds: how long its container ran, by the node's clock; 0 if it never started.
+        finished: when it ended, if known; by the node's clock until the operator has compared it with its own.
         queries: name -> last committed batch.
     """
 
@@ -52,32 +52,32 @@ class DriverEnd:
 
     @property
     def drained(self) -> bool:
-        """True where it ended because it was told to, at its batches' ends."""
+        """True if it ended after a drain, at the end of its batches."""
         return self.exit_code == 0 and self.outcome == "drained"
 
 
 def revision(pod: Object) -> str:
-    """The revision that it runs."""
+    """The revision that the pod runs."""
     return str(pod["metadata"].get("annotations", {}).get(REVISION, ""))
 
 
 def attempt(pod: Object) -> int:
-    """Which start it is."""
+    """The driver start number of the pod."""
     return int(pod["metadata"].get("annotations", {}).get(ATTEMPT, 0))
 
 
 def run(pod: Object) -> str:
-    """The run of the pipeline that the driver continues; empty where an operator of before made the pod."""
+    """The run of the pipeline that the driver continues; empty if an older operator created the pod."""
     return str(pod["metadata"].get("annotations", {}).get(RUN, ""))
 
 
 def template_hash(pod: Object) -> str:
-    """The hash of all that it was made from; empty where an operator of before made it."""
+    """The hash of all inputs of the pod; empty if an older operator created it."""
     return str(pod["metadata"].get("annotations", {}).get(TEMPLATE_HASH, ""))
 
 
 def leaving(pod: Object) -> bool:
-    """True where it was told to go."""
+    """True if the pod is being deleted."""
     return bool(pod["metadata"].get("deletionTimestamp"))
 
 
@@ -91,27 +91,27 @@ def overdue(pod: Object, now: datetime) -> bool:
 
 
 def changing(pod: Object) -> bool:
-    """True where it starts or goes, so that its next state is only a matter of time."""
+    """True if the pod starts or ends, so that its state will change soon."""
     return leaving(pod) or not (running(pod) or over(pod))
 
 
 def over(pod: Object) -> bool:
-    """True where its driver does not run any more."""
+    """True if its driver has ended."""
     return pod.get("status", {}).get("phase") in ("Succeeded", "Failed") or _terminated(pod) is not None
 
 
 def container_ready(pod: Object) -> bool:
-    """True where the driver's container runs and says that it is ready."""
+    """True if the driver container runs and is ready."""
     return bool(_container(pod).get("ready"))
 
 
 def running(pod: Object) -> bool:
-    """True where the driver's container runs."""
+    """True if the driver container runs."""
     return "running" in _container(pod).get("state", {})
 
 
 def waits_for(pod: Object) -> tuple[str, str]:
-    """Reason and message of a pod whose driver has not started yet, in the scheduler's and the kubelet's words."""
+    """Why a driver has not started yet: reason and message of the scheduler or the kubelet."""
     status = pod.get("status", {})
     for container in (_container(pod), *status.get("initContainerStatuses", ())):
         waiting = container.get("state", {}).get("waiting", {})
@@ -124,7 +124,7 @@ def waits_for(pod: Object) -> tuple[str, str]:
 
 
 def starts_silently(pod: Object) -> bool:
-    """True where a pod, also an executor's, has a node and no container that runs, and its status does not say why."""
+    """True if a pod, also of an executor, has a node but no running container, and its status has no reason."""
     status = pod.get("status", {})
     containers = [*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())]
     return (
@@ -137,17 +137,17 @@ def starts_silently(pod: Object) -> bool:
 
 
 class PodWarning(NamedTuple):
-    """The newest event of a pod, where that is a warning: its reason, such as `FailedMount`, and its message."""
+    """The newest event of a pod, if it is a warning: its reason, such as `FailedMount`, and its message."""
 
     reason: str
     message: str
 
 
 def newest_warning(events: Iterable[Object]) -> PodWarning | None:
-    """The newest event, where it is a warning; None where the kubelet has gone on since, for example pulls the image.
+    """The newest event, if it is a warning; None if the kubelet has continued since, for example to pull the image.
 
     Args:
-        events: of one pod, as the API server lists them.
+        events: the events of one pod, as the API server lists them.
     """
     newest = max(events, key=lambda event: int(event["metadata"]["resourceVersion"]), default=None)
     if newest is None or newest.get("type") != "Warning":
@@ -157,7 +157,7 @@ def newest_warning(events: Iterable[Object]) -> PodWarning | None:
 
 
 def ended(pod: Object) -> DriverEnd:
-    """How the driver of a pod that is over ended: its own words first, else the kubelet's."""
+    """How the driver of an ended pod ended: from its own report, else from the kubelet."""
     status = pod.get("status", {})
     state = _terminated(pod) or {}
     report = _termination_report(state.get("message", ""))
@@ -177,7 +177,7 @@ def ended(pod: Object) -> DriverEnd:
 
 
 def vanished(number: int, now: datetime) -> DriverEnd:
-    """A driver whose pod is gone without a word: a node that died, or somebody's `kubectl delete --force`."""
+    """The end of a driver whose pod is gone without a final status: a lost node, or `kubectl delete --force`."""
     return DriverEnd(
         number, None, None, "DriverLost", "the driver pod is gone without a final status", finished=now
     )
@@ -213,7 +213,7 @@ def _terminated(pod: Object) -> Object | None:
 
 
 def _termination_report(message: str) -> dict[str, Any]:
-    """The driver's own words; whatever runs in its container can write there, so nothing is taken on trust."""
+    """The driver's report of its end. User code in its container can write it too, so every field is checked."""
     try:
         report = json.loads(message)
     except (ValueError, RecursionError):
@@ -236,6 +236,6 @@ def _time(text: str | None) -> datetime | None:
 
 
 def grace_seconds(pod: Mapping[str, Any]) -> float:
-    """How long the pod may drain: as it was told to go, else as it was made; in seconds."""
+    """Seconds that the pod may drain: the grace period of its deletion, else that of its spec."""
     deletion = pod["metadata"].get("deletionGracePeriodSeconds")
     return float(pod["spec"].get("terminationGracePeriodSeconds", 0) if deletion is None else deletion)

@@ -1,4 +1,4 @@
-"""Documents of resources: read, checked, hashed to a revision; in processes of their own.
+"""Validation of resources' documents: read, check, compute the revision; in separate processes.
 
-Never speaks to the API server.
+Never connects to the API server.
 """

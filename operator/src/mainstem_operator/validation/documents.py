@@ -1,8 +1,8 @@
-"""The document of a resource: read, checked, and named by what would run; pure.
+"""Validates the document of a resource, and computes its revision; pure.
 
-A revision is what a driver runs: what its document says beyond the defaults, without what only says whether and when.
-Operators of different versions, with other defaults or another default image, name it alike; so an upgrade restarts
-nobody. A driver that starts, for whatever reason, starts with the image of the operator that starts it.
+A revision is an 8-digit hash of every field that differs from its default, without `suspend` and `schedule`. Operators of
+different versions, with other defaults or another default image, compute the same revision, so an upgrade restarts no
+driver. A driver always starts with the image of the operator that starts it.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 @dataclass(frozen=True)
 class Revision:
-    """A document that may run.
+    """A valid document.
 
     Attributes:
-        name: eight hexadecimal digits, the same for what runs the same.
-        pipeline: the document, parameters filled in.
-        text: the document as the driver reads it, in YAML.
-        bounded: True unless a query certainly never comes to an end; one that is suspended does not begin. It is known
-            from the start, because whoever asks must not read the document's SQL.
+        name: eight hexadecimal digits, equal for documents that run the same.
+        pipeline: the document with its parameters.
+        text: the document in YAML, as the driver reads it.
+        bounded: False if a query that is not suspended certainly never ends. Computed when the revision is created,
+            because the operator's own process must not parse the document's SQL.
     """
 
     name: str
@@ -42,20 +42,20 @@ class Revision:
     bounded: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read the document's SQL once."""
+        """Parse the document's SQL once."""
         graph, queries = Graph(self.pipeline), self.pipeline.spec.queries
         bounded = all(query.suspend or graph.ends(query) is not False for query in queries)
         object.__setattr__(self, "bounded", bounded)
 
     @property
     def scaled_out(self) -> bool:
-        """True where executors run in pods of their own."""
+        """True if executors run in their own pods."""
         return self.pipeline.spec.executors.wanted
 
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What is to be said of a document: a revision, or why there is none."""
+    """The result of the validation of a document: a revision, or the reason why it is invalid."""
 
     revision: Revision | None
     reason: str = "Accepted"
@@ -63,7 +63,7 @@ class ValidationResult:
 
 
 def validate(body: Mapping[str, Any]) -> ValidationResult:
-    """The judgement of the resource's document, as it is in the API server."""
+    """Validate the document of a resource, as the API server has it."""
     spec = {key: value for key, value in body["spec"].items() if key not in _NOT_RUN}
     try:
         document = read_object({**_head(body), "spec": body["spec"]})
@@ -83,16 +83,16 @@ def validate(body: Mapping[str, Any]) -> ValidationResult:
 
 
 def recall(text: str, name: str) -> Revision:
-    """The revision of a ConfigMap's document, which was judged when it was made.
+    """The revision of a ConfigMap's document, which was valid when the ConfigMap was created.
 
     Raises:
-        SpecInvalid: rules of today refuse it.
+        SpecInvalid: it is invalid by the current rules.
     """
     return Revision(name, read_object(yaml.safe_load(text)).pipeline, text)
 
 
 def refusal(refused: SpecInvalid) -> ValidationResult:
-    """All that is wrong, the first problem's reason first."""
+    """The result for an invalid document: the reason of the first problem, and the messages of all."""
     problems = [problem for problem in refused.problems if not problem.warning]
     return ValidationResult(None, problems[0].reason, "; ".join(map(_line, problems))[:4000])
 

@@ -1,4 +1,4 @@
-"""What only holds on a cluster: ordered checks of a document, each yields problems; pure."""
+"""Rules that only hold on a cluster: ordered checks of a document, each yields problems; pure."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,11 +17,11 @@ _OF_THE_POD: Final = (
     *("/proc", "/sys", "/dev", "/run/secrets", "/var/run/secrets"),
     *("/etc/mainstem", names.SCRATCH_DIR, names.S3_PROFILES),
 )
-"""Folders of what the kernel, Kubernetes and Mainstem give a pod: its token, its credentials, its environment."""
+"""Folders that the kernel, Kubernetes and Mainstem put into a pod: its token, its credentials, its environment."""
 
 
 def checkpoint_durable(pipeline: StreamingPipeline) -> Iterator[Problem]:
-    """A checkpoint outlives its pod: it is on an object store, or on a volume that every pod of the pipeline mounts."""
+    """A checkpoint must outlive its pod: on an object store, or on a volume that every pod of the pipeline mounts."""
     location = pipeline.spec.checkpoints.location
     if location.startswith("s3a://"):
         return
@@ -34,7 +34,7 @@ def checkpoint_durable(pipeline: StreamingPipeline) -> Iterator[Problem]:
 
 
 def data_mounted(pipeline: StreamingPipeline) -> Iterator[Problem]:
-    """What is read and written is on an object store, or on a volume that every pod of the pipeline mounts."""
+    """Input and output must be on an object store, or on a volume that every pod of the pipeline mounts."""
     for path, text in paths(pipeline.spec):
         if path[0] == "checkpoints" or not _is_local(text):
             continue
@@ -47,7 +47,7 @@ def data_mounted(pipeline: StreamingPipeline) -> Iterator[Problem]:
 
 
 def code_not_of_the_pod(pipeline: StreamingPipeline) -> Iterator[Problem]:
-    """Schemas and jars are in the image or on a mounted volume; none is a file that the pod was given to run."""
+    """Schemas and jars must be in the image or on a mounted volume, and not among the pod's own files."""
     for path, text in _files(pipeline.spec):
         folder = next((folder for folder in _OF_THE_POD if _within(normal(text), folder)), None)
         if folder or ".." in text.split("/"):
@@ -60,7 +60,7 @@ def code_not_of_the_pod(pipeline: StreamingPipeline) -> Iterator[Problem]:
 
 
 def pod_properties(pipeline: StreamingPipeline) -> Iterator[Problem]:
-    """No Spark property that a pod sets itself."""
+    """`spark.conf` must not set a property that Mainstem sets in every pod."""
     for key in pipeline.spec.spark.conf:
         if key in OWNED_IN_PODS:
             instead = OWNED_IN_PODS[key]
@@ -78,7 +78,7 @@ CHECKS: Final[tuple[Callable[[StreamingPipeline], Iterator[Problem]], ...]] = (
 
 
 def check(pipeline: StreamingPipeline) -> list[Problem]:
-    """All that is wrong with a document that is sound by itself."""
+    """All problems of a document that is valid outside a cluster."""
     return [problem for policy in CHECKS for problem in policy(pipeline)]
 
 
@@ -90,7 +90,7 @@ def _pods(spec: PipelineSpec) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _files(spec: PipelineSpec) -> Iterator[tuple[Path, str]]:
-    """Files that the driver reads when it builds queries: schemas and jars."""
+    """Files that the driver reads while it builds queries: schemas and jars."""
     for index, source in enumerate(spec.sources):
         if source.files and source.files.schema_file:
             yield ("sources", index, "files", "schemaFile"), source.files.schema_file
@@ -108,12 +108,12 @@ def _is_local(path: str) -> bool:
 
 
 def _climbs(path: str) -> bool:
-    """A glob that may leave the folder that it seems to be in: {a,../../etc}."""
+    """True for a glob that may leave its folder: {a,../../etc}."""
     return ".." in path and re.search(r"[*?\[\]{}\\]", path) is not None
 
 
 def _mounts(template: dict[str, Any], container: str, *, lasting: bool) -> Iterator[str]:
-    """Where a container of the template mounts volumes; lasting ones outlive the pod."""
+    """The mount paths of a container's volumes; with `lasting`, only of volumes that outlive the pod."""
     spec = template.get("spec", {})
     passing = {"emptyDir", "ephemeral"} if lasting else set()
     volumes = {volume["name"] for volume in spec.get("volumes", ()) if not passing & volume.keys()}

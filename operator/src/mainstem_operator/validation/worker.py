@@ -1,8 +1,8 @@
-"""The process that validates documents for the operator: a child for each lane, with limits, replaced when it dies.
+"""The process that validates documents for the operator: one child for each lane, with limits, replaced when it dies.
 
 `python -m mainstem_operator.validation.worker FD...`: each number is an inherited socket, a lane. A child reads requests from
-its lane and answers them. Where it dies the parent, which never reads a document, forks another: that costs milliseconds,
-because everything is imported. Of a document that was being validated the parent tells the operator that its child died.
+its lane and answers them. If it dies, the parent, which never reads a document, forks another one: that takes milliseconds,
+because all modules are imported. If the child was validating a document, the parent reports its death to the operator.
 """
 
 import gc
@@ -30,17 +30,17 @@ HEADER: Final = struct.Struct("!II")
 validated the last request's document; the exit code follows.
 """
 DOCUMENTS: Final = 500
-"""Documents for one child: whatever it has kept of them goes with it."""
+"""Documents that one child validates: its end frees all memory that they left."""
 _ENDED, _RECYCLED = 0, 3
-"""Exit codes of a child: the lane's other end is closed, or it has validated its documents."""
+"""Exit codes of a child: the other end of the lane is closed, or it has validated its number of documents."""
 _IDLE, _MESSAGE, _DOCUMENT = 0, 1, 2
-"""What a child does: it waits for a request, reads one or sends an answer, validates. Its parent sees that in shared memory."""
+"""States of a child, in shared memory for its parent: waiting for a request; reading it or sending an answer; validating."""
 
 
 def main() -> None:
     """Serve the lanes until their other ends are closed."""
     lanes = [socket.socket(fileno=int(number)) for number in sys.argv[1:]]
-    with suppress(OSError):  # where memory runs out, the kernel ends a child before the operator
+    with suppress(OSError):  # without memory the kernel kills a child before the operator
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     gc.collect()
     gc.freeze()
@@ -51,10 +51,10 @@ def main() -> None:
         index, code = children.pop(child), os.waitstatus_to_exitcode(status)
         if code == _ENDED:
             continue
-        if stages[index] == _MESSAGE:  # nobody could tell where the next message begins
+        if stages[index] == _MESSAGE:  # the beginning of the next message is unknown
             os.killpg(0, signal.SIGKILL)
         if stages[index] == _DOCUMENT:
-            with suppress(OSError):  # the operator has gone: the next child meets the end of the lane
+            with suppress(OSError):  # the operator has ended: the next child reads the end of the lane
                 lanes[index].sendall(HEADER.pack(0, 4) + struct.pack("!i", code))
         children[_child(lanes[index], stages, index)] = index
 
@@ -87,10 +87,10 @@ def _serve(lane: socket.socket, stages: mmap.mmap, index: int) -> None:
         answer = pickle.dumps(_answer(json.loads(request)))
     except MemoryError:
         os._exit(1)
-    except Exception as error:  # noqa: BLE001 - a fault of Mainstem; the operator reports it
+    except Exception as error:  # noqa: BLE001 - a bug of Mainstem; the operator reports it
         answer = pickle.dumps(f"{type(error).__name__}: {error}")
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))  # an answer is sent whole
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))  # no limit while it sends an answer
     stages[index] = _MESSAGE
     lane.sendall(HEADER.pack(number, len(answer)) + answer)
     stages[index] = _IDLE
@@ -116,7 +116,7 @@ def _read(lane: socket.socket, size: int) -> bytes:
 
 
 def refused() -> documents.ValidationResult:
-    """The judgement of a document whose validation reached a limit."""
+    """The result for a document whose validation reached a limit."""
     return documents.refusal(too_complex())
 
 

@@ -1,4 +1,4 @@
-"""Documents are validated in processes of their own: none takes the operator's time or memory, nor ends it."""
+"""Validates documents in separate processes, so that no document takes the operator's time or memory, or ends it."""
 
 import asyncio
 import contextlib
@@ -22,15 +22,15 @@ from mainstem_operator.validation.worker import HEADER, refused
 
 COMMAND: Final = (sys.executable, "-m", "mainstem_operator.validation.worker")
 LANES: Final = 2
-"""Documents that are validated at a time. One namespace has one of them at most."""
+"""Documents that are validated at a time, at most one of each namespace."""
 DEADLINE_SECONDS: Final = 60.0
-"""For a process that gets no CPU time, or hangs: it is replaced, and the document tried again. One that works reaches
-its limit of CPU time long before.
+"""Time limit for a process that gets no CPU time or hangs: another process replaces it, and the document is tried again. A
+busy process reaches its limit of CPU time long before.
 """
 
 
 class ValidatorLost(Exception):
-    """The process has ended, or does not answer, for no fault of the document's."""
+    """The process has ended or does not answer, and the document is not the cause."""
 
 
 class _Died(Exception):
@@ -51,7 +51,7 @@ class _Lane:
 
 
 class Validators:
-    """The processes; started when the first document comes, and again when they are gone."""
+    """The validation processes; they start with the first document, and again after they have ended."""
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         self._command = command
@@ -61,16 +61,16 @@ class Validators:
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
-        """Start the process, where it does not run."""
+        """Start the process if it does not run."""
         async with self._starting:
             if self._process is None or self._process.poll() is not None:
                 await self._start()
 
     async def validate(self, body: Mapping[str, Any]) -> ValidationResult:
-        """The judgement of a resource's document; `DocumentTooComplex` where it reaches a limit.
+        """Validate the document of a resource; the reason is `DocumentTooComplex` if it reaches a limit.
 
         Raises:
-            ValidatorLost: nothing is known of the document; try again.
+            ValidatorLost: the document was not validated; try again.
         """
         about = body["metadata"]
         head = {"name": about["name"]}
@@ -84,10 +84,10 @@ class Validators:
         return answer if isinstance(answer, ValidationResult) else refused()
 
     async def recall(self, namespace: str, text: str, name: str) -> Revision | None:
-        """The revision of a ConfigMap's document; None where it is refused today.
+        """The revision of a ConfigMap's document; None if it is invalid by the current rules.
 
         Raises:
-            ValidatorLost: nothing is known of the document; try again.
+            ValidatorLost: the document was not validated; try again.
         """
         answer = await self._ask(namespace, {"text": text, "name": name})
         return answer if isinstance(answer, Revision) else None
@@ -104,9 +104,9 @@ class Validators:
             self._process = None
 
     async def _ask(self, namespace: str, request: Mapping[str, Any]) -> Any:
-        """The answer; None where the request reaches a limit.
+        """The answer; None if the request reaches a limit.
 
-        The kernel may end a child for another's need of memory, so only a second death counts against the document.
+        The kernel may kill a child because another process needs memory, so only a second death counts.
         """
         message = json.dumps(request).encode()
         async with self._turns.turn(namespace):
@@ -135,7 +135,7 @@ class Validators:
                 self.close()
             raise ValidatorLost(f"the validation process does not answer: {error!r}") from None
         except BaseException:
-            lane.writer.close()  # its answer is still to come
+            lane.writer.close()  # its answer has not arrived yet
             if self._process is process:
                 self.close()
             raise
