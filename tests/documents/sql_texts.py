@@ -626,7 +626,10 @@ SELECT * FROM IDENTIFIER('departures')
 FROM departures |> SELECT reflect('java.lang.Math', 'abs', dep_delay)
 """.strip().splitlines()
     if line
-] + ["SELECT 1 --\r, reflect('java.lang.Math', 'abs', dep_delay)\nFROM departures"]  # fmt: skip
+] + [
+    "SELECT 1 --\r, reflect('java.lang.Math', 'abs', dep_delay)\nFROM departures",
+    "SELECT /* /*+ */ reflect('java.lang.Math', 'abs', dep_delay), '*/ 1 -- '\nFROM departures",
+]  # fmt: skip
 """Spark takes these, and we do not."""
 
 QUERIES: Final = PLAIN + JOINS + AGGREGATES + PIPES + LONG

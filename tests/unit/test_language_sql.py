@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from mainstem.language.sql import logical_plan, planner
 from mainstem.language.sql.facts import read
 from mainstem.language.sql.text import code, order_by, unended
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,36 @@ from mainstem.language.sql.text import code, order_by, unended
 )
 def test_comments_and_literals_are_masked(sql: str, masked: str) -> None:
     assert code(sql) == masked
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT /* /*+ */ reflect('java.lang.Math', 'abs', 1), '*/ 1 -- '",
+        "SELECT {# reflect('java.lang.Math', 'abs', 1) #} 1",
+        "SELECT 1 /*+ reflect('java.lang.Math', 'abs', 1) */",
+    ],
+)
+def test_code_that_the_tokenizer_of_sqlglot_takes_for_a_comment(sql: str) -> None:
+    """One reason of docs/adr/0018: once this fails, the tokenizer may replace the scanner."""
+    assert "reflect(" in code(sql)
+    assert "reflect" not in [token.text for token in Spark().tokenize(sql)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "masked"),
+    [
+        ("a /* /*+ b */ c", "a             c"),
+        ("INSERT INTO t SELECT 'open", "INSERT INTO t SELECT 'open"),
+        ("SELECT reflect(1) AS `open", "SELECT reflect(1) AS `open"),
+        ("SELECT reflect(1) /* open", "SELECT reflect(1)    open"),
+    ],
+)
+def test_code_of_texts_that_the_tokenizer_of_sqlglot_rejects(sql: str, masked: str) -> None:
+    """The other reason of docs/adr/0018."""
+    assert code(sql) == masked
+    with pytest.raises(TokenError):
+        Spark().tokenize(sql)
 
 
 LETTERS = st.lists(
