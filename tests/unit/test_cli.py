@@ -145,12 +145,12 @@ def test_parameters_are_set_from_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--set", "where"], "'where' is not NAME=VALUE"),
+        (["--set", "where"], "'where' has no value; write NAME=VALUE"),
         (["--stop-when-idle", "soon"], "'soon' is not a duration such as '30 seconds' or '30s'"),
         (["--stop-when-idle", "5 parsecs"], "'5 parsecs' is not a duration"),
         (["--cores", "0"], "0 is not in the range x>=1"),
         (["--cores", "two"], "'two' is not a valid integer"),
-        (["--heap", "64m"], "'64m' is too small for Spark: at least 512m"),
+        (["--heap", "64m"], "'64m' is too small for Spark; give at least 512m"),
         (["--heap", "64"], "'64' is not a size such as 512m or 2g"),
         (["--heap", "1.5g"], "'1.5g' is not a size such as 512m or 2g"),
         (["--heap=-1g"], "'-1g' is not a size such as 512m or 2g"),
@@ -247,7 +247,7 @@ def test_without_spark_the_message_names_what_to_install(
     done = without_spark(tmp_path, *command, str(document))
     assert done.returncode == Exit.NOT_READY
     assert re.fullmatch(
-        r"error: py\w+ is missing: install mainstem with its extra spark, see Installing in the README \[SparkNotInstalled\]",
+        r"error: the Python module py\w+ is missing; install mainstem with its extra spark, see Installing in the README \[SparkNotInstalled\]",
         done.stderr.splitlines()[-1],
     )
 
@@ -270,7 +270,7 @@ def test_explain_rejects_what_validate_rejects(refused: Path) -> None:
 def test_an_unknown_query_is_wrong_usage(command: str, document: Path) -> None:
     result = call(command, document, "--query", "nothing")
     assert result.exit_code == Exit.USAGE
-    assert "no query is called 'nothing'; there are" in result.stderr
+    assert "the document has no query 'nothing'; its queries are" in result.stderr
 
 
 def test_a_run_of_chosen_queries_warns_only_about_them(tmp_path: Path) -> None:

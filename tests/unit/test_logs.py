@@ -35,7 +35,7 @@ def test_credentials_are_redacted(text: str, hidden: str) -> None:
     "text",
     [
         "query copy failed: the topic does not exist",
-        "the secret 's3-user' has no readable file secrets/s3-user/secretKey",
+        "the file secrets/s3-user/secretKey of the secret 's3-user' cannot be read",
         "set MAINSTEM_SECRETS to the folder that holds s3-user/accessKey",
         "12 tokens were found",
         "the secret's accessKey: no such file",

@@ -153,7 +153,7 @@ def test_without_a_directory_nothing_is_installed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv(names.ENV_PACKAGES, raising=False)
     done = CliRunner().invoke(main, ["packages", "install", DRIVER])
     assert done.exit_code == 2
-    assert "no folder is named: use --into, or set MAINSTEM_PACKAGES" in done.output
+    assert "the folder for the jars is missing; use --into, or set MAINSTEM_PACKAGES" in done.output
 
 
 def test_a_failure_of_ivy_is_reported_in_one_line() -> None:

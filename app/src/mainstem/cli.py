@@ -1,6 +1,6 @@
-"""The command line: `mainstem run`, `validate`, `test`, `explain`, `crd`; and what containers start: `driver`, `executor`.
+"""The command line `mainstem` with all its commands; `driver` and `executor` are the commands of containers.
 
-Imports are late: `validate` must not wait for Spark, nor any command for another's libraries.
+A command imports its own libraries only when it runs, so that no command waits for the libraries of another command.
 """
 
 import sys
@@ -29,7 +29,7 @@ from mainstem.errors import Exit, MainstemError
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mainstem")
 def main() -> None:
-    """Streaming pipelines as one document.
+    """Check and run a streaming pipeline that is described in one YAML document.
 
     Exit codes: 0 completed or drained; 1 a fault of Mainstem; 2 wrong usage; 3 the document is invalid; 4 a query failed
     permanently; 5 something that the pipeline needs is missing or unreachable; 6 the drain's deadline or a second signal
@@ -93,7 +93,7 @@ def run(
 
         document = read(file, overrides)
         if queries:
-            document = _chosen(document, queries)
+            document = _only_queries(document, queries)
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
         from mainstem.runtime import runner
@@ -118,9 +118,9 @@ def run(
 @click.argument("file", type=click.Path(dir_okay=False))
 @verbose_option
 def driver(file: str, verbose: bool) -> None:
-    """Run the pipeline of FILE as the driver of a pod; the operator starts it. On a machine use `mainstem run`.
+    """Run the pipeline of FILE as the driver of a pod. The operator starts this command; on a machine use `mainstem run`.
 
-    The pod is described in the environment (MAINSTEM_NAMESPACE and others, see mainstem.names). Logs are JSON.
+    Environment variables describe the pod (MAINSTEM_NAMESPACE and others, see mainstem.names). Logs are JSON.
     """
     from mainstem.runtime.driver.entry import main as drive
 
@@ -129,7 +129,7 @@ def driver(file: str, verbose: bool) -> None:
 
 @main.command(hidden=True)
 def executor() -> None:
-    """Run an executor of Spark. Spark starts it, in pods that a driver creates."""
+    """Run an executor of Spark. Spark starts this command in the pods that a driver creates."""
     from mainstem.runtime.executor import entry
 
     entry.main()
@@ -143,7 +143,7 @@ def executor() -> None:
 )
 @verbose_option
 def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None, verbose: bool) -> None:
-    """Run the tests beside documents: `x.test.yaml` for `x.yaml`. Each FILE is a document or a test file.
+    """Run the tests of documents: `x.test.yaml` tests `x.yaml`. Each FILE is a document or a test file.
 
     A test gives rows to sources and lists the rows that queries must write. It reads and writes nothing outside this
     machine.
@@ -154,7 +154,7 @@ def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None,
     try:
         from mainstem.testing import command
 
-        passed = command.run(files, overrides, junit=junit, verbose=verbose, tell=click.echo)
+        passed = command.run(files, overrides, junit=junit, verbose=verbose, write=click.echo)
     except MainstemError as error:
         fail(error, str(files[0]), verbose=verbose)
     except ImportError as error:
@@ -171,18 +171,18 @@ def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None,
     "--plan", is_flag=True, help="Show Spark's plans too. Needs Java, and the data that the sources read."
 )
 def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], output: str, plan: bool) -> None:
-    """Show what FILE means: what each query reads, keeps in state and guarantees, its possible triggers, its defaults."""
+    """Explain FILE: what each query reads, keeps in state and guarantees, its possible triggers, and the defaults."""
     try:
         from mainstem.explain import meaning, text
         from mainstem.language.document import read
 
         document = read(file, overrides)
-        _known(document.pipeline, queries)
-        found = meaning(document.pipeline, *queries)
+        _check_query_names(document.pipeline, queries)
+        explained = meaning(document.pipeline, *queries)
         if plan:
             from mainstem.runtime.plans import plans
 
-            found["plans"] = plans(document, [query["name"] for query in found["queries"]])
+            explained["plans"] = plans(document, [query["name"] for query in explained["queries"]])
     except MainstemError as error:
         fail(error, file, verbose=False)
     except ImportError as error:
@@ -190,9 +190,9 @@ def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], outp
     if output == "json":
         import json
 
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(explained, indent=2))
     else:
-        click.echo(text(found))
+        click.echo(text(explained))
 
 
 @main.command()
@@ -207,20 +207,21 @@ main.add_command(packages)
 main.add_command(validate)
 
 
-def _chosen(document: Any, names: Sequence[str]) -> Any:
-    """The document with the named queries alone, and the warnings that concern them."""
+def _only_queries(document: Any, names: Sequence[str]) -> Any:
+    """The document with only the named queries and the warnings about them."""
     from mainstem.language.requirements import warnings_of
 
-    _known(document.pipeline, names)
+    _check_query_names(document.pipeline, names)
     warnings = tuple(warnings_of(document, names))
     return replace(document, pipeline=document.pipeline.running_only(names), warnings=warnings)
 
 
-def _known(pipeline: Any, names: Sequence[str]) -> None:
-    """Only queries of the document can be named."""
-    there = [query.name for query in pipeline.spec.queries]
+def _check_query_names(pipeline: Any, names: Sequence[str]) -> None:
+    """Fail as wrong usage if the document has no query of one of the names."""
+    known = [query.name for query in pipeline.spec.queries]
     for name in names:
-        if name not in there:
+        if name not in known:
             raise click.BadParameter(
-                f"no query is called {name!r}; there are {', '.join(there)}", param_hint="--query"
+                f"the document has no query {name!r}; its queries are {', '.join(known)}",
+                param_hint="--query",
             )

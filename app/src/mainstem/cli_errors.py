@@ -25,7 +25,8 @@ def fail_without_spark(error: ImportError) -> NoReturn:
     if (error.name or "").partition(".")[0] not in ("pyspark", "py4j", "delta", "pandas", "pyarrow", "rich"):
         raise error
     click.echo(
-        f"error: {error.name} is missing: install mainstem with its extra spark, see Installing in the README [SparkNotInstalled]",
+        f"error: the Python module {error.name} is missing; install mainstem with its extra spark, "
+        "see Installing in the README [SparkNotInstalled]",
         err=True,
     )
     sys.exit(Exit.NOT_READY)

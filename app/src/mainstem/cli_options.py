@@ -1,4 +1,4 @@
-"""What the commands of the command line share: options, and how an interrupt ends them."""
+"""Options that several commands share, and the end of a command by an interrupt."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from mainstem import interrupts
 
 
 class Commands(click.Group):
-    """The group of commands; an interrupt ends a command with one line and the exit code that shells expect."""
+    """The group of all commands. An interrupt ends a command with one line and the exit code that shells expect."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; click's own answer to an interrupt is an empty line, "Aborted!" and exit code 1."""
+        """Run the command. On an interrupt click itself would print an empty line and "Aborted!", with exit code 1."""
         try:
             return super().invoke(context)
         except KeyboardInterrupt:
-            interrupts.tell()
+            interrupts.report()
             context.exit(interrupts.EXIT_CODE)
 
 
@@ -23,12 +23,12 @@ def _parameters(_context: click.Context, _option: click.Parameter, given: tuple[
     pairs = [item.partition("=") for item in given]
     for name, equals, _ in pairs:
         if not equals:
-            raise click.BadParameter(f"{name!r} is not NAME=VALUE")
+            raise click.BadParameter(f"{name!r} has no value; write NAME=VALUE")
     return {name: value for name, _, value in pairs}
 
 
 def parse_duration(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
-    """Seconds of a duration on the command line."""
+    """The seconds of a duration on the command line."""
     from mainstem.language.base import seconds
 
     try:
@@ -38,14 +38,14 @@ def parse_duration(_context: click.Context, _option: click.Parameter, given: str
 
 
 def parse_heap(_context: click.Context, _option: click.Parameter, given: str) -> str:
-    """A size of the Java heap that Java takes and Spark starts with."""
+    """A size of the Java heap that Java accepts and that is large enough for Spark."""
     from mainstem.language.model.deployment import HEAP, LEAST_HEAP, WANTED_HEAP, memory_bytes
 
     heap = given.lower()
     if not HEAP.fullmatch(heap):
         raise click.BadParameter(f"{given!r} is not a size such as 512m or 2g")
     if memory_bytes(heap) < LEAST_HEAP:
-        raise click.BadParameter(f"{given!r} is too small for Spark: at least {WANTED_HEAP}")
+        raise click.BadParameter(f"{given!r} is too small for Spark; give at least {WANTED_HEAP}")
     return heap
 
 
@@ -55,9 +55,11 @@ set_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=_parameters,
-    help="Value of a parameter.",
+    help="The value of a parameter of the document; may be repeated.",
 )
 query_option = click.option(
-    "--query", "queries", multiple=True, metavar="NAME", help="Only this query; may be repeated."
+    "--query", "queries", multiple=True, metavar="NAME", help="Use only this query; may be repeated."
 )
-verbose_option = click.option("--verbose", "-v", is_flag=True, help="Spark's INFO lines, and stack traces.")
+verbose_option = click.option(
+    "--verbose", "-v", is_flag=True, help="Show Spark's INFO lines and stack traces."
+)

@@ -1,4 +1,4 @@
-"""`mainstem packages`: jars for an image; the command of a Dockerfile."""
+"""`mainstem packages`: installs jars into an image; a Dockerfile runs this command."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from mainstem.errors import MainstemError
 
 @click.group()
 def packages() -> None:
-    """Jars besides Mainstem's own, for an image."""
+    """Add jars to an image, such as connectors and JDBC drivers."""
 
 
 @packages.command()
@@ -22,12 +22,12 @@ def packages() -> None:
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
-    help=f"Folder. Default: ${names.ENV_PACKAGES}, which images set.",
+    help=f"The folder for the jars. Default: ${names.ENV_PACKAGES}, which images set.",
 )
 def install(wanted: tuple[str, ...], repositories: tuple[str, ...], into: Path | None) -> None:
-    """Put jars into the image's folder, which is on the class path of driver and executors.
+    """Copy jars into the image's folder, which is on the class path of driver and executors.
 
-    WHAT is a Maven coordinate, group:artifact:version; a jar; or a document, whose spec.packages is meant.
+    WHAT is a Maven coordinate (group:artifact:version), a jar, or a document, which stands for its spec.packages.
     """
     from mainstem.logs import redact
 
@@ -44,16 +44,16 @@ def _install(wanted: tuple[str, ...], repositories: tuple[str, ...], into: Path 
     from mainstem.language.model.packages import Packages, is_coordinate
     from mainstem.runtime.spark.packages import install
 
-    folder = os.environ.get(names.ENV_PACKAGES)
-    target = into or (Path(folder) if folder else None)
+    default = os.environ.get(names.ENV_PACKAGES)
+    target = into or (Path(default) if default else None)
     if target is None:
-        raise click.UsageError(f"no folder is named: use --into, or set {names.ENV_PACKAGES}")
+        raise click.UsageError(f"the folder for the jars is missing; use --into, or set {names.ENV_PACKAGES}")
     maven = [each for each in wanted if is_coordinate(each)]
     jars = [each for each in wanted if each.endswith(".jar") and each not in maven]
     parts = [(Packages(maven=tuple(maven), jars=tuple(jars), repositories=repositories), Path())]
     for each in wanted:
         if each not in maven and each not in jars:
-            found = read(each).pipeline.spec.packages
-            found = found.model_copy(update={"repositories": (*found.repositories, *repositories)})
-            parts.append((found, Path(each).parent))
-    return sorted({name for part, place in parts for name in install(part, place, target)})
+            own = read(each).pipeline.spec.packages
+            own = own.model_copy(update={"repositories": (*own.repositories, *repositories)})
+            parts.append((own, Path(each).parent))
+    return sorted({name for part, folder in parts for name in install(part, folder, target)})

@@ -1,4 +1,4 @@
-"""The process of every command. Imports nothing slow, so that an interrupt meets a handler from the first moment."""
+"""The entry point of every command. It imports nothing slow, so that an interrupt has a handler from the start."""
 
 import errno
 import os
@@ -9,11 +9,11 @@ from mainstem import interrupts
 
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-"""How a write fails where the place of the output is at fault; click sees to a pipe that is closed."""
+"""Errors of a write to a full or broken output; click handles a closed pipe."""
 
 
 def main() -> None:
-    """The console script `mainstem`: runs the command line, and tells in one line where its output takes nothing."""
+    """The console script `mainstem`: runs the command line, and reports an output that cannot be written in one line."""
     interrupts.end_at_once()
     try:
         from mainstem.cli import main as command
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _refuse_output(error: OSError) -> None:
-    """Tell, and exit without Python's own last flush, which would fail once more."""
+    """Report that the output cannot be written, and exit without Python's last flush, which would fail again."""
     from mainstem.errors import NotReady
 
     refused = NotReady(f"the output cannot be written: {error.strerror}", reason="OutputNotWritable")

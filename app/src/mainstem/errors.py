@@ -1,10 +1,10 @@
-"""Everything that can go wrong, as one tree.
+"""All errors that Mainstem raises, as one tree of exceptions.
 
     MainstemError                reason          exit code
-    ├── SpecInvalid              SpecInvalid             3   the document is refused; carries every problem found
+    ├── SpecInvalid              SpecInvalid             3   the document is invalid; holds all its problems
     ├── NotReady                 (see below)             5   something that the pipeline needs is missing or unreachable
     ├── QueryFailed              (Spark's or ours)       4   a query spent its restarts
-    └── DrainInterrupted         DrainTimedOut or        6   a batch was interrupted, by the drain's deadline or by a second signal
+    └── DrainInterrupted         DrainTimedOut or        6   the drain's deadline or a second signal interrupted a batch
                                  Interrupted
 
 Reasons are CamelCase and stable: they go to exit messages, logs and, on a cluster, into conditions.
@@ -38,8 +38,8 @@ class Problem:
         path: where in the document, as Kubernetes writes it: `spec.sources[0].kafka.topic`.
         message: what is wrong, with the value, and what would be right.
         reason: stable name of the broken rule.
-        warning: True if the problem does not refuse the document.
-        spot: 1-based line and column within the text at the path, where it is a text that has lines of its own.
+        warning: True if the document is valid in spite of the problem.
+        spot: 1-based line and column within the text at the path, if the text has several lines.
     """
 
     line: int
@@ -55,12 +55,12 @@ class Problem:
         return f"{file}:{self.line}:{self.column}: {self._words(self.path)}"
 
     def named(self) -> str:
-        """The same where the reader has a resource and not a file: `path, line 2, column 9: message [Reason]`."""
+        """The same line for a reader who has a resource instead of a file: `path, line 2, column 9: message [Reason]`."""
         spot = f", line {self.spot[0]}, column {self.spot[1]}" if self.spot else ""
         return self._words(self.path + spot)
 
     def placed(self) -> str:
-        """What is wrong and where, without the reason: `path, line 2, column 9: message`."""
+        """The path and the message without the reason: `path, line 2, column 9: message`."""
         return self.named().removesuffix(f" [{self.reason}]")
 
     def _words(self, where: str) -> str:
@@ -70,7 +70,7 @@ class Problem:
 
 
 class MainstemError(Exception):
-    """Root of the tree. `reason` is stable; `remedy` says what to do, where we know it."""
+    """The root of the tree. `reason` is stable; `remedy` is what to do, empty if that is unknown."""
 
     exit_code = Exit.INTERNAL
 
@@ -100,10 +100,10 @@ class SpecInvalid(MainstemError):
 
 
 class NotReady(MainstemError):
-    """A broker, store, path, tool or right that the pipeline needs is not there.
+    """A broker, store, path, tool or permission that the pipeline needs is missing or unreachable.
 
     Args:
-        transient: it may be over when it is tried again, as where a server answers with an error.
+        transient: True if a later attempt may succeed, for example when a server answers with an error.
     """
 
     exit_code = Exit.NOT_READY
@@ -114,12 +114,12 @@ class NotReady(MainstemError):
 
 
 class QueryFailed(MainstemError):
-    """A query failed more often than its restart budget allows, or in a way that no restart mends."""
+    """A query failed more often than its restart budget allows, or in a way that a restart does not change."""
 
     exit_code = Exit.QUERY_FAILED
 
 
 class DrainInterrupted(MainstemError):
-    """A running batch was interrupted, by the drain's deadline or a second signal; it runs again at the next start."""
+    """The drain's deadline or a second signal interrupted a batch; the batch runs again at the next start."""
 
     exit_code = Exit.DRAIN_INTERRUPTED

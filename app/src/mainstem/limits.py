@@ -1,7 +1,7 @@
-"""What one document may cost: CPU time and memory of the process that reads it.
+"""Limits of CPU time and memory for reading one document.
 
-The rules bound what is known to grow. These limits hold for the rest: libraries that read texts are compiled code, which
-nothing but the end of its process stops.
+The rules limit what is known to grow. These limits hold for everything else: compiled libraries read the texts, and only
+the end of the process stops them.
 """
 
 import os
@@ -16,24 +16,24 @@ from mainstem.errors import Problem, SpecInvalid
 
 
 CPU_SECONDS: Final = 5
-"""Far more than any document takes that the rules accept."""
+"""Far more than any document that the rules accept takes."""
 MEMORY_BYTES: Final = 256 * 1024 * 1024
-"""Beyond what the process has before it reads the document."""
+"""In addition to the memory that the process has before it reads the document."""
 
 _Result = TypeVar("_Result")
 
 
 def too_complex(file: str = "", *, line: int = 0) -> SpecInvalid:
-    """The refusal of a document whose reader reached a limit."""
+    """The error for a document whose reader reached a limit."""
     message = (
         f"checking the document took more than {CPU_SECONDS} seconds of CPU time or {MEMORY_BYTES >> 20} MiB of memory; "
-        "make it several pipelines, or simplify its SQL"
+        "split it into several pipelines, or simplify its SQL"
     )
     return SpecInvalid([Problem(line, line, "$", message, "DocumentTooComplex")], file)
 
 
 def limit_memory() -> None:
-    """Let this process have so much memory and no more: beyond it Python raises MemoryError, or the process dies."""
+    """Limit the memory of this process: beyond the limit Python raises MemoryError, or the process ends."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
@@ -41,14 +41,14 @@ def limit_memory() -> None:
 
 
 def limit_cpu() -> None:
-    """Let this process have so much CPU time from now on: then the kernel ends it by SIGXCPU."""
+    """Limit the CPU time of this process from now on: at the limit the kernel ends it by SIGXCPU."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(usage.ru_utime + usage.ru_stime) + 1 + CPU_SECONDS
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def within_limits(work: Callable[[], _Result], file: str) -> _Result:
-    """The result of some work, done in a child of this process with limits; the result is pickled.
+    """Run a function in a child process with limits, and return its result, which must be picklable.
 
     Raises:
         SpecInvalid: `DocumentTooComplex`: the child reached a limit.
@@ -66,14 +66,14 @@ def within_limits(work: Callable[[], _Result], file: str) -> _Result:
     result, error = pickle.loads(answer)  # noqa: S301 - our own child wrote it
     if error is not None:
         raise RuntimeError(error)
-    found: _Result = result
-    return found
+    value: _Result = result
+    return value
 
 
 def _work_in_child(work: Callable[[], object], write: int) -> None:
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent tells of an interrupt
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent reports an interrupt
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
         limit_memory()
         limit_cpu()
@@ -81,7 +81,7 @@ def _work_in_child(work: Callable[[], object], write: int) -> None:
             answer = pickle.dumps((work(), None))
         except MemoryError:
             os._exit(1)
-        except Exception as error:  # noqa: BLE001 - a fault of Mainstem; the parent reports it
+        except Exception as error:  # noqa: BLE001 - a bug of Mainstem; the parent reports it
             answer = pickle.dumps((None, f"{type(error).__name__}: {error}"))
         with os.fdopen(write, "wb") as pipe:
             pipe.write(answer)

@@ -1,4 +1,4 @@
-"""One stream of logs, on standard error, as JSON or for a console; Spark's own lines join it."""
+"""Configures logs: one stream on standard error, as JSON or for a console, which includes the lines of Spark."""
 
 import io
 import logging
@@ -25,29 +25,29 @@ _SECRETS: Final = re.compile(
 
 _SHORTEST: Final = 6
 _hidden: set[str] = set()
-"""Values of secrets that go to code of others."""
+"""Values of secrets that Mainstem gives to other code."""
 
 
 class _StandardError(io.TextIOBase):
-    """Standard error of the moment: the live table puts its own in place, and a reader may have gone.
+    """The current standard error: the live table replaces it, and its reader may have closed it.
 
-    A line that nobody can read any more must not end a run, least of all while it drains.
+    A line that nobody can read must not end a run, least of all during a drain.
     """
 
     def write(self, text: str) -> int:
-        """Write, or do nothing where the other end is closed."""
+        """Write, or do nothing if the reader has closed the stream."""
         with suppress(OSError):
             sys.stderr.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or do nothing where the other end is closed."""
+        """Flush, or do nothing if the reader has closed the stream."""
         with suppress(OSError):
             sys.stderr.flush()
 
 
 def configure(log_format: LogFormat, *, verbose: bool) -> None:
-    """Set structlog up; `verbose` lets debug lines, Spark's INFO lines and stack traces through."""
+    """Configure structlog; with `verbose` it also writes debug lines, Spark's INFO lines and stack traces."""
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if log_format == "json"
@@ -68,17 +68,17 @@ def configure(log_format: LogFormat, *, verbose: bool) -> None:
 
 
 def get(name: str) -> Any:
-    """A logger whose lines carry `component=name`."""
+    """A logger whose lines have `component=name`."""
     return structlog.get_logger(component=name)
 
 
 def hide(values: Iterable[str]) -> None:
-    """Blot these values out of all that is said from now on; values of fewer than six characters are too common."""
+    """Replace these values by asterisks in all later lines; values of fewer than six characters are too common."""
     _hidden.update(value for value in values if len(value) >= _SHORTEST)
 
 
 def redact(text: str) -> str:
-    """The text with hidden values, and what looks like the value of a credential, blotted out."""
+    """The text with asterisks in place of hidden values and of values that look like credentials."""
     for value in _hidden:
         text = text.replace(value, "*****")
     return _SECRETS.sub(lambda match: f"{match[1] or match[3]}*****", text)

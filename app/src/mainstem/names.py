@@ -1,16 +1,16 @@
-"""Names that the driver and the operator must agree on: of objects, labels, files, variables and ports."""
+"""Names that the driver and the operator share: of objects, labels, files, variables and ports."""
 
 from typing import Final
 
 
 CRD_REVISION: Final = 5
-"""Counts up with every change of the resource's schema; an operator refuses a definition that is older than its own."""
+"""Increases with every change of the resource's schema. An operator does not start with a definition older than its own."""
 SCHEMA: Final = "mainstem.dev/schema"
-"""Annotation of the definition that carries it."""
+"""Annotation of the CustomResourceDefinition with its `CRD_REVISION`."""
 
 FINALIZER: Final = "mainstem.dev/drain"
 OPERATOR: Final = "mainstem-operator"
-"""Field manager of the operator's part of the status, and of all that it makes."""
+"""Field manager of the operator's part of the status, and of all objects that the operator creates."""
 DRIVER: Final = "mainstem-driver"
 """Field manager of the driver's part of the status: `queries`, `summary`, `reported`."""
 
@@ -22,15 +22,16 @@ REVISION: Final = "mainstem.dev/revision"
 GENERATION: Final = "mainstem.dev/generation"
 ATTEMPT: Final = "mainstem.dev/attempt"
 RUN: Final = "mainstem.dev/run"
-"""Annotations of the driver's pod: the revision that it runs, the generation it was of, which start it is, and the run of
-the pipeline to which the start belongs: every start after a failure or an interruption continues the run.
+"""Annotations of the driver pod: its revision, the generation of the resource, the driver start number, and the run.
+
+A start after a failure or an interruption continues the run.
 """
 TEMPLATE_HASH: Final = "mainstem.dev/template-hash"
-"""Annotation of the driver's pod: a hash of all that it was made from."""
+"""Annotation of the driver pod: a hash of everything that the operator built the pod from."""
 RESTARTED_AT: Final = "mainstem.dev/restartedAt"
-"""Annotation of a resource: a new value asks for a new driver. The driver's pod has the value that it was made under."""
+"""Annotation of a resource: a new value requests a new driver. The driver pod has the value at its creation."""
 RESERVED_PREFIXES: Final = ("mainstem.dev/", "spark-")
-"""How labels and annotations begin that no pod template may set, besides name, manager and component."""
+"""Prefixes of labels and annotations that no pod template may set, besides name, manager and component."""
 
 UID: Final = 10001
 """User and group of every container."""
@@ -46,12 +47,12 @@ S3_PROFILES: Final = "/tmp/s3-profiles"  # noqa: S108 - the pod's own volume; th
 TERMINATION_LOG: Final = "/dev/termination-log"
 
 VOLUME_PREFIX: Final = "mainstem-"
-"""Volumes of Mainstem's; a pod template's are called otherwise."""
+"""Prefix of Mainstem's volumes; volumes of a pod template must have other names."""
 
 DRIVER_CONTAINER: Final = "driver"
 EXECUTOR_CONTAINER: Final = "executor"
 DECOMMISSION: Final = "mainstem-decommission"
-"""The command by which the kubelet tells an executor that its pod goes."""
+"""The command that the kubelet runs in an executor before it ends the pod."""
 
 HTTP_PORT: Final = 8090
 UI_PORT: Final = 4040
@@ -66,36 +67,36 @@ ENV_POD_IP: Final = "MAINSTEM_POD_IP"
 ENV_POD_UID: Final = "MAINSTEM_POD_UID"
 ENV_ATTEMPT: Final = "MAINSTEM_ATTEMPT"
 ENV_RUN: Final = "MAINSTEM_RUN"
-"""A name of the run to which the start belongs, unique over all pipelines and times; may be absent."""
+"""The name of the run, unique over all pipelines and times; may be absent."""
 ENV_IMAGE: Final = "MAINSTEM_IMAGE"
 ENV_PULL_POLICY: Final = "MAINSTEM_IMAGE_PULL_POLICY"
-"""The operator's `imagePullPolicy`, for executors of a document that names none; may be absent."""
+"""The operator's `imagePullPolicy`, for executors of a document without one; may be absent."""
 ENV_TERMINATION_LOG: Final = "MAINSTEM_TERMINATION_LOG"
-"""Where the driver leaves its last words, in place of `TERMINATION_LOG`; may be absent."""
+"""The file of the driver's termination message, in place of `TERMINATION_LOG`; may be absent."""
 ENV_PACKAGES: Final = "MAINSTEM_PACKAGES"
-"""The folder of the image whose jars are on the class path of driver and executors; the image sets it."""
+"""The folder of the image with the jars for the class path of driver and executors; the image sets it."""
 ENV_SECRETS: Final = "MAINSTEM_SECRETS"
-"""The folder that holds one folder for each Secret, with a file for each of its keys."""
+"""The folder with a subfolder for each Secret, which holds a file for each key."""
 
 DRAIN_MARGIN_SECONDS: Final = 30
-"""What a driver has beyond `drain.timeout` to write its last status and to go."""
+"""The time that a driver has after `drain.timeout` to write its last status and to end."""
 
 
 def driver_name(pipeline: str) -> str:
-    """Name of the driver's pod, its service account, role, binding and disruption budget."""
+    """Name of the driver pod, its service account, role, binding and disruption budget."""
     return f"{pipeline}-driver"
 
 
 def spark_secret_name(pipeline: str, uid: str) -> str:
-    """Name of the Secret by which driver and executors know each other; a pipeline made anew under the name has its own."""
+    """Name of the Secret with which driver and executors authenticate; a recreated pipeline has another Secret."""
     return f"{pipeline}-spark-{uid[:8]}"
 
 
 def revision_name(pipeline: str, revision: str) -> str:
-    """Name of the ConfigMap with a revision's document."""
+    """Name of the ConfigMap with the document of a revision."""
     return f"{pipeline}-{revision}"
 
 
 def template_name(pipeline: str, digest: str) -> str:
-    """Name of the ConfigMap with a template of executors' pods, by what is in it."""
+    """Name of the ConfigMap with a template of executor pods; `digest` is a hash of the template."""
     return f"{pipeline}-executor-{digest}"

@@ -1,4 +1,4 @@
-"""Secrets: folders of files, as Kubernetes mounts them; never in a document, a property or a log."""
+"""Reads values of Secrets from folders of files, as Kubernetes mounts them; they never go to a document or a log."""
 
 import os
 from pathlib import Path
@@ -8,17 +8,17 @@ from mainstem.errors import NotReady
 
 
 def value(secret: str, key: str) -> str:
-    """One value: the content of `$MAINSTEM_SECRETS/<secret>/<key>`, without a trailing newline.
+    """The value of a key: the content of `$MAINSTEM_SECRETS/<secret>/<key>`, without a trailing newline.
 
     Raises:
-        NotReady: `SecretNotFound`, naming the file that was looked for, never a value.
+        NotReady: `SecretNotFound`; the message has the file's path, never a value.
     """
     file = _file(secret, key)
     try:
         return file.read_text(encoding="utf-8").rstrip("\r\n")
     except OSError as error:
         raise NotReady(
-            f"the secret {secret!r} has no readable file {file}: {error.strerror}",
+            f"the file {file} of the secret {secret!r} cannot be read: {error.strerror}",
             reason="SecretNotFound",
             remedy=f"set {names.ENV_SECRETS} to the folder that holds {secret}/{key}",
         ) from None

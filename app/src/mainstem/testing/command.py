@@ -1,4 +1,4 @@
-"""`mainstem test`: reads suites, runs them, tells how they ended."""
+"""`mainstem test`: reads test files, runs their cases and reports the outcomes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,24 +13,24 @@ def run(
     *,
     junit: Path | None,
     verbose: bool,
-    tell: Callable[[str], None],
+    write: Callable[[str], None],
 ) -> bool:
     """Run the tests of every file; True where all passed.
 
     Args:
-        paths: files of tests, or of pipelines that have one beside them.
+        paths: test files, or pipelines' files that have a test file beside them.
         overrides: values of parameters.
-        junit: where to write JUnit's XML; also where tests fail.
-        verbose: Spark's INFO lines.
-        tell: takes what is said, line by line.
+        junit: the file for JUnit's XML, which is also written if a test fails.
+        verbose: show Spark's INFO lines.
+        write: takes the output, line by line.
 
     Raises:
-        SpecInvalid: a file is refused; nothing runs then.
+        SpecInvalid: a file is invalid; then no test runs.
         NotReady: a file cannot be read, or Spark does not start.
     """
     suites = [files.suite(path, overrides) for path in paths]
     from mainstem.runtime.preflight import user_modules
-    from mainstem.testing import lab, steps  # Spark: only once every file is good
+    from mainstem.testing import lab, steps  # these import Spark: only after all files are valid
 
     start = time.monotonic()
     outcomes: list[report.CaseOutcome] = []
@@ -39,10 +39,10 @@ def run(
             folder = Path(suite.document.file).absolute().parent
             user_modules.look_in(folder)
             with lab.opened(suite.document.pipeline, code=folder, verbose=verbose) as spark:
-                outcomes += steps.run(suite, spark, lambda outcome: tell(report.lines(outcome)))
+                outcomes += steps.run(suite, spark, lambda outcome: write(report.lines(outcome)))
     finally:
         if junit is not None:
             junit.parent.mkdir(parents=True, exist_ok=True)
             junit.write_text(report.junit(outcomes), encoding="utf-8")
-    tell(report.summary(outcomes, time.monotonic() - start))
+    write(report.summary(outcomes, time.monotonic() - start))
     return all(outcome.passed for outcome in outcomes)
