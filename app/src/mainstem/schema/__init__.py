@@ -1,7 +1,7 @@
-"""The language in three other forms, each made from the models of `mainstem.language` and from nothing else.
+"""Generates the CRD, the JSON Schema and the reference page from the models of `mainstem.language`.
 
-`crd()` is what the API server enforces, `json_schema()` what an editor checks while one types, and `reference()` what a
-reader looks up. `files()` names the file of each; `python -m mainstem.schema` writes them. All of it is pure.
+The API server enforces `crd()`, editors use `json_schema()`, and people read `reference()`. `files()` has the path of each
+file, and `python -m mainstem.schema` writes them. Never imports Spark or Kubernetes.
 """
 
 from mainstem.schema.crd import crd, crd_yaml
@@ -13,7 +13,7 @@ __all__ = ["crd", "crd_yaml", "files", "json_schema", "json_schema_text", "refer
 
 
 def files() -> dict[str, str]:
-    """Path below the repository's root -> text, for every file that is generated from the models."""
+    """Path below the repository's root -> text, for every generated file."""
     definition = crd_yaml()
     return {
         "k8s/crd/streamingpipelines.yaml": definition,

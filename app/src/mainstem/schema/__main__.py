@@ -7,7 +7,7 @@ from mainstem.schema import files
 
 
 def main(root: Path) -> None:
-    """Write what has changed; files that are as they should be keep their time of modification."""
+    """Write the files that have changed; other files keep their modification time."""
     for name, text in files().items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

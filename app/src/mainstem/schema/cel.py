@@ -1,8 +1,8 @@
-"""Rules between fields that the API server can check alone, in CEL.
+"""The form of CEL rules: rules between fields that the API server checks by itself.
 
-Each is the counterpart of a rule in `mainstem.language.rules`, and only those stand here that are certain without reading
-SQL or filling in parameters, which never stand in names. The bounds of lists and names keep them within the server's
-cost budget.
+Each CEL rule is the counterpart of a rule in `mainstem.language.rules`. A rule has a counterpart only if it is certain
+without the SQL and without the values of parameters; names never contain parameters. The limits of lists and names keep
+the rules within the cost budget of the API server.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,13 @@ from mainstem.language.base import Model
 
 
 class CelRule(NamedTuple):
-    """One rule: what must hold of `self`, what to say where it does not, and the field below `self` to blame."""
+    """One rule.
+
+    Attributes:
+        rule: the CEL expression, which must be true for `self`.
+        message: the error message if it is false.
+        field: the path of the wrong field below `self`.
+    """
 
     rule: str
     message: str
@@ -20,17 +26,17 @@ class CelRule(NamedTuple):
 
     def render(self) -> dict[str, str]:
         """The rule as an entry of `x-kubernetes-validations`."""
-        blamed = {"fieldPath": self.field} if self.field else {}
-        return {"rule": self.rule, "message": self.message, **blamed}
+        field_path = {"fieldPath": self.field} if self.field else {}
+        return {"rule": self.rule, "message": self.message, **field_path}
 
 
 def escaped(key: str) -> str:
-    """A field's name in CEL, as Kubernetes has it for words that CEL keeps to itself: `__function__`."""
+    """The name of a field in CEL; Kubernetes escapes reserved words of CEL: `__function__`."""
     return f"__{key}__" if key in _RESERVED else key
 
 
 def exactly_one(keys: list[str]) -> CelRule:
-    """A union: exactly one of the keys is given."""
+    """The rule of a union: exactly one of the keys is set."""
     if len(keys) == 1:
         return CelRule(f"has(self.{escaped(keys[0])})", f"exactly one of {keys[0]} must be given")
     given = ", ".join(f"has(self.{escaped(key)})" for key in keys)
@@ -38,7 +44,7 @@ def exactly_one(keys: list[str]) -> CelRule:
 
 
 _RESERVED: Final = frozenset({"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"})  # fmt: skip
-"""Words that are no names in CEL."""
+"""Reserved words of CEL, which cannot be names of fields."""
 
 CelRules = Mapping[type[Model], tuple[CelRule, ...]]
 """Model -> its rules."""

@@ -21,26 +21,28 @@ CONNECTOR_RULES: Final[CelRules] = {
     Source: (
         CelRule(
             "!has(self.decode) || has(self.kafka) || has(self.files)",
-            "decode is for kafka and files; other sources have columns already",
+            "only kafka and files take decode; other sources already have columns",
             ".decode",
         ),
         CelRule(
             "!has(self.decode) || !has(self.files) || self.files.format == 'text'",
-            "decode reads lines: format: text; files of another format have columns already",
+            "decode needs files with format: text; files of another format already have columns",
             ".decode",
         ),
         CelRule(
             "!has(self.decode) || !has(self.files) || self.decode.keep.size() == 0",
-            "only Kafka records have the columns of decode.keep",
+            "decode.keep needs a Kafka source; only Kafka records have these columns",
             ".decode.keep",
         ),
         CelRule(
             "!has(self.decode) || !has(self.files) || !has(self.decode.avro)",
-            "Avro records are bytes, which lines of text are not; they come from Kafka",
+            "decode.avro needs a Kafka source; lines of text cannot hold Avro records",
             ".decode.avro",
         ),
         CelRule(
-            "!has(self.watermark) || !has(self.static)", "a static source has no watermark", ".watermark"
+            "!has(self.watermark) || !has(self.static)",
+            "a static source cannot have a watermark",
+            ".watermark",
         ),
     ),
     KafkaSource: (
@@ -51,62 +53,64 @@ CONNECTOR_RULES: Final[CelRules] = {
         ),
         CelRule(
             f"!({_BOUNDED}) || !({' || '.join(f'has(self.{key})' for key in kafka.STREAMS_ONLY)})",
-            "a source with an end is read at once, without batches to limit",
+            "a source with an end is read in one batch; remove the limits of batches",
         ),
         CelRule(
             "!has(self.maxTriggerDelay) || has(self.minOffsetsPerTrigger)",
-            "nothing is waited for without minOffsetsPerTrigger",
+            "maxTriggerDelay needs minOffsetsPerTrigger",
             ".maxTriggerDelay",
         ),
         CelRule(
             "!has(self.minOffsetsPerTrigger) || !has(self.maxOffsetsPerTrigger) || "
             "self.minOffsetsPerTrigger <= self.maxOffsetsPerTrigger",
-            "minOffsetsPerTrigger is above maxOffsetsPerTrigger",
+            "minOffsetsPerTrigger is greater than maxOffsetsPerTrigger",
             ".minOffsetsPerTrigger",
         ),
     ),
     FilesSource: (
         CelRule(
             "(self.format == 'text') != (has(self.schema) || has(self.schemaFile))",
-            "csv, json, orc and parquet need a schema; text has the one column value and takes none",
+            "csv, json, orc and parquet need a schema; text has only the column value and takes no schema",
             ".schema",
         ),
         CelRule(
-            "!has(self.schema) || !has(self.schemaFile)", "give one of schema and schemaFile", ".schemaFile"
+            "!has(self.schema) || !has(self.schemaFile)",
+            "set only one of schema and schemaFile",
+            ".schemaFile",
         ),
         CelRule(
             "!has(self.onMalformedRecord) || self.format in ['csv', 'json']",
-            "onMalformedRecord is for csv and json; lines of text have it in decode",
+            "files.onMalformedRecord needs csv or json; for lines of text set it in decode",
             ".onMalformedRecord",
         ),
         CelRule(
             "!has(self.maxFilesPerTrigger) || !has(self.maxBytesPerTrigger)",
-            "give one of maxFilesPerTrigger and maxBytesPerTrigger",
+            "set only one of maxFilesPerTrigger and maxBytesPerTrigger",
             ".maxBytesPerTrigger",
         ),
     ),
     DeltaSource: (
         CelRule(
             "!has(self.startingVersion) || !has(self.startingTimestamp)",
-            "startingVersion and startingTimestamp both say where the stream starts; give one",
+            "startingVersion and startingTimestamp both set the start of the stream; set only one of them",
             ".startingTimestamp",
         ),
         CelRule(
             "[self.readChangeFeed, self.skipChangeCommits, self.ignoreChanges, self.ignoreDeletes].filter(x, x).size() <= 1",
-            "of readChangeFeed, skipChangeCommits, ignoreChanges and ignoreDeletes one is given",
+            "set only one of readChangeFeed, skipChangeCommits, ignoreChanges and ignoreDeletes",
         ),
     ),
     StaticSource: (
         CelRule(
             "!has(self.refresh) || !has(self.delta) || (!has(self.delta.version) && !has(self.delta.timestamp))",
-            "a fixed version of a table never changes; leave refresh or the version out",
+            "a fixed version of a table never changes; remove refresh or the version",
             ".refresh",
         ),
     ),
     DeltaTable: (
         CelRule(
             "!has(self.version) || !has(self.timestamp)",
-            "a Delta table is read at a version or at a time, not at both",
+            "version and timestamp both choose the version of the table; set only one of them",
             ".timestamp",
         ),
     ),
@@ -114,7 +118,7 @@ CONNECTOR_RULES: Final[CelRules] = {
         CelRule(
             "!(has(self.key) && has(self.keyColumn)) && !(has(self.value) && has(self.valueColumn)) && "
             "!(has(self.headers) && has(self.headersColumn))",
-            "key, value and headers each come from one field",
+            "key, value and headers may each have only one of the two fields, for example key or keyColumn",
         ),
     ),
 }

@@ -21,87 +21,91 @@ PIPELINE_RULES: Final[CelRules] = {
     StreamingPipeline: (
         CelRule(
             f"self.metadata.name.size() <= {_NAME.max_length} && self.metadata.name.matches('{_NAME.pattern}')",
-            f"metadata.name must be a DNS label of at most {_NAME.max_length} characters, a letter first",
+            f"metadata.name must be a DNS label of at most {_NAME.max_length} characters that starts with a letter",
         ),
     ),
     PipelineSpec: (
         CelRule(
             "self.queries.all(q, self.sources.exists(s, s.name == q.from) || self.views.exists(v, v.name == q.from || v.name + '_quarantine' == q.from) || "
             f"self.sources.exists(s, {_DEAD} && s.name + '_dead_letters' == q.from))",
-            "each `from` names a source, a view, a view's quarantine, or dead letters of a source (onMalformedRecord: deadLetter)",
+            "each `from` must name a source, a view, a quarantine, or dead letters of a source with onMalformedRecord: deadLetter",
             ".queries",
         ),
         CelRule(
             "self.sources.all(s, !has(s.kafka) || "
             "self.connections.exists(c, c.name == s.kafka.connection && has(c.kafka)))",
-            "each Kafka source names a Kafka connection",
+            "each Kafka source must name a Kafka connection",
             ".sources",
         ),
         CelRule(
             "self.sources.all(s, !has(s.static) || !has(s.static.jdbc) || "
             "self.connections.exists(c, c.name == s.static.jdbc.connection && has(c.jdbc)))",
-            "each JDBC table names a JDBC connection",
+            "each JDBC table must name a JDBC connection",
             ".sources",
         ),
         CelRule(
             "self.queries.all(q, q.to.all(t, !has(t.jdbc) || "
             "self.connections.exists(c, c.name == t.jdbc.connection && has(c.jdbc))))",
-            "each JDBC sink names a JDBC connection",
+            "each JDBC sink must name a JDBC connection",
             ".queries",
         ),
         CelRule(
             "self.queries.all(q, q.to.all(t, !has(t.kafka) || "
             "self.connections.exists(c, c.name == t.kafka.connection && has(c.kafka))))",
-            "each Kafka sink names a Kafka connection",
+            "each Kafka sink must name a Kafka connection",
             ".queries",
         ),
         CelRule(
             "self.views.all(v, !self.sources.exists(s, s.name == v.name))",
-            "a view and a source have the same name; SQL could not tell them apart",
+            "a view and a source have the same name; rename one, because SQL reads both by name",
             ".views",
         ),
         CelRule(
             f"self.sources.all(s, !({_DEAD}) || (!self.sources.exists(o, o.name == s.name + '_dead_letters') && "
             "!self.views.exists(v, v.name == s.name + '_dead_letters')))",
-            "<source>_dead_letters is the relation of a source's dead letters, and the name is taken",
+            "<source>_dead_letters is the name of the dead letters of a source; rename the other source or view",
             ".sources",
         ),
         CelRule(
             f"self.queries.all(q, self.queries.exists_one(o, {_SAME_CHECKPOINT}))",
-            "two queries share a checkpoint; give each its own checkpoint.id",
+            "two queries have the same checkpoint; give each query its own checkpoint.id",
             ".queries",
         ),
         CelRule(
             "!has(self.schedule) || self.queries.all(q, !has(q.trigger) || has(q.trigger.availableNow) || has(q.trigger.once))",
-            "a schedule is for pipelines that come to an end: give a query over a stream trigger: {availableNow: true}",
+            "a schedule needs queries that end; set trigger: {availableNow: true} for each query that reads a stream",
             ".schedule",
         ),
     ),
     SparkSettings: (
-        CelRule("self.conf.all(k, k.startsWith('spark.'))", "Spark properties start with spark.", ".conf"),
+        CelRule(
+            "self.conf.all(k, k.startsWith('spark.'))", "each Spark property must start with spark.", ".conf"
+        ),
         CelRule(
             f"!self.conf.exists(k, k in {sorted(OWNED_CONF)} || {sorted(OWNED_PREFIXES)}.exists(p, k.startsWith(p)))",
-            "a property that Mainstem owns cannot be set here",
+            "the document sets a property that Mainstem sets itself; remove it",
             ".conf",
         ),
     ),
     Resources: (
         CelRule(
             "'memory' in self.limits",
-            "limits.memory is missing; the Java heap is derived from it, and resources are replaced as a whole",
+            "limits.memory is missing; set it: the Java heap is derived from it, and these resources replace the defaults completely",
             ".limits",
         ),
     ),
     Executors: (
         CelRule(
             "!has(self.dynamicAllocation) || self.instances <= self.dynamicAllocation.maxExecutors",
-            "instances is above dynamicAllocation.maxExecutors",
+            "instances is greater than dynamicAllocation.maxExecutors",
             ".instances",
         ),
     ),
     DynamicAllocation: (
         CelRule(
-            "self.minExecutors <= self.maxExecutors", "minExecutors is above maxExecutors", ".minExecutors"
+            "self.minExecutors <= self.maxExecutors",
+            "minExecutors is greater than maxExecutors",
+            ".minExecutors",
         ),
     ),
 }

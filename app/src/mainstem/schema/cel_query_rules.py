@@ -17,72 +17,74 @@ QUERY_RULES: Final[CelRules] = {
     Query: (
         CelRule(
             "!has(self.trigger) || !has(self.trigger.realTime) || self.outputMode == 'update'",
-            "realTime writes in update mode only; use outputMode: update",
+            "the trigger realTime supports only update mode; use outputMode: update",
             ".outputMode",
         ),
         CelRule(
             "!has(self.asyncProgressTracking) || !has(self.trigger) || has(self.trigger.processingTime)",
-            "asyncProgressTracking is for the default trigger and processingTime",
+            "asyncProgressTracking supports only the default trigger and processingTime",
             ".asyncProgressTracking",
         ),
         CelRule(
             "self.outputMode != 'update' || self.to.all(t, !has(t.jdbc) || has(t.jdbc.upsert))",
-            "rows that changed replace those of their keys; give the JDBC sink upsert: {keys: [...]}",
+            "in update mode changed rows replace earlier rows; set upsert: {keys: [...]} in the JDBC sink",
             ".outputMode",
         ),
         CelRule(
             "self.outputMode == 'append' || !self.to.exists(t, has(t.jdbc) && t.jdbc.delivery == 'atLeastOnce')",
-            "delivery: atLeastOnce appends rows; use append",
+            "delivery: atLeastOnce only appends rows; use outputMode: append",
             ".outputMode",
         ),
         CelRule(
             "self.to.size() == 1 || !self.to.exists(t, has(t.spark) && t.spark.mode == 'stream')",
-            "beside other sinks a connector writes batches; use mode: batch",
+            "with several sinks a connector must write batches; use mode: batch",
             ".to",
         ),
         CelRule(
             "self.outputMode != 'complete' || !self.to.exists(t, has(t.jdbc) && has(t.jdbc.upsert))",
-            "upsert writes rows that are new or changed; complete replaces all rows",
+            "upsert writes new and changed rows, and complete mode replaces all rows; use another outputMode or remove upsert",
             ".outputMode",
         ),
         CelRule(
             f"self.outputMode == 'append' || !self.to.exists(t, {_FILES})",
-            "a folder of files can only be appended to; use delta",
+            "a file sink supports only append mode; use outputMode: append or a delta sink",
             ".outputMode",
         ),
         CelRule(
             "self.outputMode != 'update' || self.to.all(t, !has(t.delta) || has(t.delta.merge))",
-            "Delta has no update mode; give the sink merge: {keys: [...]} to upsert",
+            "a Delta sink without merge has no update mode; set merge: {keys: [...]}",
             ".outputMode",
         ),
         CelRule(
             f"self.outputMode != 'complete' || !self.to.exists({_MERGE})",
-            "merge upserts rows that are new or changed; complete replaces the table",
+            "merge upserts new and changed rows, and complete mode replaces the table; use another outputMode or remove merge",
             ".outputMode",
         ),
         CelRule(
             f"!self.to.exists({_MERGE} && t.delta.options.size() > 0)",
-            "options go to Delta's streaming writer, which a merge does not use",
+            "options are for Delta's streaming writer, which a merge does not use; remove options",
             ".to",
         ),
     ),
     Stateful: (
         CelRule(
             "has(self.__function__) == has(self.stateSchema)",
-            "stateSchema goes with a function, and a function needs it",
+            "function and stateSchema need each other; set both or neither",
             ".stateSchema",
         ),
         CelRule(
             "!has(self.__function__) || !(has(self.timeMode) || has(self.eventTimeColumn) || has(self.initialState) || self.pandas)",
-            "timeMode, eventTimeColumn, initialState and pandas go with a processor",
+            "timeMode, eventTimeColumn, initialState and pandas need a processor; remove them or replace function",
             ".function",
         ),
-        CelRule("!has(self.processor) || !has(self.timeout)", "timeout goes with a function", ".timeout"),
+        CelRule(
+            "!has(self.processor) || !has(self.timeout)", "timeout needs a function; remove it", ".timeout"
+        ),
     ),
     JavaFunction: (
         CelRule(
             "!self.aggregate || !has(self.returns)",
-            "the class of an aggregate says its type itself",
+            "the class of an aggregate defines the type; remove returns",
             ".returns",
         ),
     ),

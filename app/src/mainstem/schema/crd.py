@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition: a structural schema, its defaults, and CEL rules for what a schema cannot say."""
+"""Generates the CustomResourceDefinition: a structural schema, defaults, and CEL rules between fields."""
 
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ _KEPT: Final = (
     "maxProperties",
     "required",
 )
-"""What a structural schema may say and our models do; any other key is dropped, but for `x-kubernetes-*`."""
+"""Keys that a structural schema may have and the models use; other keys are dropped, except `x-kubernetes-*`."""
 _RULES: Final = {
     model.__name__: rules
     for table in (PIPELINE_RULES, CONNECTOR_RULES, QUERY_RULES)
@@ -44,7 +44,7 @@ _RULES: Final = {
 
 
 def crd() -> Schema:
-    """The definition of `streamingpipelines.mainstem.dev`, as the API server takes it."""
+    """The definition of `streamingpipelines.mainstem.dev` for the API server."""
     names = {
         "kind": KIND,
         "listKind": f"{KIND}List",
@@ -74,7 +74,7 @@ def crd_yaml() -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes equal parts out each time: anchors are hard to read, and not every reader of YAML follows them."""
+    """Writes equal parts in full: anchors are hard to read, and not every reader of YAML supports them."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -102,22 +102,22 @@ def _columns() -> list[Schema]:
 
 
 def _root() -> Schema:
-    found = definitions(StreamingPipeline)
-    root = _structural(found[StreamingPipeline.__name__], found)
+    models = definitions(StreamingPipeline)
+    root = _structural(models[StreamingPipeline.__name__], models)
     fields = root["properties"]
-    for name in ("apiVersion", "kind"):  # the server knows them; a schema may not narrow them
+    for name in ("apiVersion", "kind"):  # the API server checks these; a schema may not restrict them
         fields[name] = {"type": "string", "description": fields[name]["description"]}
     fields["metadata"] = {"type": "object"}  # its one rule is in CEL
-    found = definitions(Status)
-    # Until the operator has seen it, a resource must not look current to readers such as kstatus.
-    fields["status"] = _structural(found[Status.__name__], found) | {
+    models = definitions(Status)
+    # A new resource must not look current to tools such as kstatus before the operator has handled it.
+    fields["status"] = _structural(models[Status.__name__], models) | {
         "default": {"observedGeneration": UNOBSERVED}
     }
     return root | {"required": ["spec"]}
 
 
 def _structural(node: Schema, models: dict[str, Schema]) -> Schema:
-    """A node with every `$ref` put in place, and nothing that a structural schema may not hold."""
+    """A node with every `$ref` resolved, and only with keys that a structural schema may have."""
     if name := referred(node):
         node = models[name] | {key: value for key, value in node.items() if key != "$ref"}
     kept = {key: value for key, value in node.items() if key in _KEPT or key.startswith("x-kubernetes-")}

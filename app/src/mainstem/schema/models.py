@@ -1,7 +1,7 @@
-"""What the models say, as one JSON Schema with a definition for each model; the other modules shape it for their readers.
+"""Generates one JSON Schema with a definition for each model; the other modules derive their output from it.
 
-It differs from pydantic's own: no titles, no null beside optional fields, no `const`, and defaults that a factory makes
-are written out. Two keys of ours, `x-model` and `x-one-of`, carry the class and its alternatives.
+It differs from pydantic's schema: no titles, no null for optional fields, no `const`, and defaults of factories are
+included. Two keys of Mainstem, `x-model` and `x-one-of`, hold the class and its alternatives.
 """
 
 from dataclasses import fields
@@ -21,30 +21,30 @@ Schema = dict[str, Any]
 
 
 def definitions(root: type[Model] = StreamingPipeline) -> dict[str, Schema]:
-    """Name of a model -> its schema, in which `$ref` leads to other names; `root` and all that it holds."""
+    """Name of a model -> its schema, in which `$ref` refers to other names; for `root` and all models below it."""
     schema = root.model_json_schema(schema_generator=_Generator)
-    found: dict[str, Schema] = schema.pop("$defs")
-    found = {root.__name__: schema, **found}
-    for model in found.values():
+    below: dict[str, Schema] = schema.pop("$defs")
+    models = {root.__name__: schema, **below}
+    for model in models.values():
         for field in model["properties"].values():
-            if "description" not in field:  # pydantic leaves out what would repeat the model's own
-                field["description"] = found[referred(field) or ""]["description"]
-    return found
+            if "description" not in field:  # pydantic leaves out a description that repeats the model's
+                field["description"] = models[referred(field) or ""]["description"]
+    return models
 
 
 def referred(node: Schema) -> str | None:
-    """Name of the definition that a node refers to, if it does."""
+    """The name of the definition that a node refers to; None without a `$ref`."""
     reference = node.get("$ref")
     return None if reference is None else str(reference).rpartition("/")[2]
 
 
 def defaults(model: BaseModel) -> Schema:
-    """A model as the document writes it: camelCase, and without what is absent."""
+    """A model in the form of the document: camelCase, without absent fields."""
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class _Generator(GenerateJsonSchema):
-    """The differences from pydantic's own generator, each a method of it."""
+    """pydantic's generator with one method for each difference."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - titles only repeat names
         return False
@@ -63,24 +63,24 @@ class _Generator(GenerateJsonSchema):
         }
 
     def literal_schema(self, schema: core_schema.LiteralSchema) -> Schema:
-        found = super().literal_schema(schema)
-        return {"enum": [found.pop("const")], **found} if "const" in found else found
+        literal = super().literal_schema(schema)
+        return {"enum": [literal.pop("const")], **literal} if "const" in literal else literal
 
     def model_schema(self, schema: core_schema.ModelSchema) -> Schema:
-        found = super().model_schema(schema)
-        found.pop("title", None)
+        definition = super().model_schema(schema)
+        definition.pop("title", None)
         model = schema["cls"]
         if issubclass(model, Model) and model.one_of:
-            found["x-one-of"] = list(model.one_of)
-        return found | {"x-model": model.__name__}
+            definition["x-one-of"] = list(model.one_of)
+        return definition | {"x-model": model.__name__}
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Schema:
-        """A part of the status: without its internal fields, and without defaults, which only the runtime uses."""
-        found = super().dataclass_schema(schema)
-        found.pop("title", None)
+        """A part of the status, without its internal fields and without defaults, which only the runtime uses."""
+        definition = super().dataclass_schema(schema)
+        definition.pop("title", None)
         for field in fields(schema["cls"]):
             name = to_camel(field.name)
-            found["properties"][name].pop("default", None)
+            definition["properties"][name].pop("default", None)
             if field.metadata.get("shown") is Shown.NEVER:
-                del found["properties"][name]
-        return found
+                del definition["properties"][name]
+        return definition
