@@ -113,7 +113,7 @@ BAD: Final = [
         "tab for indentation",
         (("  checkpoints: {loc", "\tcheckpoints: {loc"),),
         (
-            "70:1: $: not YAML: found character that cannot start any token; this is a tab, and YAML is indented with spaces [InvalidYaml]",
+            "70:1: $: not YAML: found character that cannot start any token; this is a tab, indent YAML with spaces [InvalidYaml]",
         ),
     ),
     Bad(
@@ -133,7 +133,7 @@ BAD: Final = [
     Bad(
         "key twice",
         (("  timeZone: UTC", "  timeZone: UTC\n  timeZone: UTC"),),
-        ("72:3: spec.timeZone: the key 'timeZone' stands here twice [DuplicateKey]",),
+        ("72:3: spec.timeZone: the mapping has the key 'timeZone' twice; remove one [DuplicateKey]",),
     ),
     Bad(
         "a colon in a plain value",
@@ -164,17 +164,17 @@ BAD: Final = [
     Bad(
         "tag",
         (("timeZone: UTC", "timeZone: !zone UTC"),),
-        ("71:13: $: the tag !zone has no meaning here; leave it out [InvalidYaml]",),
+        ("71:13: $: the tag !zone has no meaning here; remove it [InvalidYaml]",),
     ),
     Bad(
         "list as a key",
         (("  timeZone: UTC", "  ? [timeZone]\n  : UTC"),),
-        ("71:5: spec: a key must be a word, not a list or a mapping [InvalidYaml]",),
+        ("71:5: spec: a key must be a string, not a list or a mapping [InvalidYaml]",),
     ),
     Bad(
         "merge of a word",
         (("  restart: {maxR", "  restart: {<<: often, maxR"),),
-        ("74:17: spec.restart: << takes another mapping, or a list of mappings [InvalidYaml]",),
+        ("74:17: spec.restart: the value of << must be another mapping or a list of mappings [InvalidYaml]",),
     ),
     Bad(
         "number beyond all range",
@@ -219,7 +219,7 @@ BAD: Final = [
         "another version",
         (("v1alpha1", "v1"),),
         (
-            "1:13: apiVersion: 'mainstem.dev/v1' is not allowed here, only mainstem.dev/v1alpha1 [InvalidValue]",
+            "1:13: apiVersion: 'mainstem.dev/v1' is not allowed here; the only value is mainstem.dev/v1alpha1 [InvalidValue]",
         ),
     ),
     Bad(
@@ -231,7 +231,7 @@ BAD: Final = [
         "name not a label",
         (("{name: flights}", "{name: my_flights}"),),
         (
-            "3:18: metadata.name: 'my_flights' is not a DNS label: lower case letters, digits and hyphens, a letter first, at most 45 characters [InvalidName]",
+            "3:18: metadata.name: 'my_flights' is not a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 45 characters [InvalidName]",
         ),
     ),
     Bad(
@@ -319,7 +319,7 @@ BAD: Final = [
         "number in quotes",
         (("rowsPerSecond: 5", 'rowsPerSecond: "5"'),),
         (
-            "23:29: spec.sources[2].rate.rowsPerSecond: '5' is not a whole number; leave the quotes out [InvalidType]",
+            "23:29: spec.sources[2].rate.rowsPerSecond: '5' is not a whole number; remove the quotes [InvalidType]",
         ),
     ),
     Bad(
@@ -379,7 +379,7 @@ BAD: Final = [
         "null",
         (("console: {truncate: false}", "console: {truncate: null}"),),
         (
-            "69:31: spec.queries[4].to[0].console.truncate: null is not true or false; leave the field out, or give it a value [InvalidType]",
+            "69:31: spec.queries[4].to[0].console.truncate: null is not true or false; set a value, or remove the field [InvalidType]",
         ),
     ),
     Bad(
@@ -397,7 +397,7 @@ BAD: Final = [
     Bad(
         "null for a mapping",
         (("{timeout: 60 seconds}", ""),),
-        ("75:9: spec.drain: null is not a mapping; leave the field out, or give it a value [InvalidType]",),
+        ("75:9: spec.drain: null is not a mapping; set a value, or remove the field [InvalidType]",),
     ),
     Bad(
         "empty list",
@@ -448,7 +448,9 @@ BAD: Final = [
     Bad(
         "false where only true makes sense",
         (("{processingTime: 30 seconds}", "{availableNow: false}"),),
-        ("47:31: spec.queries[0].trigger.availableNow: false is not allowed here, only true [InvalidValue]",),
+        (
+            "47:31: spec.queries[0].trigger.availableNow: false is not allowed here; the only value is true [InvalidValue]",
+        ),
     ),
     Bad(
         "duration without unit",
@@ -466,14 +468,14 @@ BAD: Final = [
         "source name not an identifier",
         (("- name: ticks", "- name: Ticks"),),
         (
-            "22:13: spec.sources[2].name: 'Ticks' is not a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters [InvalidName]",
+            "22:13: spec.sources[2].name: 'Ticks' is not a SQL identifier: lower case letters, digits and underscores, starting with a letter, at most 63 characters [InvalidName]",
         ),
     ),
     Bad(
         "query name not a label",
         (("- name: carrier-days", "- name: carrier_days"),),
         (
-            "48:13: spec.queries[1].name: 'carrier_days' is not a DNS label: lower case letters, digits and hyphens, a letter first, at most 63 characters [InvalidName]",
+            "48:13: spec.queries[1].name: 'carrier_days' is not a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 63 characters [InvalidName]",
         ),
     ),
     Bad(
@@ -508,60 +510,60 @@ BAD: Final = [
         "parameter not closed",
         (("${lake}/archive", "${lake/archive"),),
         (
-            "46:28: spec.queries[0].to[0].parquet.path: ${ is never closed; write $${ for a literal ${ [UnknownParameter]",
+            "46:28: spec.queries[0].to[0].parquet.path: ${ has no closing brace; close it, or write $${ for a literal ${ [UnknownParameter]",
         ),
     ),
     Bad(
         "parameter in SQL unknown",
         (("FROM departures d\n", "FROM departures d -- ${x}\n"),),
-        ("32:30: spec.views[0].sql: unknown parameter ${x}; there are lake [UnknownParameter]",),
+        ("32:30: spec.views[0].sql: unknown parameter ${x}; the parameters are lake [UnknownParameter]",),
     ),
     Bad(
         "parameter in a name",
         (("- name: ticks", "- name: ${lake}"),),
         (
-            "22:13: spec.sources[2].name: '${lake}' is not a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters; parameters may not stand here [InvalidName]",
+            "22:13: spec.sources[2].name: '${lake}' is not a SQL identifier: lower case letters, digits and underscores, starting with a letter, at most 63 characters; this field cannot contain parameters [InvalidName]",
         ),
     ),
     Bad(
         "parameter in a number",
         (("rowsPerSecond: 5", 'rowsPerSecond: "${lake}"'),),
         (
-            "23:29: spec.sources[2].rate.rowsPerSecond: '${lake}' is not a whole number; parameters may not stand here [InvalidType]",
+            "23:29: spec.sources[2].rate.rowsPerSecond: '${lake}' is not a whole number; this field cannot contain parameters [InvalidType]",
         ),
     ),
     Bad(
         "parameter in a choice",
         (("outputMode: complete", "outputMode: ${lake}"),),
         (
-            "66:19: spec.queries[4].outputMode: '${lake}' is not one of append, update, complete; parameters may not stand here [InvalidValue]",
+            "66:19: spec.queries[4].outputMode: '${lake}' is not one of append, update, complete; this field cannot contain parameters [InvalidValue]",
         ),
     ),
     Bad(
         "parameter in a duration",
         (("timeout: 60 seconds", 'timeout: "${lake}"'),),
         (
-            "75:20: spec.drain.timeout: '${lake}' is not a duration such as '30 seconds' or '30s'; parameters may not stand here [InvalidDuration]",
+            "75:20: spec.drain.timeout: '${lake}' is not a duration such as '30 seconds' or '30s'; this field cannot contain parameters [InvalidDuration]",
         ),
     ),
     Bad(
         "parameter in a time zone",
         (("timeZone: UTC", "timeZone: ${lake}"),),
         (
-            "71:13: spec.timeZone: '${lake}' is no such time zone, use a name like UTC or Europe/Zurich; parameters may not stand here [UnknownTimeZone]",
+            "71:13: spec.timeZone: '${lake}' is no such time zone, use a name like UTC or Europe/Zurich; this field cannot contain parameters [UnknownTimeZone]",
         ),
     ),
     Bad(
         "parameter in a key",
         (("{spark.locality.wait:", '{"spark.${lake}":'),),
         (
-            "73:12: spec.spark.conf[spark.${lake}]: parameters stand in values, never in keys [UnknownParameter]",
+            "73:12: spec.spark.conf[spark.${lake}]: a key cannot contain a parameter; only values can [UnknownParameter]",
         ),
     ),
     Bad(
         "parameter in the text of a folded block",
         (("SELECT window(time_hour", "SELECT '${nope}' AS x, window(time_hour"),),
-        ("36:17: spec.views[1].sql: unknown parameter ${nope}; there are lake [UnknownParameter]",),
+        ("36:17: spec.views[1].sql: unknown parameter ${nope}; the parameters are lake [UnknownParameter]",),
     ),
     Bad(
         "parameter that fills in nothing",
@@ -659,9 +661,9 @@ BAD: Final = [
         (
             "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; the relation would have two [DuplicateColumn]",
             "19:27: spec.sources[0].watermark.column: the source has no column 'ofset'; did you mean 'offset'? [UnknownColumn]",
-            "33:35: spec.views[0].sql: 'd' has no column 'dest'; there are Offset, offset [UnknownColumn]",
-            "36:23: spec.views[1].sql: 'enriched' has no column 'time_hour'; there are Offset, offset, airport [UnknownColumn]",
-            "36:51: spec.views[1].sql: 'enriched' has no column 'carrier'; there are Offset, offset, airport [UnknownColumn]",
+            "33:35: spec.views[0].sql: 'd' has no column 'dest'; known names are Offset, offset [UnknownColumn]",
+            "36:23: spec.views[1].sql: 'enriched' has no column 'time_hour'; known names are Offset, offset, airport [UnknownColumn]",
+            "36:51: spec.views[1].sql: 'enriched' has no column 'carrier'; known names are Offset, offset, airport [UnknownColumn]",
         ),
     ),
     Bad(
@@ -723,7 +725,7 @@ BAD: Final = [
         "query reads nothing known, far",
         (("from: weather", "from: nowhere"),),
         (
-            "60:13: spec.queries[3].from: no source or view is called 'nowhere'; there are airports, carrier_days, departures, departures_dead_letters, enriched, parity, ticks, weather [UnknownRelation]",
+            "60:13: spec.queries[3].from: no source or view is called 'nowhere'; known names are airports, carrier_days, departures, departures_dead_letters, enriched, parity, ticks, weather [UnknownRelation]",
         ),
     ),
     Bad(
@@ -795,7 +797,7 @@ BAD: Final = [
             ),
         ),
         (
-            "40:31: spec.views[2].sql: text.`/var/run/secrets/kubernetes.io/serviceaccount/token` reads files by their path; name them as a source, by files or static [FileInSql]",
+            "40:31: spec.views[2].sql: text.`/var/run/secrets/kubernetes.io/serviceaccount/token` reads files by path; add a source of kind files or static instead [FileInSql]",
         ),
     ),
     Bad(
@@ -807,7 +809,7 @@ BAD: Final = [
             ),
         ),
         (
-            "40:73: spec.views[2].sql: delta.`s3a://lake/t` reads files by their path; name them as a source, by files or static [FileInSql]",
+            "40:73: spec.views[2].sql: delta.`s3a://lake/t` reads files by path; add a source of kind files or static instead [FileInSql]",
         ),
     ),
     Bad(
@@ -819,7 +821,7 @@ BAD: Final = [
             ),
         ),
         (
-            "40:42: spec.views[2].sql: table_changes_by_path reads files by their path; name the table as a source, by delta with readChangeFeed [FileInSql]",
+            "40:42: spec.views[2].sql: table_changes_by_path reads files by path; add a delta source with readChangeFeed for the table instead [FileInSql]",
         ),
     ),
     Bad(
@@ -959,7 +961,7 @@ BAD: Final = [
                 "|-\n        SELECT 1 FROM ticks; SELECT 2 FROM ticks",
             ),
         ),
-        ("41:30: spec.views[2].sql: holds 2 statements; a view is exactly one query [NotAQuery]",),
+        ("41:30: spec.views[2].sql: the text has 2 statements; a view is exactly one query [NotAQuery]",),
     ),
     Bad(
         "SQL: query and statement",
@@ -969,12 +971,12 @@ BAD: Final = [
                 "|-\n        SELECT 1 FROM ticks; DROP TABLE t",
             ),
         ),
-        ("41:30: spec.views[2].sql: holds 2 statements; a view is exactly one query [NotAQuery]",),
+        ("41:30: spec.views[2].sql: the text has 2 statements; a view is exactly one query [NotAQuery]",),
     ),
     Bad(
         "SQL: no query",
         (("SELECT value % 2 AS odd, count(*) AS n FROM ticks GROUP BY 1", "|-\n        /* later */"),),
-        ("41:9: spec.views[2].sql: holds no query [NotAQuery]",),
+        ("41:9: spec.views[2].sql: the text is empty; a view is exactly one query [NotAQuery]",),
     ),
     Bad(
         "SQL: reflect",
@@ -985,7 +987,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:16: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:16: spec.views[2].sql: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -997,7 +999,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:16: spec.views[2].sql: the function java_method is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:16: spec.views[2].sql: the function java_method is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1009,7 +1011,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:23: spec.views[2].sql: the function try_reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:23: spec.views[2].sql: the function try_reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1021,7 +1023,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:38: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:38: spec.views[2].sql: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1033,7 +1035,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:16: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:16: spec.views[2].sql: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1045,7 +1047,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:27: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:27: spec.views[2].sql: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1057,7 +1059,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:22: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:22: spec.views[2].sql: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1069,7 +1071,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:30: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "41:30: spec.views[2].sql: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1081,7 +1083,7 @@ BAD: Final = [
             ),
         ),
         (
-            "41:16: spec.views[2].sql: IDENTIFIER(...) is refused: it hides which relation or function is meant; write the name [ForbiddenFunction]",
+            "41:16: spec.views[2].sql: IDENTIFIER(...) is not allowed, because it hides the name of a relation or function; write the name [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1093,7 +1095,7 @@ BAD: Final = [
             ),
         ),
         (
-            "40:28: spec.views[2].sql: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "40:28: spec.views[2].sql: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
     ),
     Bad(
@@ -1487,7 +1489,7 @@ BAD: Final = [
         "watermark on no column, far",
         (("{column: time_hour,", "{column: ts,"),),
         (
-            "19:27: spec.sources[0].watermark.column: the source has no column 'ts'; there are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
+            "19:27: spec.sources[0].watermark.column: the source has no column 'ts'; known names are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
         ),
     ),
     Bad(
@@ -1725,7 +1727,7 @@ BAD: Final = [
             ("{connection: events, topic: dead-letters}", "{connections: events, topic: dead-letters}"),
         ),
         (
-            "22:13: spec.sources[2].name: 'Ticks' is not a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters [InvalidName]",
+            "22:13: spec.sources[2].name: 'Ticks' is not a SQL identifier: lower case letters, digits and underscores, starting with a letter, at most 63 characters [InvalidName]",
             "23:29: spec.sources[2].rate.rowsPerSecond: 0 is out of range: it must be 1 or more [OutOfRange]",
             "58:18: spec.queries[2].to[0].kafka.connection: the field 'connection' is required [MissingField]",
             "58:19: spec.queries[2].to[0].kafka.connections: unknown field 'connections'; did you mean 'connection'? [UnknownField]",
@@ -1737,7 +1739,7 @@ BAD: Final = [
         (("LEFT JOIN airports a ON d.dest = a.faa", "LEFT JOIN departures a ON d.dest = dest"),),
         (
             "24:13: warning: spec.sources[3].name: no query reads 'airports' [UnusedSource]",
-            "31:23: spec.views[0].sql: 'a' has no column 'name'; there are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
+            "31:23: spec.views[0].sql: 'a' has no column 'name'; known names are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
             "33:19: spec.views[0].sql: a left outer join of two streams must know when a partner can no longer come: give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
             "33:44: spec.views[0].sql: d and a have a column 'dest' each; write d.dest or a.dest [AmbiguousColumn]",
             "50:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which is written in append mode, not update [OutputModeNotAllowed]",
@@ -1761,7 +1763,7 @@ BAD: Final = [
             "31:50: spec.views[0].sql: neither Spark nor the document has a function 'nofn'; functions of your own stand in spec.functions [UnknownFunction]",
             "36:23: spec.views[1].sql: 'enriched' has no column 'time_hours'; did you mean 'time_hour'? [UnknownColumn]",
             "40:20: spec.views[2].sql: 'ticks' has no column 'vaule'; did you mean 'value'? [UnknownColumn]",
-            "40:58: spec.views[2].sql: 'ticks' has no column 'nothing'; there are timestamp, value [UnknownColumn]",
+            "40:58: spec.views[2].sql: 'ticks' has no column 'nothing'; known names are timestamp, value [UnknownColumn]",
             "41:13: warning: spec.views[3].name: no query reads 'late' [UnusedSource]",
             "42:62: spec.views[3].sql: 't' has no column 'valu'; did you mean 'value'? [UnknownColumn]",
             "44:13: warning: spec.views[4].name: no query reads 'plain' [UnusedSource]",

@@ -103,7 +103,7 @@ BAD_CLUSTER: Final = [
         "cron out of range",
         (('"0 3 * * *"', '"0 24 * * *"'),),
         (
-            "15:20: spec.schedule.cron: '0 24 * * *' never comes due: there is no such hour; '0 3 * * *' is three o'clock each night [InvalidCron]",
+            "15:20: spec.schedule.cron: '0 24 * * *' never matches a time: there is no such hour; '0 3 * * *' is three o'clock each night [InvalidCron]",
         ),
         CLUSTER,
     ),
@@ -111,7 +111,7 @@ BAD_CLUSTER: Final = [
         "cron that never comes",
         (('"0 3 * * *"', '"0 3 30 2 *"'),),
         (
-            "15:20: spec.schedule.cron: '0 3 30 2 *' never comes due: there is no such day of month; '0 3 * * *' is three o'clock each night [InvalidCron]",
+            "15:20: spec.schedule.cron: '0 3 30 2 *' never matches a time: there is no such day of month; '0 3 * * *' is three o'clock each night [InvalidCron]",
         ),
         CLUSTER,
     ),
@@ -141,7 +141,7 @@ BAD_CLUSTER: Final = [
         "parameter in a schedule",
         (('"0 3 * * *"', '"0 ${release} * * *"'),),
         (
-            "15:20: spec.schedule.cron: '0 ${release} * * *' never comes due: there is no such hour; parameters may not stand here [InvalidCron]",
+            "15:20: spec.schedule.cron: '0 ${release} * * *' never matches a time: there is no such hour; this field cannot contain parameters [InvalidCron]",
         ),
         CLUSTER,
     ),
@@ -189,7 +189,7 @@ BAD_CLUSTER: Final = [
         "pull secret that is no name",
         (("[{name: pull}]", "[{name: Pull_Secret}]"),),
         (
-            "18:29: spec.imagePullSecrets[0].name: 'Pull_Secret' is not a name of Kubernetes: lower case letters, digits, hyphens and dots, a letter or digit at both ends [InvalidName]",
+            "18:29: spec.imagePullSecrets[0].name: 'Pull_Secret' is not a name in Kubernetes: lower case letters, digits, hyphens and dots, with a letter or digit at both ends [InvalidName]",
         ),
         CLUSTER,
     ),
@@ -226,7 +226,7 @@ BAD_CLUSTER: Final = [
     Bad(
         "instances in quotes",
         (("instances: 2", 'instances: "2"'),),
-        ("42:16: spec.executors.instances: '2' is not a whole number; leave the quotes out [InvalidType]",),
+        ("42:16: spec.executors.instances: '2' is not a whole number; remove the quotes [InvalidType]",),
         CLUSTER,
     ),
     Bad(
@@ -239,7 +239,7 @@ BAD_CLUSTER: Final = [
         "instances by a parameter",
         (("instances: 2", 'instances: "${release}"'),),
         (
-            "42:16: spec.executors.instances: '${release}' is not a whole number; parameters may not stand here [InvalidType]",
+            "42:16: spec.executors.instances: '${release}' is not a whole number; this field cannot contain parameters [InvalidType]",
         ),
         CLUSTER,
     ),
@@ -247,14 +247,14 @@ BAD_CLUSTER: Final = [
         "heap in Kubernetes' words",
         (("heap: 1g", "heap: 1Gi"),),
         (
-            "25:11: spec.driver.heap: '1Gi' is not a size in Java's words such as 512m or 2g [InvalidQuantity]",
+            "25:11: spec.driver.heap: '1Gi' is not a size in the form of Java, such as 512m or 2g [InvalidQuantity]",
         ),
         CLUSTER,
     ),
     Bad(
         "heap as a number",
         (("heap: 1g", "heap: 1"),),
-        ("25:11: spec.driver.heap: 1 is not a size in Java's words such as 512m or 2g [InvalidType]",),
+        ("25:11: spec.driver.heap: 1 is not a size in the form of Java, such as 512m or 2g [InvalidType]",),
         CLUSTER,
     ),
     Bad(
@@ -293,7 +293,7 @@ BAD_CLUSTER: Final = [
         "quantity by a parameter",
         (("cpu: 500m", 'cpu: "${release}"'),),
         (
-            "23:23: spec.driver.resources.requests.cpu: '${release}' is not a quantity such as 500m, 2 or 2Gi; parameters may not stand here [InvalidQuantity]",
+            "23:23: spec.driver.resources.requests.cpu: '${release}' is not a quantity such as 500m, 2 or 2Gi; this field cannot contain parameters [InvalidQuantity]",
         ),
         CLUSTER,
     ),
@@ -307,7 +307,7 @@ BAD_CLUSTER: Final = [
         "quantity missing",
         (("cpu: 500m", "cpu: null"),),
         (
-            "23:23: spec.driver.resources.requests.cpu: null is not a quantity such as 500m, 2 or 2Gi; leave the field out, or give it a value [InvalidType]",
+            "23:23: spec.driver.resources.requests.cpu: null is not a quantity such as 500m, 2 or 2Gi; set a value, or remove the field [InvalidType]",
         ),
         CLUSTER,
     ),

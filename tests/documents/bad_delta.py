@@ -53,7 +53,7 @@ BAD_DELTA: Final = [
         "batch of no size",
         (("startingVersion: 3", "maxBytesPerTrigger: 10 GB"),),
         (
-            "9:29: spec.sources[0].delta.maxBytesPerTrigger: '10 GB' is not a size in Spark's words such as 512m or 10g [InvalidQuantity]",
+            "9:29: spec.sources[0].delta.maxBytesPerTrigger: '10 GB' is not a size in the form of Spark, such as 512m or 10g [InvalidQuantity]",
         ),
         DELTA,
     ),
@@ -98,7 +98,7 @@ BAD_DELTA: Final = [
             ),
         ),
         (
-            "14:92: spec.queries[0].to[0].delta.merge.deleteWhen: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "14:92: spec.queries[0].to[0].delta.merge.deleteWhen: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
         DELTA,
     ),

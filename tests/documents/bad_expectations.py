@@ -37,7 +37,7 @@ BAD_EXPECTATIONS: Final = [
         "expectation that calls into the driver",
         (("length(value) < 80", "\"reflect('java.lang.System', 'exit', 1) = ''\""),),
         (
-            "12:34: spec.views[0].expectations[1].expect: the function reflect is refused: it calls into the driver's JVM [ForbiddenFunction]",
+            "12:34: spec.views[0].expectations[1].expect: the function reflect is not allowed, because it calls code in the driver's JVM; remove it [ForbiddenFunction]",
         ),
         EXPECTING,
     ),

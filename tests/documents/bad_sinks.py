@@ -62,7 +62,7 @@ BAD_SINKS: Final = [
         ),
         (
             "19:62: warning: spec.queries[0].to[1].csv.options.hedaer: Spark's writer of csv has no option 'hedaer' and passes over it; did you mean 'header'? [UnknownOption]",
-            "19:78: warning: spec.queries[0].to[1].csv.options.inferSchema: Spark's writer of csv has no option 'inferSchema' and passes over it; there are maxRecordsPerFile, retention, compression, lineSep, encoding, dateFormat, timestampFormat, timestampNTZFormat, timeFormat, timeZone, locale, charset, codec, charToEscapeQuoteEscaping, comment, delimiter, emptyValue, escape, escapeQuotes, header, ignoreLeadingWhiteSpace, ignoreTrailingWhiteSpace, nullValue, quote, quoteAll, sep [UnknownOption]",
+            "19:78: warning: spec.queries[0].to[1].csv.options.inferSchema: Spark's writer of csv has no option 'inferSchema' and passes over it; known names are maxRecordsPerFile, retention, compression, lineSep, encoding, dateFormat, timestampFormat, timestampNTZFormat, timeFormat, timeZone, locale, charset, codec, charToEscapeQuoteEscaping, comment, delimiter, emptyValue, escape, escapeQuotes, header, ignoreLeadingWhiteSpace, ignoreTrailingWhiteSpace, nullValue, quote, quoteAll, sep [UnknownOption]",
             "19:136: spec.queries[0].to[1].csv.options.dateFormat: 'YYYY-MM-dd', character 1: Spark has no letter 'Y' here; y is the year [InvalidPattern]",
         ),
         SINKS,

@@ -126,7 +126,7 @@ BAD_TRIGGERS: Final = [
         "real time as if it were latency",
         (("realTime: 10 seconds", "realTime: 100 ms"),),
         (
-            "30:27: spec.queries[0].trigger.realTime: realTime says how long a batch lasts, at least 5 seconds, and 100 ms is less; rows do not wait for its end [TriggerInterval]",
+            "30:27: spec.queries[0].trigger.realTime: the value of realTime is the duration of a batch, at least 5 seconds, and 100 ms is less; use a longer duration; rows do not wait for the end of a batch [TriggerInterval]",
         ),
         STREAMS,
     ),
@@ -145,7 +145,7 @@ BAD_TRIGGERS: Final = [
             ("console: {}\n", "console: {}\n      trigger: {continuous: 2 seconds}\n"),
         ),
         (
-            "37:29: spec.queries[1].trigger.continuous: continuous aggregates nothing, and there is no complete result; use outputMode: append [TriggerNotForOutputMode]",
+            "37:29: spec.queries[1].trigger.continuous: continuous does not aggregate, and complete mode needs an aggregation; use outputMode: append [TriggerNotForOutputMode]",
             "37:29: spec.queries[1].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'counted' aggregates; use another trigger [TriggerNotForPlan]",
             "37:29: spec.queries[1].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'orders' has a watermark; leave the watermark out [TriggerNotForPlan]",
         ),

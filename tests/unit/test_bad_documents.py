@@ -151,7 +151,7 @@ def test_a_file_with_two_pipelines_is_not_run(tmp_path: Path) -> None:
     with pytest.raises(SpecInvalid) as caught:
         read(file)
     assert [problem.render("f") for problem in caught.value.problems] == [
-        "f:1:1: $: holds 2 pipelines; one is run at a time [NotOnePipeline]"
+        "f:1:1: $: the file has 2 pipelines; use a file with exactly one [NotOnePipeline]"
     ]
 
 
@@ -166,8 +166,8 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
 
 def test_an_unknown_override_is_rejected() -> None:
     assert refused(BASE, {"lak": "x", "other": "y"}) == [
-        "6:5: spec.parameters: --set lak: the document has no such parameter; did you mean 'lake'? [UnknownParameter]",
-        "6:5: spec.parameters: --set other: the document has no such parameter; there are lake [UnknownParameter]",
+        "6:5: spec.parameters: --set lak: the document has no parameter of this name; did you mean 'lake'? [UnknownParameter]",
+        "6:5: spec.parameters: --set other: the document has no parameter of this name; the parameters are lake [UnknownParameter]",
     ]
 
 

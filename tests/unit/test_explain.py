@@ -51,7 +51,7 @@ def test_a_stateful_query_shows_operators_watermarks_and_guarantees() -> None:
 def test_a_plan_that_only_spark_knows_is_not_called_stateless() -> None:
     lines = text(meaning(pipeline(STEPS), "enriched"))
     assert "  plan       unknown\n" in lines
-    assert "  state      known to Spark alone\n" in lines
+    assert "  state      only Spark knows\n" in lines
 
 
 def test_state_without_a_watermark_is_a_warning() -> None:
@@ -59,16 +59,18 @@ def test_state_without_a_watermark_is_a_warning() -> None:
         "      watermark: {column: time_hour, delay: 1 day}\n", ""
     )
     [query] = meaning(pipeline(written), "carrier-days")["queries"]
-    assert query["state"]["warnings"] == ["carrier_days keeps its state for ever: no event time bounds it"]
+    assert query["state"]["warnings"] == [
+        "carrier_days keeps its state for ever: no watermark removes old state"
+    ]
     [query] = meaning(pipeline(VALID["complete"]), "all")["queries"]
-    assert query["state"]["warnings"] == ["complete mode keeps the whole result, for ever"]
+    assert query["state"]["warnings"] == ["complete mode keeps the whole result for ever"]
 
 
 @pytest.mark.S34
 def test_triggers_are_listed_with_their_obstacles() -> None:
     [query] = meaning(flights(), "archive")["queries"]
     obstacles_of = {
-        trigger["trigger"]: [obstacle["what"] for obstacle in trigger["obstacles"]]
+        trigger["trigger"]: [obstacle["conflict"] for obstacle in trigger["obstacles"]]
         for trigger in query["triggers"]
     }
     assert list(obstacles_of) == list(TRIGGERS)
@@ -76,7 +78,7 @@ def test_triggers_are_listed_with_their_obstacles() -> None:
     assert obstacles_of["continuous"] == [
         "the sink 'files' is parquet",
         "'enriched' joins",
-        "'departures' is decoded, and its records counted",
+        "'departures' has decode, which counts records",
         "'departures' has a watermark",
     ]
     assert obstacles_of["realTime"] == [
@@ -95,7 +97,7 @@ def test_a_bounded_query_has_no_streaming_trigger_and_a_free_checkpoint() -> Non
         "availableNow",
         "once",
     ]
-    assert query["checkpoint"]["pinned"] == []
+    assert query["checkpoint"]["fixedByFirstBatch"] == []
 
 
 @pytest.mark.S34
@@ -114,8 +116,11 @@ def test_an_eligible_trigger_is_not_rejected() -> None:
         ("SELECT CAST(value AS STRING) AS v FROM orders WHERE value IS NOT NULL", []),
         ("SELECT upper(v) AS v FROM (SELECT CAST(value AS STRING) AS v FROM orders)", []),
         ("SELECT value, (SELECT max(id) FROM shops) AS m FROM orders", []),
-        ("SELECT explode(split(CAST(value AS STRING), ' ')) AS w FROM orders", ["makes several rows of one"]),
-        ("SELECT value, current_timestamp() AS t FROM orders", ["asks for the current time"]),
+        (
+            "SELECT explode(split(CAST(value AS STRING), ' ')) AS w FROM orders",
+            ["returns several rows for one row"],
+        ),
+        ("SELECT value, current_timestamp() AS t FROM orders", ["reads the current time"]),
         ("SELECT value FROM orders UNION ALL SELECT value FROM orders", ["combines several relations"]),
         ("WITH a AS (SELECT value FROM orders) SELECT value FROM a", ["has a WITH clause"]),
         ("SELECT o.value FROM orders o JOIN shops s ON o.offset = s.id", ["joins"]),

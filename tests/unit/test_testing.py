@@ -90,7 +90,8 @@ def test_a_test_can_name_its_pipeline_and_its_parameters(tmp_path: Path) -> None
 def test_a_pipeline_without_tests_is_reported_with_their_path(tmp_path: Path) -> None:
     written(tmp_path).with_name("orders.test.yaml").unlink()
     with pytest.raises(
-        NotReady, match=r"there is no .*orders\.test\.yaml; write one of kind PipelineTest.*\[TestsNotFound\]"
+        NotReady,
+        match=r"the file .*orders\.test\.yaml does not exist; create it with kind PipelineTest.*\[TestsNotFound\]",
     ):
         suite(tmp_path / "orders.yaml", {})
     with pytest.raises(NotReady, match="FileNotReadable"):
@@ -101,13 +102,13 @@ def test_a_pipeline_without_tests_is_reported_with_their_path(tmp_path: Path) ->
     ("before", "after", "message"),
     [
         ("given: {orders", "given: {order", "8:17 cases[0].steps[0].given.order: the pipeline has no streaming source 'order'; did you mean 'orders'? [UnknownRelation]"),
-        ("given: {orders", "given: {shops", "8:17 cases[0].steps[0].given.shops: the pipeline has no streaming source 'shops'; there are orders [UnknownRelation]"),
-        ("tables: {shops", "tables: {orders", "4:10 tables.orders: the pipeline has no static source 'orders'; there are shops [UnknownRelation]"),
+        ("given: {orders", "given: {shops", "8:17 cases[0].steps[0].given.shops: the pipeline has no streaming source 'shops'; known names are orders [UnknownRelation]"),
+        ("tables: {shops", "tables: {orders", "4:10 tables.orders: the pipeline has no static source 'orders'; known names are shops [UnknownRelation]"),
         ("relations: {named", "relations: {name", "9:30 cases[0].steps[0].expect.relations.name: the pipeline has no relation 'name'; did you mean 'named'? [UnknownRelation]"),
         ("queries: {show-it", "queries: {show", "9:64 cases[0].steps[0].expect.queries.show: the pipeline has no query 'show'; did you mean 'show-it'? [UnknownRelation]"),
         ("dropped: {show-it: 0", "dropped: {show-it: -1", "9:108 cases[0].steps[0].expect.dropped[show-it]: -1 is out of range: it must be 0 or more [OutOfRange]"),
         ("    steps:", "    stepps:", "6:5 cases[0].steps: the field 'steps' is required [MissingField]"),
-        ("kind: PipelineTest", "kind: Test", "3:7 kind: 'Test' is not allowed here, only PipelineTest [InvalidValue]"),
+        ("kind: PipelineTest", "kind: Test", "3:7 kind: 'Test' is not allowed here; the only value is PipelineTest [InvalidValue]"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_reported_with_its_line(

@@ -1,4 +1,7 @@
-"""What a document means, in words: what each query reads, keeps, promises, and which triggers it may have. No Spark."""
+"""Explains a document: what each query reads, keeps in state and guarantees, and which triggers it may have.
+
+Never imports Spark.
+"""
 
 from mainstem.explain.meaning import meaning
 from mainstem.explain.text import text

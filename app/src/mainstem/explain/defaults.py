@@ -1,4 +1,4 @@
-"""What a pipeline gets that Spark would not give it by itself, and why; the measurements are in docs/architecture.md."""
+"""Settings of a pipeline that differ from Spark's defaults, with reasons; docs/architecture.md has the measurements."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -8,15 +8,15 @@ from mainstem.language.analysis.steps import STATEFUL, steps
 
 
 class Default(NamedTuple):
-    """One setting of ours.
+    """One setting whose value differs from Spark's default.
 
     Attributes:
-        setting: Spark's, Delta's or Kafka's name of it.
-        value: what it is here.
-        spark: what it would be without Mainstem.
-        why: what that is good for.
-        change: what of the document changes it; empty where nothing does.
-        when: whether a document is touched by it.
+        setting: its name in Spark, Delta or Kafka.
+        value: Mainstem's value.
+        spark: the default without Mainstem.
+        why: the reason for Mainstem's value.
+        change: the field of the document that changes the value; empty if no field does.
+        when: whether the setting matters for a document.
     """
 
     setting: str
@@ -75,7 +75,7 @@ DEFAULTS: Final = (
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
         "true",
         "false",
-        "a batch writes what changed, not the whole store: 370 to 470 ms in place of 526",
+        "a batch writes only changes, not the whole store: 370 to 470 ms instead of 526",
         "spark.conf",
         _keeps_state,
     ),
@@ -91,7 +91,7 @@ DEFAULTS: Final = (
         "spark.databricks.delta.properties.defaults.enableDeletionVectors",
         "false",
         "true",
-        "tables stay readable for readers that do not know deletion vectors",
+        "readers that do not support deletion vectors can still read the tables",
         "spark.conf",
         _has_delta,
     ),
@@ -99,7 +99,7 @@ DEFAULTS: Final = (
         "spark.sql.parquet.outputTimestampType",
         "TIMESTAMP_MICROS",
         "INT96",
-        "other readers show INT96 times outside 1677 to 2262 wrong, or fail",
+        "other readers show wrong INT96 times outside 1677 to 2262, or fail",
         "",
         _writes_parquet,
     ),
@@ -107,7 +107,7 @@ DEFAULTS: Final = (
         "spark.scheduler.mode",
         "FAIR",
         "FIFO",
-        "a heavy query's tasks do not go before a light one's: each query has a pool",
+        "the tasks of a heavy query do not run before those of a light query: each query has a pool",
         "queries[].pool",
         _always,
     ),
@@ -115,7 +115,7 @@ DEFAULTS: Final = (
         "spark.sql.session.timeZone",
         "UTC",
         "the machine's",
-        "the same document means the same on every machine",
+        "the same document gives the same results on every machine",
         "timeZone",
         _always,
     ),
@@ -131,7 +131,7 @@ DEFAULTS: Final = (
         "spark.sql.streaming.checkpointFileManagerClass",
         "Mainstem's own",
         "write and rename",
-        "S3 has no rename: one PUT a file, which fails where there is one",
+        "S3 has no rename: a file is one PUT, which fails if the file already exists",
         "nothing",
         _on_s3,
     ),
@@ -139,7 +139,7 @@ DEFAULTS: Final = (
         "request.timeout.ms",
         "15 s",
         "30 s",
-        "an unreachable broker is an error within seconds, not minutes",
+        "an unreachable broker causes an error within seconds, not minutes",
         "connections[].kafka.properties",
         _has_kafka,
     ),
@@ -147,5 +147,5 @@ DEFAULTS: Final = (
 
 
 def defaults(graph: Graph) -> Iterator[Default]:
-    """The settings that touch a document."""
+    """The settings that matter for a document."""
     return (default for default in DEFAULTS if default.when(graph))

@@ -1,4 +1,4 @@
-"""The meaning of a document as plain data: lists, mappings and strings, which `--output json` prints as they are."""
+"""The meaning of a document as plain data, which `mainstem explain --output json` prints unchanged."""
 
 from typing import Any, Final
 
@@ -18,15 +18,15 @@ from mainstem.language.sql.logical_plan import unbounded_state
 Meaning = dict[str, Any]
 _STORES: Final = {"rocksdb": "RocksDB on the local disk", "hdfs": "a map on the Java heap"}
 _LONG: Final = {"schema", "schemaFile", "options"}
-"""Fields that are left to the document."""
+"""Long fields, which the explanation leaves out."""
 
 
 def meaning(pipeline: StreamingPipeline, *names: str) -> Meaning:
-    """What the document means.
+    """The meaning of a document.
 
     Args:
-        pipeline: the checked document, parameters filled in.
-        names: queries to explain; all, where none is named.
+        pipeline: the checked document, with its parameters filled in.
+        names: the queries to explain; without names all queries.
     """
     graph = Graph(pipeline)
     queries = [query for query in graph.spec.queries if not names or query.name in names]
@@ -43,7 +43,7 @@ def meaning(pipeline: StreamingPipeline, *names: str) -> Meaning:
 
 
 def _query(graph: Graph, query: Query) -> Meaning:
-    found = steps(graph, query.from_)
+    query_steps = steps(graph, query.from_)
     return {
         "name": query.name,
         "from": query.from_,
@@ -51,10 +51,10 @@ def _query(graph: Graph, query: Query) -> Meaning:
         "suspended": query.suspend,
         "reads": _reads(graph, query),
         "plan": {
-            "kind": _kind(graph, query, found),
-            "steps": [f"{step.relation} {step.doing}" for step in found],
+            "kind": _kind(graph, query, query_steps),
+            "steps": [f"{step.relation} {step.doing}" for step in query_steps],
         },
-        "state": _state(graph, query, found),
+        "state": _state(graph, query, query_steps),
         "sinks": [
             {"name": sink.name, "kind": sink.choice(), **_sink_meaning(sink), "promise": promise(query, sink)}
             for sink in query.to
@@ -66,8 +66,8 @@ def _query(graph: Graph, query: Query) -> Meaning:
                 "trigger": trigger,
                 "eligible": not obstacles,
                 "obstacles": [
-                    {"what": found.conflict, "limit": found.limit, "wayOut": found.way_out}
-                    for found in obstacles
+                    {"conflict": obstacle.conflict, "limit": obstacle.limit, "remedy": obstacle.way_out}
+                    for obstacle in obstacles
                 ],
             }
             for trigger, obstacles in eligibility(graph, query)
@@ -109,9 +109,9 @@ def _sink_meaning(sink: Model) -> Meaning:
 
 
 def _plain(model: Model) -> Meaning:
-    """What the document says of it beyond defaults, without what is long."""
-    said = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-    return {"settings": {key: value for key, value in said.items() if key not in _LONG}}
+    """The fields of a model that differ from their defaults, without the long ones."""
+    fields = model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+    return {"settings": {key: value for key, value in fields.items() if key not in _LONG}}
 
 
 def _kind(graph: Graph, query: Query, query_steps: list[QueryStep]) -> str:
@@ -127,11 +127,11 @@ def _state(graph: Graph, query: Query, query_steps: list[QueryStep]) -> Meaning 
     if not operators:
         return None
     if query.output_mode == "complete":
-        warnings = ["complete mode keeps the whole result, for ever"]
+        warnings = ["complete mode keeps the whole result for ever"]
     else:
         kept = [node.view for node, _ in unbounded_state(graph.plan(query.from_))]
         warnings = [
-            f"{view} keeps its state for ever: no event time bounds it" for view in dict.fromkeys(kept)
+            f"{view} keeps its state for ever: no watermark removes old state" for view in dict.fromkeys(kept)
         ]
     return {
         "operators": operators,
@@ -143,10 +143,10 @@ def _state(graph: Graph, query: Query, query_steps: list[QueryStep]) -> Meaning 
 
 
 def _watermarks(graph: Graph, query: Query) -> list[str]:
-    named_ = [graph.sources.get(name) or graph.views.get(name) for name in graph.closure(query.from_)]
+    relations = [graph.sources.get(name) or graph.views.get(name) for name in graph.closure(query.from_)]
     return [
         f"{relation.name}.{relation.watermark.column}, {relation.watermark.delay}"
-        for relation in named_
+        for relation in relations
         if relation is not None and relation.watermark is not None
     ]
 
@@ -157,17 +157,17 @@ def _checkpoint(graph: Graph, query: Query) -> Meaning:
         "path": f"{location}/{query.checkpoint_path}",
         "id": query.checkpoint.id or query.name,
         "generation": query.checkpoint.generation,
-        "pinned": _pinned(graph, query),
+        "fixedByFirstBatch": _fixed_by_first_batch(graph, query),
     }
 
 
-def _pinned(graph: Graph, query: Query) -> list[str]:
-    """What the first batch fixes; nothing, of a query that runs once, whose runs alone are counted there."""
+def _fixed_by_first_batch(graph: Graph, query: Query) -> list[str]:
+    """Settings that the first batch fixes for the checkpoint; empty for a query that runs once."""
     if not graph.streams(query.from_):
         return []
     return [
-        f"{query.state.partitions} partitions of every shuffle and store",
-        "offsets under the names " + ", ".join(name for name, _ in occurrence_names(graph, query.from_)),
+        f"{query.state.partitions} partitions of each shuffle and state store",
+        "offsets of the source names " + ", ".join(name for name, _ in occurrence_names(graph, query.from_)),
         f"the time zone {graph.spec.time_zone}",
     ]
 

@@ -1,4 +1,4 @@
-"""What each sink promises, in one line; the whole story is docs/exactly-once.md."""
+"""The delivery guarantee of each sink in one line; docs/exactly-once.md has the details."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ UNKNOWN_SOURCE: Final = "reading again after a failure: not known: depends on th
 
 
 def promise(query: Query, sink: Sink) -> str:
-    """What becomes of a row, whatever fails."""
+    """The delivery guarantee of a sink of a query."""
     if query.trigger and query.trigger.resident:
         return "at least once: after a failure all since the last checkpoint may be written again"
     if query.async_progress_tracking:

@@ -1,4 +1,4 @@
-"""The meaning of a document, laid out for a reader at a terminal."""
+"""The meaning of a document as text for a terminal."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,11 +7,11 @@ from typing import Any, Final
 
 WIDTH: Final = 110
 _LABEL: Final = 13
-"""Columns of the words on the left."""
+"""Width of the labels on the left."""
 
 
 def text(meaning: Mapping[str, Any]) -> str:
-    """What `mainstem explain` prints of `meaning`."""
+    """The output of `mainstem explain` for a meaning."""
     count = len(meaning["queries"])
     title = f"{meaning['pipeline']}: {count} {'query' if count == 1 else 'queries'}, time zone {meaning['timeZone']}"
     parts = [
@@ -33,7 +33,10 @@ def _query(query: Mapping[str, Any]) -> Iterator[str]:
     yield from _rows("trigger", _triggers(query))
     yield from _rows(
         "checkpoint",
-        [query["checkpoint"]["path"], *(f"pins {what}" for what in query["checkpoint"]["pinned"])],
+        [
+            query["checkpoint"]["path"],
+            *(f"the first batch fixes {setting}" for setting in query["checkpoint"]["fixedByFirstBatch"]),
+        ],
     )
     pool = query["pool"]
     yield from _rows("pool", [f"{pool['name']}, weight {pool['weight']}, at least {pool['minShare']} cores"])
@@ -41,8 +44,8 @@ def _query(query: Mapping[str, Any]) -> Iterator[str]:
 
 def _read(source: Mapping[str, Any]) -> Iterator[str]:
     name, relation = source["occurrence"], source["relation"]
-    of = f" (of {relation})" if name != relation else ""
-    yield f"{name}{of}: {source['kind']}{_settings(source['settings'])}"
+    origin = f" (of {relation})" if name != relation else ""
+    yield f"{name}{origin}: {source['kind']}{_settings(source['settings'])}"
     if "promise" in source:
         yield f"  {source['promise']}"
 
@@ -55,7 +58,7 @@ def _sink(sink: Mapping[str, Any]) -> Iterator[str]:
 def _state(query: Mapping[str, Any]) -> Iterator[str]:
     state = query["state"]
     if state is None:
-        yield "known to Spark alone" if query["plan"]["kind"] == "unknown" else "none"
+        yield "only Spark knows" if query["plan"]["kind"] == "unknown" else "none"
         return
     yield "; ".join(state["operators"])
     yield f"{state['partitions']} partitions; {state['store']}"
@@ -68,22 +71,24 @@ def _state(query: Mapping[str, Any]) -> Iterator[str]:
 def _triggers(query: Mapping[str, Any]) -> Iterator[str]:
     interval = f" ({query['interval']})" if query["interval"] else ""
     others = [
-        found["trigger"]
-        for found in query["triggers"]
-        if found["eligible"] and found["trigger"] != query["trigger"]
+        trigger["trigger"]
+        for trigger in query["triggers"]
+        if trigger["eligible"] and trigger["trigger"] != query["trigger"]
     ]
-    yield f"{query['trigger']}{interval}; it may have {_listed(others)}"
-    for found in query["triggers"]:
-        if found["obstacles"]:
-            yield f"not {found['trigger']}: {'; '.join(obstacle['what'] for obstacle in found['obstacles'])}"
+    yield f"{query['trigger']}{interval}; also possible: {_listed(others)}"
+    for trigger in query["triggers"]:
+        if conflicts := [obstacle["conflict"] for obstacle in trigger["obstacles"]]:
+            yield f"not {trigger['trigger']}: {'; '.join(conflicts)}"
 
 
 def _defaults(defaults: Iterable[Mapping[str, str]]) -> Iterator[str]:
-    yield "What differs from Spark's own defaults"
+    yield "Settings that differ from Spark's defaults"
     for default in defaults:
         change = f" [{default['change']}]" if default["change"] else ""
         yield f"  {default['setting']}"
-        yield from _wrapped(f"{default['value']}, not {default['spark']}: {default['why']}{change}", " " * 4)
+        yield from _wrapped(
+            f"{default['value']} instead of {default['spark']}: {default['why']}{change}", " " * 4
+        )
 
 
 def _rows(label: str, lines: Iterable[str]) -> Iterator[str]:
@@ -122,4 +127,4 @@ def _value(value: Any) -> str:
 
 
 def _listed(words: list[str]) -> str:
-    return ", ".join(words) if words else "no other"
+    return ", ".join(words) if words else "none"

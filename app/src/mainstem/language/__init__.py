@@ -1,4 +1,4 @@
-"""The language: what a pipeline document may say, and everything that can be known of it without Spark.
+"""The language of documents: its models and rules, and everything that is known about a document without Spark.
 
 Never imports Spark, Kubernetes, `dataframes` or `runtime`.
 """

@@ -1,4 +1,4 @@
-"""What every model of the document is made of: strictness, names, durations, one-of-key unions."""
+"""The base class of all models, and the types of names, durations, sizes and texts."""
 
 import re
 from functools import cache
@@ -45,9 +45,9 @@ DURATION_PATTERN: Final = (
 
 
 class Model(BaseModel):
-    """Frozen, camelCase, and closed: an unknown field is an error, never ignored.
+    """The base class of all models: frozen, with camelCase keys, and closed, so an unknown field is an error.
 
-    A subclass that is a union names its alternatives in `one_of`: exactly one of these keys must be given.
+    A union lists its alternatives in `one_of`: exactly one of these keys must be set.
     """
 
     model_config = ConfigDict(
@@ -69,35 +69,35 @@ class Model(BaseModel):
         if len(given) != 1:
             raise PydanticCustomError(
                 "one_of",
-                "exactly one of {choices} must be given, found {found}",
-                {"choices": ", ".join(self.one_of), "found": ", ".join(given) or "none"},
+                "exactly one of {choices} must be given, found {given}",
+                {"choices": ", ".join(self.one_of), "given": ", ".join(given) or "none"},
             )
         return self
 
     def choice(self) -> str:
-        """The key that is given, for a union; its value is `member(choice())`."""
+        """The key of a union that is set; its value is `member(choice())`."""
         return next(key for key in self.one_of if self.member(key) is not None)
 
     def member(self, key: str) -> Any:
-        """The value at a key of the document: `json` is the field `json_`, for pydantic has a `json` of its own."""
+        """The value of a key of the document. The key `json` is the field `json_`, because pydantic has a `json`."""
         name = to_snake(key)
         return getattr(self, f"{name}_" if f"{name}_" in type(self).model_fields else name)
 
 
 @cache
 def to_snake(key: str) -> str:
-    """The Python name of a document's key: `processingTime` -> `processing_time`."""
+    """The Python name of a key of the document: `processingTime` -> `processing_time`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()
 
 
 def seconds(duration: str) -> float:
-    """A duration of the document in seconds: `5 minutes` and `5m` are 300.0."""
+    """The seconds of a duration in a document: `5 minutes` and `5m` are 300.0."""
     number, unit = _split(duration)
     return number * _UNITS[unit if unit in _UNITS else unit.removesuffix("s")]
 
 
 def interval(duration: str) -> str:
-    """A duration in Spark's words: `5m` becomes `5 minutes`."""
+    """A duration in the form of Spark: `5m` becomes `5 minutes`."""
     number, unit = _split(duration)
     return f"{number} {_INTERVAL_NAMES.get(unit, unit)}"
 
@@ -110,7 +110,9 @@ def _split(duration: str) -> tuple[int, str]:
 
 
 def _time_zone(name: str) -> str:
-    from zoneinfo import available_timezones  # reads the zone database: only where a zone is named
+    from zoneinfo import (
+        available_timezones,
+    )  # reads the zone database, so only for a document with a time zone
 
     if name != "UTC" and name not in available_timezones():
         raise PydanticCustomError(
@@ -120,7 +122,7 @@ def _time_zone(name: str) -> str:
 
 
 def _as_text(value: Any) -> Any:
-    """Kubernetes takes `cpu: 2` for `cpu: "2"`; so does the document wherever a number may have a unit, or be a word."""
+    """A whole number as text: like Kubernetes, a document may write `cpu: 2` instead of `cpu: "2"`."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -132,37 +134,37 @@ def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
 
 
 UNIQUE: Final = AfterValidator(_unique)
-"""Goes with `LIST_SET`: the API server refuses an entry that stands there twice."""
+"""For a field with `LIST_SET`: the API server also rejects a repeated entry."""
 
 
 def _true(value: Any) -> Any:
-    """A literal is compared by value, even in strict mode: 1 would pass for true, which the API server refuses."""
+    """Reject 1 for true: pydantic compares literals by value even in strict mode, and the API server rejects 1."""
     if value is not True:
         raise PydanticKnownError("literal_error", {"expected": "True"})
     return value
 
 
 TrueOnly = Annotated[Literal[True], BeforeValidator(_true)]
-"""A switch without an off position: a document leaves it out, or writes `true`."""
+"""A field that a document sets to `true` or leaves out."""
 
 
 NUMBER_OR_TEXT: Final = (
     BeforeValidator(_as_text),
     Field(json_schema_extra={"x-kubernetes-int-or-string": True, "minimum": 0}),
 )
-"""Go with a string for which a user may write a number."""
+"""For a string that a user may write as a number."""
 
 
 def pattern(kind: Any) -> str:
-    """The pattern of one of the annotated strings."""
+    """The pattern of an annotated string type."""
     return str(kind.__metadata__[0].pattern)
 
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$", max_length=63)]
-"""Name of a source, view, connection or sink: a SQL identifier in lower case."""
+"""The name of a source, view, connection or sink: a SQL identifier in lower case."""
 
 Label = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", max_length=63)]
-"""Name of a query: a DNS label, as Kubernetes names are."""
+"""The name of a query: a DNS label, like names in Kubernetes."""
 
 ParameterName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}$", max_length=63)]
 Duration = Annotated[str, StringConstraints(pattern=DURATION_PATTERN, max_length=32)]
@@ -171,19 +173,19 @@ Duration = Annotated[str, StringConstraints(pattern=DURATION_PATTERN, max_length
 ByteSize = Annotated[
     str, StringConstraints(pattern=r"^[1-9][0-9]{0,15}([bkmgtp]|[kmgtp]b)?$", max_length=18), *NUMBER_OR_TEXT
 ]
-"""A size in Spark's words: `512m`, `10g`; a bare number is bytes."""
+"""A size in the form of Spark: `512m`, `10g`; a number without unit is bytes."""
 
 Version = Annotated[str, StringConstraints(pattern=r"^(latest|[0-9]{1,15})$", max_length=15), *NUMBER_OR_TEXT]
 """A version of a Delta table: a number, or `latest`."""
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**53)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
-"""A free string, in which `${parameter}` may stand."""
+"""A string that may contain `${parameter}`."""
 
 Sql = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Ddl = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SQL)]
 Predicate = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-"""A condition in Spark SQL, over the columns of one relation."""
+"""A condition in Spark SQL on the columns of one relation."""
 
 PythonObject = Annotated[
     str,

@@ -1,4 +1,4 @@
-"""From the text of a file to a checked pipeline: YAML, shape, parameters, rules; all problems at once."""
+"""Reads and checks documents: YAML, shape, parameters and rules; reports all problems at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,10 +17,15 @@ from mainstem.language.yaml.yamltext import Path, YamlText, parse, parse_path, r
 
 @dataclass(frozen=True)
 class Document:
-    """A checked document: the pipeline as written, the same with its parameters filled in, and what to warn of.
+    """A checked document.
 
     Attributes:
-        values: what the parameters were filled with.
+        written: the pipeline as written.
+        pipeline: the same pipeline with its parameters filled in.
+        warnings: problems that do not make the document invalid.
+        file: the file's name.
+        text: the document's text with its positions.
+        values: the values of the parameters.
     """
 
     written: StreamingPipeline
@@ -30,12 +35,12 @@ class Document:
     text: YamlText
     values: Mapping[str, str]
 
-    def located(self, refused: SpecInvalid) -> SpecInvalid:
-        """The same refusal with the lines of this document, for problems that were found without its text."""
-        return SpecInvalid([self._located(problem) for problem in refused.problems], self.file)
+    def located(self, error: SpecInvalid) -> SpecInvalid:
+        """The same error with lines of this document, for problems that have no line yet."""
+        return SpecInvalid([self._located(problem) for problem in error.problems], self.file)
 
     def problem(self, path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
-        """A problem at its place in this document."""
+        """A problem with its line and column in this document."""
         return problem_at(self.text, self.values, path, message, reason, offset=offset)
 
     def _located(self, problem: Problem) -> Problem:
@@ -46,27 +51,31 @@ class Document:
 
 
 def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Document:
-    """The one pipeline of a file, checked by every rule that needs no Spark.
+    """Read the only pipeline of a file, and check it by every rule that needs no Spark.
 
     Args:
-        file: path of a YAML or JSON file; documents of other kinds beside the pipeline are passed over.
-        overrides: values of parameters, in place of the document's defaults.
+        file: path of a YAML or JSON file; documents of other kinds in the file are ignored.
+        overrides: values of parameters, which replace the document's values.
 
     Raises:
-        SpecInvalid: with all problems found, each with its line.
+        SpecInvalid: the document is invalid; holds all problems, each with its line.
         NotReady: the file cannot be read (`FileNotReadable`).
     """
     documents = read_all(file, overrides)
     if len(documents) != 1:
         problem = Problem(
-            1, 1, "$", f"holds {len(documents)} pipelines; one is run at a time", "NotOnePipeline"
+            1,
+            1,
+            "$",
+            f"the file has {len(documents)} pipelines; use a file with exactly one",
+            "NotOnePipeline",
         )
         raise SpecInvalid([problem], str(file))
     return documents[0]
 
 
 def read_all(file: str | File, overrides: Mapping[str, str] | None = None) -> list[Document]:
-    """Every pipeline of a file; raises as `read` does."""
+    """Read every pipeline of a file; raises the same errors as `read`."""
     try:
         text = File(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -76,7 +85,7 @@ def read_all(file: str | File, overrides: Mapping[str, str] | None = None) -> li
 
 
 def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | None = None) -> list[Document]:
-    """Every pipeline of a text; raises `SpecInvalid` with the problems of all of them."""
+    """Read every pipeline of a text; raises `SpecInvalid` with the problems of all pipelines."""
     documents, problems = [], []
     try:
         parts = parse(text)
@@ -84,8 +93,8 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
         raise SpecInvalid(invalid.problems, file) from None
     ours = [part for part in parts if not _foreign(part)] or parts
     for part in ours:
-        document, found = _read_part(part, file, overrides or {})
-        problems += found
+        document, part_problems = _read_part(part, file, overrides or {})
+        problems += part_problems
         documents += [document] if document else []
     if not parts:
         problems.append(Problem(1, 1, "$", f"the file is empty; a {KIND} is expected", "EmptyDocument"))
@@ -95,7 +104,7 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
 
 
 def read_object(data: Mapping[str, Any]) -> Document:
-    """The pipeline of an object as the API server has it; raises `SpecInvalid`, whose problems have paths but no lines."""
+    """Read the pipeline of an object from the API server; raises `SpecInvalid` with paths but without lines."""
     part = YamlText(
         {key: value for key, value in data.items() if key in ("apiVersion", "kind", "metadata", "spec")}
     )
@@ -106,7 +115,7 @@ def read_object(data: Mapping[str, Any]) -> Document:
 
 
 def _foreign(part: YamlText) -> bool:
-    """True for a document of somebody else's, which may stand beside a pipeline: a ConfigMap, say."""
+    """Whether a document is of another kind, such as a ConfigMap, which a file may also have."""
     if not isinstance(part.data, dict) or part.data.get("kind") in (None, KIND):
         return False
     return not str(part.data.get("apiVersion")).startswith(API_VERSION.partition("/")[0] + "/")
@@ -119,9 +128,9 @@ def _read_part(
     if kind != KIND:
         path: Path = ("kind",) if isinstance(part.data, dict) else ()
         line, column = part.where(path)
-        found = show(kind if path else part.data)
+        shown = show(kind if path else part.data)
         hint = did_you_mean(str(kind), [KIND])
-        message = f"a {KIND} is expected, found {found}{hint}"
+        message = f"a {KIND} is expected, found {shown}{hint}"
         return None, [Problem(line, column, render_path(path), message, "WrongKind")]
     part = replace(part, data={key: value for key, value in part.data.items() if key != "status"})
     written, problems = shape_problems(part, StreamingPipeline)
@@ -136,10 +145,10 @@ def _read_part(
 
 
 def _further(part: YamlText, problems: list[Problem], overrides: Mapping[str, str]) -> list[Problem]:
-    """Problems of what is left of a document without its broken parts."""
-    left = rest(part, problems) if len(problems) < MAX_PROBLEMS else None
-    if left is None:
+    """Further problems of a document, in the parts that are not broken."""
+    remaining = rest(part, problems) if len(problems) < MAX_PROBLEMS else None
+    if remaining is None:
         return []
-    _, found = _read_part(left.text, "", overrides)
+    _, further = _read_part(remaining.text, "", overrides)
     known = {(problem.path, problem.reason) for problem in problems}
-    return [problem for problem in left.whole(found) if (problem.path, problem.reason) not in known]
+    return [problem for problem in remaining.whole(further) if (problem.path, problem.reason) not in known]

@@ -1,4 +1,4 @@
-"""What of a document a run needs: nothing that only suspended queries would use; pure."""
+"""The connections, functions, paths and warnings of a document that a run needs, without those of suspended queries; pure."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -14,9 +14,9 @@ from mainstem.language.yaml.yamltext import parse_path
 
 
 def required_connections(graph: Graph) -> list[str]:
-    """Names of the connections that a run uses: those of its queries that are not suspended, in the order of the document.
+    """Names of the connections that a run uses, in the order of the document.
 
-    A connection that nothing uses, or that only suspended queries use, stops no run, whatever it lacks.
+    Connections that no query or only suspended queries use are not among them, so they cannot stop a run.
     """
     queries = running(graph)
     names = used(graph, queries).union(
@@ -41,21 +41,21 @@ def used(graph: Graph, queries: Iterable[Query]) -> set[str]:
 
 
 def stores_used(graph: Graph, query: Query) -> set[str]:
-    """Names of the S3 connections of the buckets that the query's checkpoint, sources, sinks and jars lie in."""
+    """Names of the S3 connections for the buckets of the query's checkpoint, sources, sinks and jars."""
     buckets = {match[1] for path in _paths(graph, query) if (match := re.match(r"s3a://([^/]+)", path))}
     return {each.name for each in graph.spec.connections if each.s3 and buckets & set(each.s3.buckets)}
 
 
 def catalogs_named(graph: Graph, query: Query | None = None) -> set[str]:
-    """Names of the catalogs that a text of the document, or of one query, may read: a SQL view, or a table by name.
+    """Names of the catalogs that SQL views and tables by name may read, in the whole document or in one query.
 
-    Where code of the user's makes a view of the query, it may read any that the document names.
+    A Python view of the query may read every catalog that the document names.
     """
     views, sources = list(graph.views.values()), graph.spec.sources
     if query is not None:
-        read = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
-        if not any(view.python for view in read):
-            views, sources = read, tuple(graph.sources_of(query.from_))
+        own_views = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
+        if not any(view.python for view in own_views):
+            views, sources = own_views, tuple(graph.sources_of(query.from_))
     tables = [source.static.table.name for source in sources if source.static and source.static.table]
     text = "\n".join([*(view.sql or "" for view in views), *tables])
     words = {word.lower() for word in re.findall(r"\w+", text)}
@@ -63,7 +63,7 @@ def catalogs_named(graph: Graph, query: Query | None = None) -> set[str]:
 
 
 def functions_of(graph: Graph, query: Query) -> list[Function]:
-    """The functions that a query may call: those that a text of it names, or all where code of the user's has its rows."""
+    """The functions that a query may call: those that its texts name, or all functions if it has Python code."""
     views = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
     if any(view.python for view in views) or any(sink.python for sink in query.to):
         return list(graph.spec.functions)
@@ -74,7 +74,7 @@ def functions_of(graph: Graph, query: Query) -> list[Function]:
 
 
 def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
-    """The document's warnings without those about other queries, or about what only other queries use."""
+    """The document's warnings without those about other queries and their sources, views and connections."""
     graph = Graph(document.pipeline)
     queries = [query for query in graph.spec.queries if query.name in names]
     relevant = {
@@ -94,12 +94,12 @@ def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
 
 
 def path_of(source: Source) -> str | None:
-    """The folder, file or table that the source reads; None for those that have no path."""
+    """The folder, file or table that the source reads; None for a source without a path."""
     return source.connector.main_path
 
 
 def written_paths(graph: Graph, query: Query) -> list[str]:
-    """The folders that a query writes: its checkpoint and those of its sinks."""
+    """The folders that a query writes: its checkpoint and the folders of its sinks."""
     folders = [path for sink in query.to if (path := sink.connector.main_path)]
     return [f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}", *folders]
 

@@ -1,1 +1,4 @@
-"""Tests of a document in its user's hands: `cases`, `beside`, `files`, `lab`, `inputs`, `records`, `steps`, `compare`, `report`."""
+"""Runs the tests that users write for their documents.
+
+Never reads or writes anything outside this machine.
+"""

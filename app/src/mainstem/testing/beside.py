@@ -1,18 +1,18 @@
-"""Which file holds the tests of which pipeline, by name alone: `x.test.yaml` those of `x.yaml`."""
+"""Names of test files: `x.test.yaml` holds the tests of `x.yaml`."""
 
 from pathlib import Path
 
 
 def holds_tests(file: Path) -> bool:
-    """Whether a file is one of tests, and not of a pipeline."""
+    """Whether a file holds tests, and not a pipeline."""
     return file.stem.endswith(".test")
 
 
 def tests_beside(pipeline: Path) -> Path:
-    """Where the tests of a pipeline's file belong."""
+    """The file for the tests of a pipeline's file."""
     return pipeline.with_name(f"{pipeline.stem}.test{pipeline.suffix}")
 
 
 def pipeline_beside(tests: Path) -> Path:
-    """The file that tests are of where they name none."""
+    """The pipeline's file for a test file that does not name one."""
     return tests.with_name(f"{tests.stem.removesuffix('.test')}{tests.suffix}")

@@ -1,4 +1,4 @@
-"""Whether the rows that came are those that were expected; and if not, where they differ. Pure."""
+"""Compares actual rows with expected rows, and shows the differences as a table; pure."""
 
 import json
 from collections import Counter
@@ -10,13 +10,13 @@ TableRows = Sequence[dict[str, Any]]
 
 
 def difference(expected: TableRows, actual: TableRows) -> str:
-    """An aligned table of what is missing (`-`) and what is too much (`+`); empty where the rows are equal.
+    """An aligned table of missing rows (`-`) and unexpected rows (`+`); empty if the rows are equal.
 
-    Rows are compared in the columns that any expected row names, in any order, as often as they stand there.
+    The order of rows does not matter; repeated rows count. Only columns that an expected row names are compared.
     """
     columns = list(dict.fromkeys(column for row in expected for column in row)) or _columns(actual)
-    wanted, came = _counted(expected, columns), _counted(actual, columns)
-    missing, surplus, same = wanted - came, came - wanted, wanted & came
+    wanted, present = _counted(expected, columns), _counted(actual, columns)
+    missing, surplus, same = wanted - present, present - wanted, wanted & present
     if not missing and not surplus:
         return ""
     lines = [("-", row) for row in _sorted(missing)] + [("+", row) for row in _sorted(surplus)]

@@ -1,4 +1,4 @@
-"""From a file of tests, or of a pipeline that has one beside it, to a checked suite."""
+"""Reads a test file and its pipeline, and checks the names in the tests."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from mainstem.testing.cases import KIND, PipelineTest
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of one file, and the checked pipeline that they are of."""
+    """The tests of one file, and the checked document that they test."""
 
     file: Path
     tests: PipelineTest
@@ -29,14 +29,14 @@ class Suite:
 
 
 def suite(file: Path, overrides: Mapping[str, str]) -> Suite:
-    """The tests of a file: its own, or for a pipeline `x.yaml` those of `x.test.yaml` beside it.
+    """Read the tests of a file: `x.test.yaml`, also for the pipeline's file `x.yaml`.
 
     Args:
-        file: of the tests or of the pipeline.
-        overrides: values of parameters, over those of the tests.
+        file: the test file, or the pipeline's file.
+        overrides: values of parameters, which replace those of the tests.
 
     Raises:
-        SpecInvalid: the tests or the pipeline are refused; all problems, each with its line.
+        SpecInvalid: the tests or the pipeline are invalid; holds all problems, each with its line.
         NotReady: `FileNotReadable`, `TestsNotFound`.
     """
     file = _tests_of(file)
@@ -54,9 +54,9 @@ def _tests_of(file: Path) -> Path:
         return file
     beside = tests_beside(file)
     if file.exists() and not beside.exists():
-        message = f"{file} has no tests: there is no {beside}"
+        message = f"{file} has no tests: the file {beside} does not exist"
         raise NotReady(
-            message, reason="TestsNotFound", remedy=f"write one of kind {KIND}; see docs/testing.md"
+            message, reason="TestsNotFound", remedy=f"create it with kind {KIND}; see docs/testing.md"
         )
     return beside
 
@@ -79,20 +79,20 @@ def _read(file: Path) -> tuple[PipelineTest, YamlText]:
 
 
 def _unknown(tests: PipelineTest, text: YamlText, graph: Graph) -> Iterator[Problem]:
-    """Names that the pipeline does not have, each with its line; and a case's name that stands there twice."""
+    """Problems of names: names that the pipeline does not have, and names of cases that are not unique."""
     queries = [query.name for query in graph.spec.queries]
     streams = [name for name, source in graph.sources.items() if source.streaming]
     static = [name for name, source in graph.sources.items() if not source.streaming]
-    for path, name, known, what in _named(tests, graph.names, queries, streams, static):
+    for path, name, known, noun in _named(tests, graph.names, queries, streams, static):
         if name not in known:
             line, column = text.where((*path, name), key=True)
-            message = f"the pipeline has no {what} {name!r}{nearest_of(name, known) if known else ''}"
+            message = f"the pipeline has no {noun} {name!r}{nearest_of(name, known) if known else ''}"
             yield Problem(line, column, render_path((*path, name)), message, "UnknownRelation")
     taken: set[str] = set()
     for index, case in enumerate(tests.cases):
         if case.name in taken:
             line, column = text.where(("cases", index, "name"))
-            message = f"an earlier case is called {case.name!r} already"
+            message = f"an earlier case already has the name {case.name!r}; give each case its own name"
             yield Problem(line, column, f"cases[{index}].name", message, "DuplicateName")
         taken.add(case.name)
 
@@ -100,7 +100,7 @@ def _unknown(tests: PipelineTest, text: YamlText, graph: Graph) -> Iterator[Prob
 def _named(
     tests: PipelineTest, relations: list[str], queries: list[str], streams: list[str], static: list[str]
 ) -> Iterator[tuple[Place, str, list[str], str]]:
-    """(path of the mapping, name in it, names that there are, what they are)."""
+    """(path of the mapping, name in it, names that exist, noun for them)."""
     yield from ((("tables",), name, static, "static source") for name in tests.tables)
     yield from ((("schemas",), name, [*streams, *static], "source") for name in tests.schemas)
     for index, case in enumerate(tests.cases):

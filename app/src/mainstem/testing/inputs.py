@@ -1,4 +1,4 @@
-"""Rows that a test gives, in place of the sources that a pipeline reads."""
+"""Replaces the sources of a pipeline by the rows of a test."""
 
 import base64
 import json
@@ -27,13 +27,13 @@ _RATE: Final = "timestamp TIMESTAMP, value BIGINT"
 
 
 class GivenFiles(Reader):
-    """Opens folders of one case, into which its steps put files: one file a source and step.
+    """Reads sources from folders of one case. Each step adds one file for each source with new rows.
 
     Args:
         session: any session.
-        folder: of the case; removed by whoever made it.
-        schemas: source -> DDL, as far as the tests say it.
-        tables: static or bounded source -> rows, as far as the tests give them.
+        folder: the folder of the case; its creator removes it.
+        schemas: source -> DDL, if the tests have it.
+        tables: static or bounded source -> rows, if the tests have them.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class GivenFiles(Reader):
         self._records = 0
 
     def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-        """The rows of all steps so far and to come; of a bounded source those of its table.
+        """The rows of all steps, as a stream; the rows of the table, for a bounded source.
 
         Raises:
             NotReady: `TableNotGiven`, for a bounded source; `SchemaNotGiven`.
@@ -68,17 +68,17 @@ class GivenFiles(Reader):
         return frame if source.kafka is None or source.kafka.include_headers else frame.drop("headers")
 
     def table(self, session: SparkSession, source: Source) -> DataFrame:
-        """The rows that the test gives; without any, a table on this machine is read as it is.
+        """The rows that the test gives; without these rows, the table itself if it is on this machine.
 
         Raises:
-            NotReady: `TableNotGiven`, for one that lies elsewhere.
+            NotReady: `TableNotGiven`, if the table is not on this machine.
         """
         rows = self._tables.get(source.name)
         if rows is None:
             return self._own_table(session, source)
         ddl = self._schemas.get(source.name) or _of_table(source)
         reader = session.read.option("mode", "FAILFAST")
-        if ddl is None:  # of CSV Spark makes strings, where no schema says otherwise
+        if ddl is None:  # without a schema Spark reads CSV values as strings
             csv = source.static is not None and source.static.csv is not None
             reader = reader.option("primitivesAsString", csv)
         else:
@@ -87,7 +87,7 @@ class GivenFiles(Reader):
         return reader.json(str(_written(self._folder / f"{source.name}.table.json", rows)))
 
     def put(self, source: Source, rows: Sequence[Row], step: int) -> None:
-        """New rows for a stream.
+        """Add new rows to a stream.
 
         Raises:
             NotReady: `UnknownColumn`, `SchemaNotGiven`.
@@ -96,7 +96,7 @@ class GivenFiles(Reader):
         folder = self._folder / source.name
         folder.mkdir(parents=True, exist_ok=True)
         whole = _written(self._folder / f"{source.name}.{step}.part", records)
-        whole.replace(folder / f"{step:04}.json")  # a stream shall not read half a file
+        whole.replace(folder / f"{step:04}.json")  # by rename, so that a stream never reads half a file
 
     def _bounded(self, source: Source, schema: StructType) -> Path:
         """The file with the rows of a bounded source, the same for every occurrence."""
@@ -110,19 +110,19 @@ class GivenFiles(Reader):
         path = getattr(source.static.member(source.static.choice()), "path", None) if source.static else None
         if path is None or not Path(path).exists():
             where = f" at {path}" if path else ""
-            raise _not_given(source, f", and there is none on this machine{where}")
+            raise _not_given(source, f", and the table is not on this machine{where}")
         return super().table(session, source)
 
     def _schema(self, source: Source) -> StructType:
         ddl = self._schemas.get(source.name)
         schema = _declared(source) if ddl is None else StructType.fromDDL(ddl)
         if schema is None:
-            message = f"the columns of the source {source.name!r} are in the table that it reads"
+            message = f"the columns of the source {source.name!r} are known only from its table"
             raise NotReady(message, reason="SchemaNotGiven", remedy=f"add schemas: {{{source.name}: ...}}, as DDL")  # fmt: skip
         return schema
 
     def _as_records(self, source: Source, rows: Sequence[Row], schema: StructType) -> list[dict[str, Any]]:
-        """Rows as the source itself would bring them: of one that decodes, records."""
+        """Rows with the columns of the source itself: records, if the source decodes."""
         columns = [columns_of(row, source.decoding) for row in rows]
         if source.kafka:
             columns = [self._of_kafka(source, each) for each in columns]
@@ -135,12 +135,16 @@ class GivenFiles(Reader):
     def _of_kafka(self, source: Source, columns: dict[str, Any]) -> dict[str, Any]:
         self._records += 1
         topics = source.kafka.subscribe if source.kafka else None
-        place = {"topic": topics[0] if topics else source.name, "partition": 0, "offset": self._records - 1}
-        return place | {"timestamp": datetime.now(UTC).isoformat(), "timestampType": 0} | columns
+        position = {
+            "topic": topics[0] if topics else source.name,
+            "partition": 0,
+            "offset": self._records - 1,
+        }
+        return position | {"timestamp": datetime.now(UTC).isoformat(), "timestampType": 0} | columns
 
 
 def _declared(source: Source) -> StructType | None:
-    """The columns of a stream as its document, or its kind, has them; None where only its table knows."""
+    """The columns of a stream by its document or its kind; None if only its table has them."""
     if source.files and source.files.format != "text" and source.decoding is None:
         return schemas.columns(source.files.schema_, source.files.schema_file)
     if source.kafka:
@@ -165,7 +169,7 @@ def _not_given(source: Source, further: str) -> NotReady:
 
 
 def _typed(value: Any, kind: DataType) -> Any:
-    """A value as Spark's JSON reader takes it: bytes in base64, an object that stands for a text as that text."""
+    """A value in the form that Spark's JSON reader takes: bytes in base64, an object for a text column as JSON text."""
     if isinstance(kind, (BinaryType, StringType)) and isinstance(value, (dict, list)):
         value = json.dumps(value, ensure_ascii=False)
     if isinstance(kind, BinaryType) and value is not None:

@@ -1,4 +1,4 @@
-"""The Spark session that tests of a document run in: small, quick to start, and without a way to what lies outside."""
+"""The Spark session for tests of a document: small, quick to start, and without connections to other systems."""
 
 import os
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ from mainstem.runtime.spark.environment import Environment
 
 
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1"
-"""A JVM that lives for seconds: what the second compiler takes of two cores it never gives back."""
+"""The JVM lives for seconds: on two cores the second compiler costs more time than it saves."""
 
 
 @contextmanager
 def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterator[SparkSession]:
-    """A session with the document's own properties, but for stores, secrets and the UI.
+    """A session with the document's properties, except those of stores, secrets and the UI.
 
     Args:
-        pipeline: the document's.
-        code: the document's folder.
-        verbose: Spark's INFO lines.
+        pipeline: the pipeline to test.
+        code: the document's folder, with the user's Python modules.
+        verbose: show Spark's INFO lines.
 
     Raises:
         NotReady: as `session.opened` does.
@@ -38,8 +38,8 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
 
 
 def _alone(pipeline: StreamingPipeline) -> StreamingPipeline:
-    """The pipeline without connections and their secrets, with checkpoints that lie nowhere but here."""
+    """The pipeline without connections and secrets, with its checkpoints on this machine."""
     spec = pipeline.spec
     checkpoints = spec.checkpoints.model_copy(update={"location": "checkpoints"})
-    here = spec.model_copy(update={"connections": (), "checkpoints": checkpoints})
-    return pipeline.model_copy(update={"spec": here})
+    local = spec.model_copy(update={"connections": (), "checkpoints": checkpoints})
+    return pipeline.model_copy(update={"spec": local})

@@ -1,4 +1,4 @@
-"""Rows that a test gives, as the records that the pipeline decodes to them."""
+"""Encodes the rows of a test as the records that the pipeline decodes to these rows."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from mainstem.testing.cases import Row
 
 
 def columns_of(row: Row, decode: Decode | None) -> dict[str, Any]:
-    """The columns of the source itself: of one that decodes, with the record as `value`, yet to be encoded."""
+    """The columns of the source itself: if the source decodes, with the record as `value`, before encoding."""
     if isinstance(row, str):
         return {"value": row}
     if list(row) == ["record"] and isinstance(row["record"], dict):
@@ -29,31 +29,31 @@ def columns_of(row: Row, decode: Decode | None) -> dict[str, Any]:
 def encoded(
     session: SparkSession, name: str, decode: Decode | None, records: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The records with every `value` that has columns as the text or the bytes that decode to it.
+    """The records, with every `value` that has columns encoded as text or bytes.
 
     Args:
         session: any session.
-        name: of the source.
-        decode: how it decodes.
-        records: columns of the source.
+        name: the source's name.
+        decode: how the source decodes.
+        records: records with the source's columns.
 
     Raises:
-        NotReady: `UnknownColumn`; or a schema's file cannot be read.
+        NotReady: `UnknownColumn`; or the file of a schema cannot be read.
     """
     if decode is None or not (decode.csv or decode.avro):
-        return list(records)  # JSON is written as it stands
+        return list(records)  # JSON needs no encoding
     given = [record["value"] for record in records if isinstance(record.get("value"), dict)]
     if not given:
         return list(records)
-    made = iter(_values(session, name, decode, given))
+    values = iter(_values(session, name, decode, given))
     return [
-        record | {"value": next(made)} if isinstance(record.get("value"), dict) else record
+        record | {"value": next(values)} if isinstance(record.get("value"), dict) else record
         for record in records
     ]
 
 
 def check(name: str, known: Sequence[str], rows: Sequence[Row]) -> None:
-    """See that rows name columns that there are.
+    """Check that rows name only known columns.
 
     Raises:
         NotReady: `UnknownColumn`.
@@ -69,8 +69,8 @@ def _values(session: SparkSession, name: str, decode: Decode, rows: Sequence[dic
     schema, encode = _csv(decode.csv) if decode.csv else _avro(session, decode.avro or AvroDecode())
     check(name, schema.fieldNames(), rows)
     texts = session.createDataFrame([(json.dumps(row),) for row in rows], "row STRING").coalesce(1)
-    found = texts.select(encode(F.from_json("row", schema, {"mode": "FAILFAST"}))).collect()
-    return [bytes(value) if isinstance(value, bytearray) else value for (value,) in found]
+    encoded_rows = texts.select(encode(F.from_json("row", schema, {"mode": "FAILFAST"}))).collect()
+    return [bytes(value) if isinstance(value, bytearray) else value for (value,) in encoded_rows]
 
 
 def _csv(csv: CsvDecode) -> tuple[StructType, Any]:

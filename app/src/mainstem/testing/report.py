@@ -1,4 +1,4 @@
-"""What is told of a run of tests: lines for a person, JUnit's XML for CI."""
+"""Reports the outcomes of tests: lines for a person, JUnit's XML for CI."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from xml.etree import ElementTree as Xml
 
 @dataclass(frozen=True)
 class StepMismatch:
-    """What was not as expected: the step, the subject and the difference; `reason` is set where a step broke off."""
+    """An unexpected result: the step, the subject and the difference; `reason` is set if the step ended with an error."""
 
     step: int
     subject: str
@@ -17,14 +17,14 @@ class StepMismatch:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """How a case ended.
+    """The outcome of a case.
 
     Attributes:
-        file: of the tests.
-        line: at which the case begins.
-        name: of the case.
-        seconds: that it took.
-        failures: none where it passed.
+        file: the test file.
+        line: the line at which the case begins.
+        name: the case's name.
+        seconds: the duration of the case.
+        failures: empty if the case passed.
     """
 
     file: str
@@ -35,24 +35,24 @@ class CaseOutcome:
 
     @property
     def passed(self) -> bool:
-        """True where everything was as expected."""
+        """Whether all results were as expected."""
         return not self.failures
 
 
 def lines(outcome: CaseOutcome) -> str:
-    """A line for the case, and the differences of one that failed."""
+    """A line for the case, followed by the differences if it failed."""
     head = f"{'ok  ' if outcome.passed else 'FAIL'} {outcome.file}:{outcome.line}: {outcome.name} ({outcome.seconds:.1f} s)"
     return "\n".join([head, *(_indented(failure) for failure in outcome.failures)])
 
 
 def summary(outcomes: Sequence[CaseOutcome], seconds: float) -> str:
-    """The last line: how many passed and failed, and the time of all."""
+    """The last line: the number of passed and failed cases, and the total time."""
     failed = sum(not outcome.passed for outcome in outcomes)
     return f"{len(outcomes) - failed} passed, {failed} failed in {seconds:.1f} s"
 
 
 def junit(outcomes: Sequence[CaseOutcome]) -> str:
-    """The outcomes as JUnit's XML, a suite for each file of tests."""
+    """The outcomes as JUnit's XML, with a suite for each test file."""
     root = Xml.Element("testsuites")
     for file in dict.fromkeys(outcome.file for outcome in outcomes):
         cases = [outcome for outcome in outcomes if outcome.file == file]
@@ -72,14 +72,15 @@ def _case(suite: Xml.Element, case: CaseOutcome) -> None:
     element.set("time", f"{case.seconds:.3f}")
     if not case.passed:
         first = case.failures[0]
-        told = Xml.SubElement(element, _kind(case), message=_printable(f"step {first.step}: {first.subject}"))
-        told.text = _printable("\n\n".join(_indented(failure) for failure in case.failures))
+        message = _printable(f"step {first.step}: {first.subject}")
+        failed = Xml.SubElement(element, _kind(case), message=message)
+        failed.text = _printable("\n\n".join(_indented(failure) for failure in case.failures))
         if first.reason:
-            told.set("type", first.reason)
+            failed.set("type", first.reason)
 
 
 def _kind(case: CaseOutcome) -> str:
-    """JUnit's word: an error broke a case off, a failure is a difference; empty where it passed."""
+    """JUnit's element: `error` if an error ended the case, `failure` for a difference; empty if the case passed."""
     if case.passed:
         return ""
     return "error" if any(failure.reason for failure in case.failures) else "failure"
@@ -92,5 +93,5 @@ def _indented(failure: StepMismatch) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without control characters, which XML cannot hold."""
+    """The text with control characters replaced, because XML does not allow them."""
     return "".join(letter if letter in "\n\t" or letter.isprintable() else "\ufffd" for letter in text)

@@ -1,4 +1,4 @@
-"""Runs the cases of a suite on a local Spark: gives rows, lets every query finish with them, looks at what came."""
+"""Runs the cases of a test file on local Spark: adds rows, waits for every query, and compares the results."""
 
 import json
 import threading
@@ -31,13 +31,23 @@ from mainstem.testing.report import CaseOutcome, StepMismatch
 
 
 STEP_SECONDS: Final = 120.0
-"""A step that takes longer has hung: code of the user's own may."""
+"""The longest duration of a step, because the user's own code may hang."""
 _NULLS: Final = {"ignoreNullFields": "false"}
 
 
 @dataclass
 class _Watched:
-    """A query that runs for a test, and what it brought in the step that is on; one that does not stream has a `table`."""
+    """A query that runs for a test, with its rows of the current step.
+
+    Attributes:
+        name: the name of the query or of the relation.
+        schema: the columns.
+        complete: whether the output mode is complete.
+        handle: Spark's query; None if the relation does not stream.
+        table: the rows of a relation that does not stream.
+        rows: the rows of the current step.
+        last_batch: the last batch whose dropped rows are counted.
+    """
 
     name: str
     schema: StructType
@@ -48,11 +58,11 @@ class _Watched:
     last_batch: int = -1
 
     def take(self, batch: DataFrame, _batch_id: int) -> None:
-        found = [json.loads(row[0]) for row in batch.select(F.to_json(F.struct("*"), _NULLS)).collect()]
-        self.rows = found if self.complete else self.rows + found
+        new_rows = [json.loads(row[0]) for row in batch.select(F.to_json(F.struct("*"), _NULLS)).collect()]
+        self.rows = new_rows if self.complete else self.rows + new_rows
 
     def dropped(self) -> int:
-        """Rows dropped by the watermark in the batches since the last call."""
+        """The number of rows that the watermark dropped in the batches since the last call."""
         count = 0
         for progress in self.handle.recentProgress if self.handle else ():
             if progress["batchId"] > self.last_batch and "addBatch" in progress["durationMs"]:
@@ -62,7 +72,7 @@ class _Watched:
 
 
 def run(suite: Suite, spark: SparkSession, on_outcome: Callable[[CaseOutcome], None]) -> list[CaseOutcome]:
-    """Run every case, from nothing each; `told` is called as each ends."""
+    """Run every case, each with an empty checkpoint; calls `on_outcome` after each case."""
     outcomes = []
     for index, case in enumerate(suite.tests.cases):
         start = time.monotonic()
@@ -106,7 +116,7 @@ def _case_in(folder: Path, suite: Suite, case: Case, spark: SparkSession) -> tup
 def _started(
     spark: SparkSession, graph: Graph, given: GivenFiles, case: Case, folder: Path
 ) -> Iterator[dict[str, _Watched]]:
-    """A running query for each query and relation that the case looks at, by name; `relation:` stands before the latter's."""
+    """A running query for each query and relation that the case checks, by name; a relation's key starts with `relation:`."""
     watched: dict[str, _Watched] = {}
     try:
         for name, relation, mode in _wanted(graph, case):
@@ -121,7 +131,7 @@ def _started(
 
 
 def _wanted(graph: Graph, case: Case) -> Iterator[tuple[str, str, str]]:
-    """(name, relation, output mode) of what a case looks at; a relation is written as the first query over it is."""
+    """(name, relation, output mode) of what a case checks; a relation has the output mode of the first query over it."""
     queries = {query.name: query for query in graph.spec.queries}
     names = dict.fromkeys(
         name for step in case.steps for name in (*step.expect.queries, *step.expect.dropped)
@@ -170,11 +180,13 @@ def _step(
     failures = []
     relations = {f"relation:{name}": rows for name, rows in step.expect.relations.items()}
     for name, rows in [*relations.items(), *step.expect.queries.items()]:
-        what = name.removeprefix("relation:")
-        different = difference(_shaped(spark, what, rows, watched[name].schema), watched[name].rows)
+        subject = name.removeprefix("relation:")
+        different = difference(_shaped(spark, subject, rows, watched[name].schema), watched[name].rows)
         if different:
             kind = "the relation" if name in relations else "the query"
-            failures.append(StepMismatch(number, f"{kind} {what!r} differs (- expected, + found)", different))
+            failures.append(
+                StepMismatch(number, f"{kind} {subject!r} differs (- expected, + found)", different)
+            )
     dropped = {name: query.dropped() for name, query in watched.items()}
     for name, count in step.expect.dropped.items():
         if dropped[name] != count:
@@ -184,7 +196,7 @@ def _step(
 
 
 def _finish(query: StreamingQuery, deadline: float) -> None:
-    """Wait until the query has seen all that is there, batches without data included, by which a watermark moves on."""
+    """Wait until the query has processed all input, including the batches without data that advance a watermark."""
     raised: list[BaseException] = []
 
     def process() -> None:
@@ -197,7 +209,7 @@ def _finish(query: StreamingQuery, deadline: float) -> None:
     thread.start()
     thread.join(max(0.1, deadline - time.monotonic()))
     if thread.is_alive():
-        raise NotReady(f"the step did not end within {STEP_SECONDS:g} s", reason="StepTimeout")
+        raise NotReady(f"the step has not finished within {STEP_SECONDS:g} s", reason="StepTimeout")
     if raised:
         raise raised[0]
 
@@ -205,7 +217,7 @@ def _finish(query: StreamingQuery, deadline: float) -> None:
 def _shaped(
     spark: SparkSession, name: str, rows: tuple[dict[str, Any], ...], schema: StructType
 ) -> list[dict[str, Any]]:
-    """The expected rows, their values as Spark shows those of the relation's types."""
+    """The expected rows, with their values as Spark shows values of the relation's types."""
     for row in rows:
         for column in row:
             if column not in schema.fieldNames():
@@ -216,6 +228,6 @@ def _shaped(
     texts = spark.createDataFrame([(json.dumps(row),) for row in rows], "row STRING").coalesce(1)
     shaped = texts.select(F.to_json(F.from_json("row", schema, {"mode": "FAILFAST"}), _NULLS)).collect()
     return [
-        {column: json.loads(found[0])[column] for column in row}
-        for row, found in zip(rows, shaped, strict=True)
+        {column: json.loads(shaped_row[0])[column] for column in row}
+        for row, shaped_row in zip(rows, shaped, strict=True)
     ]

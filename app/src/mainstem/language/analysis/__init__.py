@@ -1,4 +1,4 @@
-"""What follows from a whole document: its graph, occurrences, columns, steps and possible triggers.
+"""Facts about a whole document: its graph, occurrences, columns, steps and possible triggers.
 
 Never reports a problem; `rules` does.
 """

@@ -1,10 +1,10 @@
-"""Avro schemas, as far as they can be read without Avro."""
+"""Reads field names of Avro schemas without an Avro library."""
 
 import json
 
 
 def record_fields(schema: str) -> list[str] | None:
-    """Names of the fields of a record's schema; None where it is none."""
+    """The names of the fields of a record schema; None if the text is not a record schema."""
     try:
         tree = json.loads(schema)
     except (ValueError, RecursionError):

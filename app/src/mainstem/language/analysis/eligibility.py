@@ -1,7 +1,7 @@
-"""Which triggers a query may have, and what stands in the way of the others; what rules refuse and `explain` shows.
+"""Finds the triggers that a query may have, and the obstacles to the others, for rules and `mainstem explain`.
 
-Only what is certain without Spark stands in the way: where the plan leaves doubt, Spark refuses at start, or for half of
-real-time mode's limits, in the first batch.
+Only facts that are certain without Spark are obstacles. In doubtful cases Spark rejects the query at its start, or for
+half of the limits of real-time mode in the first batch.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,21 +17,21 @@ from mainstem.language.model.triggers import LEAST_CHECKPOINT_INTERVAL
 
 
 DEFAULT: Final = "default"
-"""The trigger of a query that names none."""
+"""The trigger of a query without `trigger`."""
 TRIGGERS: Final = (DEFAULT, "processingTime", "availableNow", "once", "continuous", "realTime")
 _STREAMING: Final = ("processingTime", "continuous", "realTime")
-"""Triggers of queries that do not end by themselves."""
+"""Triggers of queries that do not end on their own."""
 ASYNC: Final = "asyncProgressTracking"
 
 
 class Obstacle(NamedTuple):
-    """What stands in the way of a trigger.
+    """A fact because of which a query cannot have a trigger.
 
     Attributes:
         reason: a stable name.
         conflict: the part of the query that the trigger does not allow.
         limit: the limit of the trigger.
-        way_out: what to do.
+        way_out: the correction.
     """
 
     reason: str
@@ -41,17 +41,17 @@ class Obstacle(NamedTuple):
 
     @property
     def message(self) -> str:
-        """All of it."""
+        """Limit, conflict and correction as one text."""
         return f"{self.limit}, and {self.conflict}; {self.way_out}"
 
 
 class _Limits(NamedTuple):
-    """What a trigger can do, where it is not all.
+    """The limits of a trigger.
 
     Attributes:
-        sources: kinds of streaming sources that it reads.
-        sinks: kinds of sinks that it writes.
-        steps: steps of a plan that it does not run.
+        sources: kinds of streaming sources that the trigger can read.
+        sinks: kinds of sinks that the trigger can write.
+        steps: steps of a plan that the trigger cannot run.
     """
 
     sources: tuple[str, ...]
@@ -90,12 +90,12 @@ _ANOTHER: Final = "use another trigger"
 
 
 def eligibility(graph: Graph, query: Query) -> list[tuple[str, list[Obstacle]]]:
-    """Every trigger with what certainly stands in its way for this query; nothing, where the query may have it."""
+    """Every trigger with its certain obstacles for a query; without obstacles the query may have the trigger."""
     return [(trigger, obstacles(graph, query, trigger)) for trigger in TRIGGERS]
 
 
 def obstacles(graph: Graph, query: Query, trigger: str) -> list[Obstacle]:
-    """What stands in the way of one trigger."""
+    """The obstacles to one trigger."""
     if trigger in _STREAMING and not graph.streams(query.from_):
         way_out = "leave the trigger out: the query runs once and ends"
         return [Obstacle("TriggerNotAllowed", _ends(query), f"{trigger} is for streams", way_out)]
@@ -107,7 +107,7 @@ def obstacles(graph: Graph, query: Query, trigger: str) -> list[Obstacle]:
 
 
 def async_progress_obstacles(graph: Graph, query: Query) -> list[Obstacle]:
-    """What stands in the way of progress beside the batches."""
+    """The obstacles to `asyncProgressTracking`."""
     return list(_async(graph, query))
 
 
@@ -135,7 +135,7 @@ def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterat
 
 def _continuous(query: Query) -> Iterator[Obstacle]:
     if query.output_mode == "complete":
-        limit, conflict = "continuous aggregates nothing", "there is no complete result"
+        limit, conflict = "continuous does not aggregate", "complete mode needs an aggregation"
         yield Obstacle("TriggerNotForOutputMode", conflict, limit, "use outputMode: append")
 
 
@@ -151,8 +151,9 @@ def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
                 yield Obstacle("TriggerNotForSource", conflict, limit, "leave it out")
     interval = query.trigger.real_time if query.trigger else None
     if interval is not None and seconds(interval) < LEAST_CHECKPOINT_INTERVAL:
-        limit = "realTime says how long a batch lasts, at least 5 seconds"
-        yield Obstacle("TriggerInterval", f"{interval} is less", limit, "rows do not wait for its end")
+        limit = "the value of realTime is the duration of a batch, at least 5 seconds"
+        way_out = "use a longer duration; rows do not wait for the end of a batch"
+        yield Obstacle("TriggerInterval", f"{interval} is less", limit, way_out)
 
 
 def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:

@@ -1,4 +1,4 @@
-"""Which relation reads which: the graph that rules, the build and the status share."""
+"""The graph of relations that read each other; rules, DataFrames and status share it."""
 
 import re
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from mainstem.language.sql.text import has_word
 class Graph:
     """Sources, views, dead letters and quarantines of one pipeline, by name.
 
-    Where a view's SQL cannot be read without Spark, it counts as reading every relation whose name stands in it,
-    unless a rule asks for what is certain.
+    If only Spark can read the SQL of a view, the view counts as reading every relation whose name the SQL contains.
+    With `certain` it counts as reading nothing.
     """
 
     def __init__(self, pipeline: StreamingPipeline) -> None:
@@ -44,11 +44,11 @@ class Graph:
 
     @cached_property
     def facts(self) -> dict[str, Facts]:
-        """View -> what is certain of its SQL; nothing, of a view without."""
+        """View -> the certain facts about its SQL; without SQL there are none."""
         return {name: read(view.sql) if view.sql else UNREAD for name, view in self.views.items()}
 
     def reads(self, relation: str) -> list[str]:
-        """Known relations that a relation reads directly, one entry for each occurrence, in the order of the text."""
+        """The known relations that a relation reads directly, with one entry for each occurrence, in the text's order."""
         if relation not in self._reads:
             self._reads[relation] = self._read_by(relation)
         return self._reads[relation]
@@ -72,44 +72,44 @@ class Graph:
         return None if references is None else [ref.name for ref in references if ref.name in known]
 
     def closure(self, relation: str, *, certain: bool = False) -> list[str]:
-        """The relation and all that it reads, directly or not, each once; on demand only what it reads for certain."""
+        """The relation and all relations that it reads, directly or not, each once; with `certain` only certain ones."""
         if (relation, certain) not in self._closures:
             self._closures[relation, certain] = self._closure(relation, certain=certain)
         return self._closures[relation, certain]
 
     def _closure(self, relation: str, *, certain: bool) -> list[str]:
-        seen: dict[str, None] = {}
+        visited: dict[str, None] = {}
         todo = [relation]
         while todo:
             name = todo.pop()
-            if name not in seen:
-                seen[name] = None
-                guessed = name in self.views and self._certain(name) is None
-                todo += [] if certain and guessed else self.reads(name)
-        return list(seen)
+            if name not in visited:
+                visited[name] = None
+                is_guess = name in self.views and self._certain(name) is None
+                todo += [] if certain and is_guess else self.reads(name)
+        return list(visited)
 
     def streams(self, relation: str, *, certain: bool = False) -> bool:
-        """True where a streaming source is among what the relation reads."""
+        """Whether the relation reads a streaming source, directly or not."""
         return any(source.streaming for source in self.sources_of(relation, certain=certain))
 
     def ends(self, query: Query) -> bool | None:
-        """Whether the query comes to an end: yes, no, or unknown where its SQL cannot be read without Spark."""
+        """Whether the query ends on its own: yes, no, or unknown if only Spark can read its SQL."""
         if (query.trigger and query.trigger.bounded) or not self.streams(query.from_):
             return True
         return False if self.streams(query.from_, certain=True) else None
 
     def sources_of(self, relation: str, *, certain: bool = False) -> Iterator[Source]:
-        """The sources behind a relation, those of dead letters included."""
+        """The sources that a relation reads, directly or not, including the sources of dead letters."""
         for name in self.closure(relation, certain=certain):
-            if found := self.sources.get(name) or self.dead_letters.get(name):
-                yield found
+            if source := self.sources.get(name) or self.dead_letters.get(name):
+                yield source
 
     def aggregated(self, relation: str) -> bool | None:
         """Whether the relation aggregates a stream: yes, no, or unknown."""
         return self.plan(relation).aggregated
 
     def plan(self, relation: str) -> Node:
-        """What is certain of the relation's logical plan; only for a graph without cycles."""
+        """The certain parts of the relation's logical plan; only for a graph without cycles."""
         if relation not in self._plans:
             self._plans[relation] = self._planned(relation)
         return self._plans[relation]
@@ -145,7 +145,7 @@ class Graph:
         return self.plan(name) if name in self.names else None
 
     def watermarked(self, relation: str) -> bool:
-        """True where a source or a view behind the relation has a watermark, or a text or code on the way may set one."""
+        """Whether a source or view that the relation reads has a watermark, or a SQL text or Python code may set one."""
         if any(source.watermark is not None for source in self.sources_of(relation)):
             return True
         views = [self.views[name] for name in self.closure(relation) if name in self.views]
@@ -155,11 +155,11 @@ class Graph:
         )
 
     def cycle(self) -> list[str] | None:
-        """A chain of views that certainly leads back to its start, if there is one."""
+        """A chain of views that certainly leads back to its start, or None."""
         done: set[str] = set()
         for start in self.views:
-            if found := self._cycle_from(start, (), done):
-                return found if found[0] in self.views else [*found[1:], found[1]]
+            if chain := self._cycle_from(start, (), done):
+                return chain if chain[0] in self.views else [*chain[1:], chain[1]]
         return None
 
     def _cycle_from(self, name: str, chain: tuple[str, ...], done: set[str]) -> list[str] | None:
@@ -170,7 +170,7 @@ class Graph:
         if name in done or name not in self.views or name in self.sources:
             return None
         for below in dict.fromkeys(self._certain(name) or ()):
-            if found := self._cycle_from(below, (*chain, name), done):
-                return found
+            if cycle := self._cycle_from(below, (*chain, name), done):
+                return cycle
         done.add(name)
         return None

@@ -1,7 +1,7 @@
-"""The names of a query's source occurrences, and how many there are.
+"""Names and counts the occurrences of sources in the plan of a query.
 
-Spark's source evolution keeps offsets by name, so each occurrence of a stream in a query's plan needs a name of its
-own: the first takes the source's, the next `<name>_2`, and so on, in the order in which the document leads to them.
+Spark's source evolution keeps offsets by name, so each occurrence of a stream in a query's plan needs its own name. The
+first occurrence has the source's name, the next one is `<name>_2`, and so on, in the order of the plan.
 """
 
 from collections import Counter
@@ -11,37 +11,36 @@ from mainstem.language.analysis.graph import Graph
 
 
 MAX_OCCURRENCES: Final = 256
-"""Occurrences of sources in one query. Views are built anew wherever they are read, so Spark plans, and a streaming
-query reads and checkpoints, each occurrence by itself: four times as many as a document can have sources is far beyond
-what a driver plans in reasonable time.
+"""The most occurrences of sources in one query. Spark plans, reads and checkpoints each occurrence separately. The limit is
+four times the number of sources that a document can have; a driver cannot plan as many in reasonable time.
 """
 
 
 def count_occurrences(graph: Graph, relation: str) -> Counter[str]:
-    """How often a query of the relation reads each source, dead-letter relation, or view that reads nothing.
+    """The number of times that a query of the relation reads each source, dead-letter relation, or view without inputs.
 
-    The counts are exact, whatever their size, and cost one visit of each relation.
+    The counts are exact at any size, and the function visits each relation once.
     """
     times = Counter({relation: 1})
     readable = _reads_in_order(graph, relation)
     for name, below in readable.items():
-        for read in below:
-            times[read] += times[name]
+        for relation_below in below:
+            times[relation_below] += times[name]
     return Counter({name: times[name] for name, below in readable.items() if not below})
 
 
 def occurrence_names(graph: Graph, relation: str, *, bounded: bool = False) -> list[tuple[str, str]]:
     """(occurrence, source or dead-letter relation) for every stream that a relation reads, in plan order.
 
-    As long as its occurrences are many: the rules refuse more than `MAX_OCCURRENCES`.
+    The time and the list grow with the number of occurrences; the rules reject more than `MAX_OCCURRENCES`.
 
     Args:
-        graph: the pipeline's.
-        relation: what a query reads.
-        bounded: name the bounded sources too, as for a query that does not stream.
+        graph: the pipeline's graph.
+        relation: the relation that a query reads.
+        bounded: also name the bounded sources, for a query that does not stream.
     """
     counts: Counter[str] = Counter()
-    found: list[tuple[str, str]] = []
+    occurrences: list[tuple[str, str]] = []
     readable = _reads_in_order(graph, relation)
 
     def walk(name: str) -> None:
@@ -51,10 +50,10 @@ def occurrence_names(graph: Graph, relation: str, *, bounded: bool = False) -> l
             return
         source = graph.sources.get(name) or graph.dead_letters.get(name)
         if source is not None and (source.streaming or (bounded and source.static is None)):
-            found.append((next_name(counts, name), name))
+            occurrences.append((next_name(counts, name), name))
 
     walk(relation)
-    return found
+    return occurrences
 
 
 def next_name(counts: Counter[str], name: str) -> str:
@@ -64,9 +63,9 @@ def next_name(counts: Counter[str], name: str) -> str:
 
 
 def _reads_in_order(graph: Graph, relation: str) -> dict[str, list[str]]:
-    """Relation -> what it reads, each relation before those that it reads.
+    """Relation -> the relations that it reads; each relation stands before those that it reads.
 
-    Reads that close a cycle are left out: they are guesses where no rule has refused them.
+    Reads that close a cycle are left out: if no rule has rejected them, they are guesses.
     """
     done: list[str] = []
     visited = {relation}

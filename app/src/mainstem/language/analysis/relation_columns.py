@@ -1,4 +1,4 @@
-"""The columns of a document's relations, as far as they are known without Spark."""
+"""Finds the columns of a document's relations that are known without Spark."""
 
 from dataclasses import replace
 from typing import Final
@@ -12,19 +12,19 @@ from mainstem.language.sql.scope import UNKNOWN, ColumnSet
 
 
 DEAD_LETTERS: Final = ("raw", "topic", "partition", "offset", "file", "error", "time")
-"""Columns of the records of a source that do not parse."""
+"""Columns of dead letters."""
 ASIDE: Final = ("violated", "time")
-"""Columns that rows have beside the view's which are put aside."""
+"""Columns of a quarantine in addition to those of its view."""
 
 
 class RelationColumns:
-    """Columns of relations, each worked out once.
+    """The columns of relations, each computed once.
 
     Args:
         graph: a graph without cycles.
 
     Attributes:
-        faults: view -> names in its SQL that Spark certainly refuses; of the views that were asked for.
+        faults: view -> names in its SQL that Spark certainly rejects; only for views whose columns were computed.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -33,9 +33,11 @@ class RelationColumns:
         self._known: dict[str, ColumnSet] = {}
 
     def columns_of(self, relation: str) -> ColumnSet:
-        """The columns of a source, a source's dead letters, a view or what a view puts aside."""
+        """The columns of a source, the dead letters of a source, a view, or the quarantine of a view."""
         if relation not in self._known:
-            self._known[relation] = UNKNOWN  # should a text that nobody can read lead back to itself
+            self._known[relation] = (
+                UNKNOWN  # in case that a text which only Spark can read leads back to itself
+            )
             self._known[relation] = self._columns(relation)
         return self._known[relation]
 
@@ -66,11 +68,11 @@ class RelationColumns:
 
 
 def source_columns(source: Source) -> ColumnSet:
-    """The columns of a source's relation. Files have further ones where their folders are named like `day=1`."""
+    """The columns of a source's relation. Files have further columns if their folders have names like `day=1`."""
     names = column_names(source)
     declared = source.connector.columns()
     if names is None:
         return UNKNOWN
-    if source.decode:  # a source without records has none: a rule refuses it
+    if source.decode:  # decode without records: a rule rejects the source
         return ColumnSet(tuple(names), open=False, flat=True) if source.holds_records else UNKNOWN
     return UNKNOWN if declared is None else ColumnSet(tuple(names), declared.open, declared.flat)

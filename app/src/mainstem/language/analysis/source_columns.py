@@ -1,4 +1,4 @@
-"""Column names of a source, as far as they are known without Spark."""
+"""Finds the column names of a source that are known without Spark."""
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -10,10 +10,10 @@ from mainstem.language.sql.parser import TooMuchWork, parse
 
 
 def complete_names(source: Source) -> list[str] | None:
-    """All columns of a source's relation, or None where only Spark can tell.
+    """All columns of a source's relation, or None if only Spark knows them.
 
-    Files that Spark reads by itself have one more for each folder of their path that is named like `day=2024-01-01`. Of
-    records of files a folder gives only columns of the schema.
+    Files without decoding have a further column for each folder of their path with a name like `day=2024-01-01`. For
+    decoded files such a folder only sets columns of the schema.
     """
     declared = source.connector.columns()
     complete = source.decode is not None or (declared is not None and declared.complete)
@@ -21,7 +21,7 @@ def complete_names(source: Source) -> list[str] | None:
 
 
 def column_names(source: Source) -> list[str] | None:
-    """The columns of a source's relation that are declared, or None where only Spark can tell."""
+    """The declared columns of a source's relation, or None if only Spark knows them."""
     if source.decode:
         columns = decoded_columns(source.decode)
         return None if columns is None else [*columns, *source.decode.keep]
@@ -32,7 +32,7 @@ def column_names(source: Source) -> list[str] | None:
 
 
 def decoded_columns(decode: Decode) -> list[str] | None:
-    """The columns that the bytes of a record become, or None where only Spark can tell."""
+    """The columns of a decoded record, or None if only Spark knows them."""
     if decode.text:
         return ["value"]
     if decode.avro:
@@ -42,7 +42,7 @@ def decoded_columns(decode: Decode) -> list[str] | None:
 
 
 def ddl_columns(ddl: str) -> list[str] | None:
-    """Top-level column names of a schema in DDL, or None where sqlglot cannot read it."""
+    """The top-level column names of a schema in DDL, or None if sqlglot cannot read it."""
     try:
         trees = parse(f"CREATE TABLE t ({ddl})")
     except (SqlglotError, RecursionError, TooMuchWork):

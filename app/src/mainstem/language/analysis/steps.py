@@ -1,4 +1,4 @@
-"""What a query does on the way from its sources to its sinks, as far as triggers ask for it; of the certain plan."""
+"""Finds the steps of a query between its sources and sinks that decide which triggers it may have."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -12,31 +12,31 @@ from mainstem.language.sql.logical_plan import Node, NodeKind
 
 
 class Doing(StrEnum):
-    """What a relation does, in words that follow its name."""
+    """What a relation does; the value follows the relation's name in a message."""
 
     AGGREGATE = "aggregates"
-    CLOCK = "asks for the current time"
-    COUNT = "has expectations, and its rows counted"
+    CLOCK = "reads the current time"
+    COUNT = "has expectations, which count rows"
     CTE = "has a WITH clause"
-    DECODE = "is decoded, and its records counted"
+    DECODE = "has decode, which counts records"
     DEDUPLICATE = "drops duplicates"
-    GENERATE = "makes several rows of one"
+    GENERATE = "returns several rows for one row"
     JOIN = "joins"
     JOIN_ALL = "joins without an equality"
     LIMIT = "has a LIMIT"
-    PYTHON = "calls a function in Python"
+    PYTHON = "calls a Python function"
     SORT = "sorts"
-    STATE = "keeps state of its own"
+    STATE = "keeps its own state"
     STATIC = "does not stream"
     STREAM_JOIN = "joins two streams"
     UNION = "combines several relations"
-    UNKNOWN = "is known to Spark alone"
+    UNKNOWN = "is known only to Spark"
     WATERMARK = "has a watermark"
     WINDOW = "has a window function"
 
 
 STATEFUL: Final = (Doing.AGGREGATE, Doing.DEDUPLICATE, Doing.STATE, Doing.STREAM_JOIN)
-"""What keeps state between batches."""
+"""Steps that keep state between batches."""
 
 _NODES: Final = {
     NodeKind.AGGREGATE: Doing.AGGREGATE,
@@ -55,29 +55,29 @@ _GENERATORS: Final = (exp.Explode, exp.Posexplode, exp.Inline)
 
 
 class QueryStep(NamedTuple):
-    """One thing that is done, and the source or view that does it."""
+    """One step, and the source or view that does it."""
 
     doing: Doing
     relation: str
 
 
 def steps(graph: Graph, relation: str) -> list[QueryStep]:
-    """What a relation and all that it reads do, each once, from the outermost inward.
+    """The steps of a relation and of all relations that it reads, each once, from the outermost inward.
 
-    A view that cannot be read without Spark is `UNKNOWN`, and what it reads may be missing.
+    A view that only Spark can read is `UNKNOWN`, and the steps of the relations that it reads may be missing.
     """
     root = graph.plan(relation)
-    found = {
+    query_steps = {
         QueryStep(Doing.JOIN_ALL, node.view): None for node in logical_plan.unequal(root) if node.streams
     }
     for node in root.all():
         if doing := _of_node(node):
-            found[QueryStep(doing, node.view or relation)] = None
+            query_steps[QueryStep(doing, node.view or relation)] = None
     if _calls_python(graph, relation):
-        found[QueryStep(Doing.PYTHON, relation)] = None
+        query_steps[QueryStep(Doing.PYTHON, relation)] = None
     for name in graph.closure(relation, certain=True):
-        found |= dict.fromkeys(QueryStep(doing, name) for doing in _of_relation(graph, name))
-    return list(found)
+        query_steps |= dict.fromkeys(QueryStep(doing, name) for doing in _of_relation(graph, name))
+    return list(query_steps)
 
 
 def _of_node(node: Node) -> Doing | None:
@@ -122,8 +122,9 @@ def _of_select(select: exp.Select) -> Iterator[Doing]:
 
 
 def _calls_python(graph: Graph, relation: str) -> bool:
-    """Whether one of the document's functions in Python makes a column of the relation, or filters it; of what lies below
-    Spark leaves out what is not asked for.
+    """Whether a Python function of the document computes a column of the relation, or filters it.
+
+    Relations below do not count, because Spark leaves out columns that nobody reads.
     """
     tree = graph.facts[relation].tree if relation in graph.views else None
     if not isinstance(tree, exp.Select) or not graph.streams(relation, certain=True):
@@ -137,7 +138,7 @@ def _has(select: exp.Select, *kinds: type[exp.Expr]) -> bool:
 
 
 def _expressions(select: exp.Select, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
-    """Such expressions of the projections and the condition of this very SELECT."""
+    """The expressions of the given kinds in the projections and the filter of a SELECT, without its subqueries."""
     parts = [*select.expressions, select.args.get("where")]
     nodes = (node for part in parts if part is not None for node in part.walk())
     return (node for node in nodes if isinstance(node, kinds) and node.find_ancestor(exp.Query) is select)

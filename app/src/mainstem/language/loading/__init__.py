@@ -1,4 +1,4 @@
 """From plain data to models: shape, parameters, and problems at their line and column.
 
-Never judges what a well-shaped document means; `rules` does.
+Never checks the meaning of a document with a valid shape; `rules` does.
 """

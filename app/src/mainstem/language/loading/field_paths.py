@@ -1,4 +1,4 @@
-"""Which model, or which field of one, a path of a document leads to."""
+"""Finds the model or the field at a path of a document."""
 
 from typing import Any, get_args
 
@@ -10,27 +10,27 @@ from mainstem.language.yaml.yamltext import Path
 
 
 def model_at(root: type[Model], path: Path) -> type[Model] | None:
-    """The model at a path below the root, if one stands there."""
+    """The model at a path below the root; None if there is no model."""
     model: type[BaseModel] = root
     for piece in path:
         if isinstance(piece, int):
             continue
         info = _field(model, piece)
-        found = _models(info.annotation) if info else []
-        if not found:
+        models = _models(info.annotation) if info else []
+        if not models:
             return None
-        model = found[0]
+        model = models[0]
     return model if issubclass(model, Model) else None
 
 
 def field_at(root: type[Model], path: Path) -> FieldInfo | None:
-    """The field at a path; None within a map, whose keys are the user's."""
+    """The field at a path; None inside a map, because users choose its keys."""
     model = model_at(root, path[:-1])
     return _field(model, str(path[-1])) if model else None
 
 
 def keys_of(model: type[Model]) -> list[str]:
-    """The fields of a model, as the document writes them."""
+    """The keys of a model in the document."""
     return [info.alias or name for name, info in model.model_fields.items()]
 
 

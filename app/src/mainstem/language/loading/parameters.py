@@ -1,4 +1,4 @@
-"""`${name}` in strings of the document; no other templating, and none in pod templates."""
+"""Fills in `${name}` in strings of the document, except in pod templates; there is no other templating."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -13,30 +13,30 @@ from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 
 _LITERAL: Final[tuple[Path, ...]] = (
     ("spec", "parameters"),
-    # Kubernetes' own text: `${x}` in a sidecar's script is the shell's, `$(X)` is Kubernetes'.
+    # In a pod template `${x}` belongs to the shell of a sidecar's script, and `$(X)` to Kubernetes.
     ("spec", "driver", "template"),
     ("spec", "executors", "template"),
 )
-"""Where nothing is filled in."""
+"""Paths whose texts stay as written."""
 MAX_FILLED_SIZE: Final = 4 * 1024 * 1024
-"""Characters, about twice what the API server takes for one resource: a parameter may stand in many places."""
+"""Characters, about twice the size that the API server accepts for one resource: a parameter may occur many times."""
 _PLACE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}|(\$\{)")
-"""A literal `${`, a parameter, or one whose brace is never closed."""
+"""A literal `${`, a parameter, or a `${` without its closing brace."""
 
 
 def substitute(
     written: StreamingPipeline, part: YamlText, overrides: Mapping[str, str]
 ) -> tuple[StreamingPipeline | None, list[Problem]]:
-    """The pipeline with every `${name}` filled in, or what stands in the way.
+    """The pipeline with every `${name}` filled in, or None and the problems.
 
-    `$${` is a literal `${`. The shape is checked again afterwards, because a value can be empty or too long.
+    `$${` is a literal `${`. The shape is checked again, because a value can be empty or too long.
     """
     problems = list(_unknown_overrides(written, overrides, part))
     values = values_of(written, overrides)
     size = _filled_size(part.data["spec"], ("spec",), values)
     if size > MAX_FILLED_SIZE:
         message = (
-            f"with its parameters filled in the document's texts have {size} characters; "
+            f"with their parameters filled in the document's texts have {size} characters; "
             f"at most {MAX_FILLED_SIZE} are allowed"
         )
         line, column = part.where(("spec", "parameters"))
@@ -48,12 +48,12 @@ def substitute(
 
 
 def values_of(written: StreamingPipeline, overrides: Mapping[str, str]) -> dict[str, str]:
-    """Parameter -> its value: the document's, or the one given at start."""
+    """Parameter -> its value: an override, or else the document's value."""
     return {parameter.name: parameter.value for parameter in written.spec.parameters} | dict(overrides)
 
 
 def written_offset(text: str, values: Mapping[str, str], offset: int) -> int:
-    """The offset in a text as it was written, for one in the same text with its parameters filled in."""
+    """The offset in the written text for an offset in the same text with its parameters filled in."""
     grown = 0
     for match in _PLACE.finditer(text):
         length = len(_filled(match, values))
@@ -64,7 +64,7 @@ def written_offset(text: str, values: Mapping[str, str], offset: int) -> int:
 
 
 def _filled_size(value: Any, path: Path, values: Mapping[str, str]) -> int:
-    """Characters of all texts below a path that hold parameters, once these are filled in."""
+    """The number of characters of all texts below a path that contain parameters, after these are filled in."""
     if path in _LITERAL:
         return 0
     if isinstance(value, dict):
@@ -77,27 +77,29 @@ def _filled_size(value: Any, path: Path, values: Mapping[str, str]) -> int:
 
 
 def _fill(
-    value: Any, path: Path, values: Mapping[str, str], part: YamlText, tell: Callable[[Problem], None]
+    value: Any, path: Path, values: Mapping[str, str], part: YamlText, report: Callable[[Problem], None]
 ) -> Any:
     if path in _LITERAL:
         return value
     if isinstance(value, dict):
         for key in value:
             if "${" in key:
-                tell(_problem(part, (*path, key), "parameters stand in values, never in keys", key=True))
-        return {key: _fill(child, (*path, key), values, part, tell) for key, child in value.items()}
+                message = "a key cannot contain a parameter; only values can"
+                report(_problem(part, (*path, key), message, key=True))
+        return {key: _fill(child, (*path, key), values, part, report) for key, child in value.items()}
     if isinstance(value, list):
-        return [_fill(child, (*path, index), values, part, tell) for index, child in enumerate(value)]
+        return [_fill(child, (*path, index), values, part, report) for index, child in enumerate(value)]
     if not isinstance(value, str) or "${" not in value:
         return value
 
     def replacement(match: re.Match[str]) -> str:
         name = match[1]
         if match[2]:
-            tell(_problem(part, path, "${ is never closed; write $${ for a literal ${", at=match))
+            message = "${ has no closing brace; close it, or write $${ for a literal ${"
+            report(_problem(part, path, message, at=match))
         elif name is not None and name not in values:
             message = f"unknown parameter ${{{name}}}{did_you_mean(name, list(values)) or _declared(values)}"
-            tell(_problem(part, path, message, at=match))
+            report(_problem(part, path, message, at=match))
         return _filled(match, values)
 
     return _PLACE.sub(replacement, value)
@@ -108,7 +110,9 @@ def _filled(match: re.Match[str], values: Mapping[str, str]) -> str:
 
 
 def _declared(values: Mapping[str, str]) -> str:
-    return f"; there are {', '.join(values)}" if values else "; spec.parameters declares none"
+    return (
+        f"; the parameters are {', '.join(values)}" if values else "; spec.parameters declares no parameter"
+    )
 
 
 def _problem(
@@ -125,5 +129,5 @@ def _unknown_overrides(
     for name in overrides:
         if name not in names:
             hint = did_you_mean(name, list(names)) or _declared(names)
-            message = f"--set {name}: the document has no such parameter{hint}"
+            message = f"--set {name}: the document has no parameter of this name{hint}"
             yield _problem(part, ("spec", "parameters"), message)

@@ -1,7 +1,7 @@
-"""The rest of a document some of whose parts are broken: without these, and without whatever names them.
+"""The sound parts of a document whose other parts are broken, so that the rules can check the sound parts.
 
-What is left is a document of its own, so that rules can be asked of it. Lists are shorter in it: `places` has what each
-entry's number was.
+The result is a document without the broken parts and without the parts that refer to them. Its lists are shorter:
+`places` holds the original index of each entry.
 """
 
 import re
@@ -15,25 +15,25 @@ from mainstem.language.yaml.yamltext import Path, YamlText, parse_path
 
 _LISTS: Final = ("parameters", "connections", "functions", "sources", "views", "queries")
 _SPARE: Final = "mainstem_spare"
-"""Name of the entry of a list that must have one."""
+"""Name of the entry that fills a required list."""
 _ABSENT: Final = frozenset(
     """
     BucketUnlisted DeadLettersUnread NothingRuns QuarantineUnread RefreshNotAllowed ScheduleUnbounded UnknownConnection
     UnknownFunction UnknownParameter UnknownRelation UnusedSource
     """.split()  # noqa: SIM905
 )
-"""Reasons that may come of nothing but what was left out."""
+"""Reasons of problems that the missing parts may cause."""
 _ENTRY: Final = re.compile(r"spec\.(\w+)\[(\d+)\]")
 
 
 @dataclass(frozen=True)
 class Rest:
-    """What is left of a document.
+    """The sound parts of a document.
 
     Attributes:
-        text: the document.
-        places: list -> the numbers that its entries have in the whole document.
-        shorter: whether an entry of a list was left out, which others may ask for.
+        text: the document without its broken parts.
+        places: list -> the original index of each entry.
+        shorter: whether an entry of a list is missing, to which other parts may refer.
     """
 
     text: YamlText
@@ -41,20 +41,20 @@ class Rest:
     shorter: bool
 
     def whole(self, problems: Sequence[Problem]) -> Iterator[Problem]:
-        """Problems of the rest as those of the whole document, without those that come of what was left out."""
+        """Problems with the paths of the whole document, without those that the missing parts may cause."""
         for problem in problems:
             entry = _ENTRY.match(problem.path)
             if self.shorter and problem.reason in _ABSENT:
                 continue
             if entry is None or entry[1] not in self.places:
                 yield problem
-            elif int(entry[2]) < len(places := self.places[entry[1]]):  # else it is of a spare one
+            elif int(entry[2]) < len(places := self.places[entry[1]]):  # else the entry is a spare one
                 path = f"spec.{entry[1]}[{places[int(entry[2])]}]{problem.path[entry.end() :]}"
                 yield replace(problem, path=path)
 
 
 def rest(part: YamlText, problems: Sequence[Problem]) -> Rest | None:
-    """What is left of a document without its broken parts; None where nothing is that could be read by itself."""
+    """The sound parts of a document; None if they are not a readable document."""
     data = part.data
     if not isinstance(data, dict) or not isinstance(data.get("spec"), dict):
         return None
@@ -83,7 +83,7 @@ def rest(part: YamlText, problems: Sequence[Problem]) -> Rest | None:
 
 
 def _lacks(before: Any, places: Sequence[int]) -> bool:
-    """Whether less is left of a list than was written; what is no list is left out as a whole."""
+    """Whether entries of a list are missing; a value that is not a list is missing as a whole."""
     return before is not None and (not isinstance(before, list) or len(places) < len(before))
 
 
@@ -91,7 +91,7 @@ _NEEDED: Final = ("checkpoints", "sources", "queries")
 
 
 def _named(entry: Any) -> set[str]:
-    """What others may call an entry by."""
+    """The names by which other entries may refer to an entry."""
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         return set()
@@ -99,7 +99,7 @@ def _named(entry: Any) -> set[str]:
 
 
 def _drop_readers(spec: dict[str, Any], kept: dict[str, list[int]], names: set[str]) -> None:
-    """Leave out the entries that name what is left out, and those that name these."""
+    """Remove the entries that refer to removed entries, and repeat that for those entries."""
     words = {
         (name, index): set(re.findall(r"[\w-]+|\w+", " ".join(_texts(spec[name][index])).lower()))
         for name, indices in kept.items()
@@ -108,15 +108,15 @@ def _drop_readers(spec: dict[str, Any], kept: dict[str, list[int]], names: set[s
     changed = True
     while changed:
         changed = False
-        for (name, index), said in words.items():
-            if index in kept[name] and said & names:
+        for (name, index), entry_words in words.items():
+            if index in kept[name] and entry_words & names:
                 kept[name].remove(index)
                 names |= _named(spec[name][index])
                 changed = True
 
 
 def _texts(value: Any, *, own: bool = True) -> Iterator[str]:
-    """The strings of an entry, but for its own name."""
+    """The strings of an entry, except its own name."""
     if isinstance(value, dict):
         for key, child in value.items():
             if not (own and key == "name"):
@@ -129,19 +129,21 @@ def _texts(value: Any, *, own: bool = True) -> Iterator[str]:
 
 
 def _spares(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """An entry for the lists that must have one."""
+    """An entry for each required list that is empty."""
     source = {"name": _SPARE, "rate": {}}
     spare: dict[str, list[Any]] = {}
     if not lists.get("sources"):
         spare["sources"] = [source]
     if not lists.get("queries"):
-        read = (lists.get("sources") or [source])[0]["name"]
-        spare["queries"] = [{"name": "mainstem-spare", "from": read, "to": [{"name": "none", "noop": {}}]}]
+        relation = (lists.get("sources") or [source])[0]["name"]
+        spare["queries"] = [
+            {"name": "mainstem-spare", "from": relation, "to": [{"name": "none", "noop": {}}]}
+        ]
     return spare
 
 
 def _moved(part: YamlText, data: Any, places: dict[str, tuple[int, ...]]) -> YamlText:
-    """The text with other data, each place that is left under its new path."""
+    """The text with other data, and with each remaining position at its new path."""
     numbers = {(name, old): new for name, indices in places.items() for new, old in enumerate(indices)}
 
     def path(old: Path) -> Path | None:

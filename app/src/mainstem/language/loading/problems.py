@@ -1,4 +1,4 @@
-"""Problems at their place in a document's text."""
+"""Creates problems with their line and column in a document's text."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -9,14 +9,14 @@ from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 
 
 class Locate(Protocol):
-    """Makes problems of one document."""
+    """Creates problems of one document."""
 
     def __call__(self, path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
-        """The problem at a path; `offset` counts characters into a text there, its parameters filled in."""
+        """The problem at a path; `offset` is the position in the text there, with its parameters filled in."""
 
 
 def without_text(path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
-    """The problem of a document whose text is not at hand."""
+    """The problem of a document without its text, so without line and column."""
     del offset
     return Problem(0, 0, render_path(path), message, reason)
 
@@ -36,13 +36,13 @@ def problem_at(
 
     Args:
         part: the document's text.
-        values: what its parameters were filled with.
-        path: where, from the document's root.
+        values: the values of its parameters.
+        path: the path from the document's root.
         message: what is wrong.
         reason: stable name of the broken rule.
-        key: it is the key that is wrong, not the value.
-        warning: it refuses nothing.
-        offset: characters into the text that stands there, its parameters filled in.
+        key: the key is wrong, not the value.
+        warning: the document is valid in spite of the problem.
+        offset: the position in the text at the path, with its parameters filled in.
     """
     line, column = part.where(path, key=key)
     spot = None

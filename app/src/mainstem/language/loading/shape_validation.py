@@ -1,4 +1,4 @@
-"""pydantic's errors in the words of the document: path, line, value, and what would be right."""
+"""Validates the shape of a document, and translates pydantic's errors: path, line, value, and the correction."""
 
 import json
 import re
@@ -49,15 +49,15 @@ _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 PATTERNS: Final = {
     pattern(Duration): ("a duration such as '30 seconds' or '30s'", "InvalidDuration"),
     pattern(Identifier): (
-        "a SQL identifier: lower case letters, digits and underscores, a letter first, at most 63 characters",
+        "a SQL identifier: lower case letters, digits and underscores, starting with a letter, at most 63 characters",
         "InvalidName",
     ),
     pattern(Label): (
-        "a DNS label: lower case letters, digits and hyphens, a letter first, at most 63 characters",
+        "a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 63 characters",
         "InvalidName",
     ),
     pattern(PipelineName): (
-        "a DNS label: lower case letters, digits and hyphens, a letter first, at most 45 characters",
+        "a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 45 characters",
         "InvalidName",
     ),
     pattern(ParameterName): (
@@ -66,17 +66,17 @@ PATTERNS: Final = {
     ),
     pattern(PythonObject): ("an object of a Python module, such as package.module:function", "InvalidName"),
     pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
-    pattern(Memory): ("a size in Java's words such as 512m or 2g", "InvalidQuantity"),
-    pattern(ByteSize): ("a size in Spark's words such as 512m or 10g", "InvalidQuantity"),
+    pattern(Memory): ("a size in the form of Java, such as 512m or 2g", "InvalidQuantity"),
+    pattern(ByteSize): ("a size in the form of Spark, such as 512m or 10g", "InvalidQuantity"),
     pattern(SecretKey): ("the name of a key: letters, digits, hyphens, dots and underscores", "InvalidName"),
     pattern(ConnectorName): (
-        "Spark's name of a connector: its short name, its class or package",
+        "the name of a connector in Spark: its short name, its class or its package",
         "InvalidName",
     ),
     pattern(Coordinate): ("an artifact with one version: group:artifact:version", "InvalidValue"),
     pattern(Version): ("a version of a Delta table: a number, or latest", "InvalidValue"),
     pattern(ObjectName): (
-        "a name of Kubernetes: lower case letters, digits, hyphens and dots, a letter or digit at both ends",
+        "a name in Kubernetes: lower case letters, digits, hyphens and dots, with a letter or digit at both ends",
         "InvalidName",
     ),
     pattern(Cron): (
@@ -92,43 +92,43 @@ PATTERNS: Final = {
         "InvalidName",
     ),
 }
-"""Pattern of a string -> what such a string is, and the reason for refusing another."""
+"""Pattern of a string -> the description of such a string, and the reason of the problem."""
 
 
-_OF_THEIR_OWN = tuple(map(pattern, (Duration, Quantity, Memory, Cron, ByteSize, Version)))
-"""Strings for which a user may write a number."""
+_WRITTEN_AS_NUMBERS = tuple(map(pattern, (Duration, Quantity, Memory, Cron, ByteSize, Version)))
+"""Patterns of strings that a user may write as a number."""
 
 
 _Root = TypeVar("_Root", bound=Model)
 MAX_PROBLEMS: Final = 100
-"""Faults of a document's shape that are put into words: each costs a search for names that are near."""
+"""The largest number of reported problems of a document's shape: each costs a search for similar names."""
 
 
 def shape_problems(part: YamlText, root: type[_Root]) -> tuple[_Root | None, list[Problem]]:
-    """The document as the model of its kind, or every way in which its shape is wrong."""
+    """The document as its model, or None and every problem of its shape."""
     try:
-        # JSON mode, because the API server does not coerce either: "5" is not a number there.
+        # JSON mode does not convert types, like the API server: "5" is not a number.
         return root.model_validate_json(json.dumps(part.data), strict=True), []
     except ValidationError as error:
-        found = islice(_genuine(error.errors(include_url=False)), MAX_PROBLEMS)
-        return None, [_problem(part, details, root) for details in found]
+        errors = islice(_genuine(error.errors(include_url=False)), MAX_PROBLEMS)
+        return None, [_problem(part, details, root) for details in errors]
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the choice nearest to `word`, or nothing."""
+    """`; did you mean 'x'?` for the choice most similar to `word`, or an empty text."""
     folded = {choice.lower(): choice for choice in choices}
     near = get_close_matches(word[:256].lower(), folded, n=1, cutoff=0.6)
     return f"; did you mean {folded[near[0]]!r}?" if near else ""
 
 
 def nearest_of(word: str, choices: Iterable[str]) -> str:
-    """`did_you_mean`, or where nothing is near, all that there is."""
+    """`did_you_mean`, or all choices if no choice is similar."""
     known = list(choices)
-    return did_you_mean(word, known) or f"; there are {', '.join(known)}"
+    return did_you_mean(word, known) or f"; known names are {', '.join(known)}"
 
 
 def _genuine(errors: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Without pydantic's echo of a list whose entries are wrong as a list that is too short."""
+    """The errors without pydantic's second error for a list with wrong entries: that the list is too short."""
     above = {path[:length] for path in (details["loc"] for details in errors) for length in range(len(path))}
     return [details for details in errors if details["type"] != "too_short" or details["loc"] not in above]
 
@@ -143,7 +143,7 @@ def _problem(part: YamlText, details: ErrorDetails, root: type[Model]) -> Proble
 
 @dataclass(frozen=True)
 class _Fault:
-    """One error of pydantic's."""
+    """One error of pydantic with the value and its path."""
 
     kind: str
     context: dict[str, Any]
@@ -158,11 +158,11 @@ class _Fault:
 
     @property
     def parameter(self) -> str:
-        return "; parameters may not stand here" if "${" in str(self.value) else ""
+        return "; this field cannot contain parameters" if "${" in str(self.value) else ""
 
 
 _Words = tuple[str, str]
-"""What is said, and the reason."""
+"""The message and the reason."""
 
 
 def _words(fault: _Fault) -> _Words:
@@ -185,19 +185,22 @@ def _choice(fault: _Fault) -> _Words:
     choices = [choice.strip("' ") for choice in expected.replace(" or ", ", ").split(",")]
     choices = [choice.lower() if choice in ("True", "False") else choice for choice in choices]
     if len(choices) == 1:
-        return f"{fault.shown} is not allowed here, only {choices[0]}{fault.parameter}", "InvalidValue"
+        return (
+            f"{fault.shown} is not allowed here; the only value is {choices[0]}{fault.parameter}",
+            "InvalidValue",
+        )
     hint = fault.parameter or did_you_mean(str(fault.value), choices)
     return f"{fault.shown} is not one of {', '.join(choices)}{hint}", "InvalidValue"
 
 
 def _mismatch(fault: _Fault) -> _Words:
-    what, reason = PATTERNS[str(fault.context["pattern"])]
-    return f"{fault.shown} is not {what}{fault.parameter}", reason
+    description, reason = PATTERNS[str(fault.context["pattern"])]
+    return f"{fault.shown} is not {description}{fault.parameter}", reason
 
 
 def _cron(fault: _Fault) -> _Words:
     field = str(fault.context["why"]).removeprefix("bad ").replace("-", " ")
-    message = f"{fault.shown} never comes due: there is no such {field}"
+    message = f"{fault.shown} never matches a time: there is no such {field}"
     hint = fault.parameter or "; '0 3 * * *' is three o'clock each night"
     return message + hint, "InvalidCron"
 
@@ -240,27 +243,27 @@ _WORDS: Final[dict[str, Callable[[_Fault], _Words]]] = {
     "greater_than_equal": _range,
     "less_than_equal": _range,
 }
-"""Kind of pydantic's error -> what is said of it."""
+"""Kind of pydantic's error -> function that returns the message and the reason."""
 
 
 def _type(fault: _Fault) -> str:
     wanted = _pattern_at(fault) if fault.kind == "string_type" else None
-    what = PATTERNS[wanted][0] if wanted else _TYPES[fault.kind]
-    return f"{fault.shown} is not {what}{fault.parameter or _retype(fault, wanted)}"
+    description = PATTERNS[wanted][0] if wanted else _TYPES[fault.kind]
+    return f"{fault.shown} is not {description}{fault.parameter or _retype(fault, wanted)}"
 
 
 def _pattern_at(fault: _Fault) -> str | None:
-    """The pattern of a string that belongs at the path, or in a map there, if it is one for which numbers are written."""
+    """The pattern of the string at the path, or in a map there, if a user may write the string as a number."""
     field = field_at(fault.root, fault.path) or field_at(fault.root, fault.path[:-1])
-    found = repr((field.annotation, field.metadata)) if field else ""
-    return next((wanted for wanted in _OF_THEIR_OWN if wanted in found), None)
+    annotation = repr((field.annotation, field.metadata)) if field else ""
+    return next((wanted for wanted in _WRITTEN_AS_NUMBERS if wanted in annotation), None)
 
 
 def _retype(fault: _Fault, wanted: str | None) -> str:
-    """What to do about a value of the wrong type, where that is plain to see."""
+    """The correction of a value of the wrong type; empty if there is no obvious one."""
     kind, value = fault.kind, fault.value
     if value is None:
-        return "; leave the field out, or give it a value"
+        return "; set a value, or remove the field"
     if kind == "string_type" and isinstance(value, (bool, int, float)):
         return "; put it in quotes" if wanted is None or re.fullmatch(wanted, str(value)) else ""
     if isinstance(value, str):
@@ -269,10 +272,10 @@ def _retype(fault: _Fault, wanted: str | None) -> str:
 
 
 def _rewrite(fault: _Fault, word: str) -> str:
-    """The same for a word."""
+    """The correction of a string that has the wrong type."""
     kind = fault.kind
     if kind.startswith("int") and word.strip().isdecimal():
-        return "; leave the quotes out"
+        return "; remove the quotes"
     if kind.startswith("bool"):
         meant = {"; write true": _TRUE, "; write false": _FALSE}
         return next((hint for hint, words in meant.items() if word.lower() in words), "")
@@ -287,7 +290,7 @@ def _only_a_name(fault: _Fault) -> bool:
 
 
 def show(value: Any) -> str:
-    """A value as it stands in the document, cut where it is long."""
+    """A value as the document has it, shortened to 60 characters."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What is certain about a SQL text: its names, columns, joins and logical plan.
+"""Finds what is certain about a SQL text: its names, columns, joins and logical plan.
 
-Never knows the document around the text, and never guesses: what is uncertain stays unknown.
+Never depends on the document around the text, and never guesses: what is uncertain stays unknown.
 """

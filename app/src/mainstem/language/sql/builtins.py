@@ -1,4 +1,4 @@
-"""The functions that Spark SQL has of its own, which is what their names mean whatever else is called so."""
+"""The names of Spark SQL's built-in functions; a name in this list always means the built-in function."""
 
 from typing import Final
 
@@ -69,6 +69,6 @@ _NAMES: Final = """
     year zeroifnull zip_with
 """
 BUILTINS: Final = frozenset(_NAMES.split())
-"""Those of Spark 4.2, as `SHOW SYSTEM FUNCTIONS` gives them; a test holds them against it."""
+"""The functions of Spark 4.2 by `SHOW SYSTEM FUNCTIONS`; a test compares them with Spark."""
 GRAMMAR: Final = frozenset(["timediff", "timestampadd", "timestampdiff", "try_cast"])
-"""Those that Spark's grammar knows, and no list of its functions."""
+"""Functions of Spark's grammar, which `SHOW SYSTEM FUNCTIONS` does not list."""

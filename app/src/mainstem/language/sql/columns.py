@@ -1,6 +1,6 @@
-"""The columns of what a SQL text gives, and the names in the text that Spark certainly refuses.
+"""Finds the columns of a SQL text's result, and the names in the text that Spark certainly rejects.
 
-Whatever meets a relation that is open, or a name that is not a plain word, is left to Spark.
+Spark decides about names of relations that may have unknown columns, and about names that are not plain words.
 """
 
 import re
@@ -16,36 +16,36 @@ from mainstem.language.sql.scope import UNKNOWN, ColumnSet, Lookup, Relation, Sc
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _ALWAYS: Final = frozenset(
     ["_metadata", "grouping__id", "spark_grouping_id", "window", "session_window", "all", "user"]
-    + [f"current_{what}" for what in ("date", "timestamp", "time", "user", "catalog", "database", "schema", "path")]
+    + [f"current_{name}" for name in ("date", "timestamp", "time", "user", "catalog", "database", "schema", "path")]
     + ["localtimestamp", "session_user", "session", "system", "spark_catalog", "builtin"]
 )  # fmt: skip
-"""Names that mean something wherever they stand: hidden columns, functions without brackets, catalogs."""
+"""Names that are valid everywhere: hidden columns, functions without brackets, catalogs."""
 _MOST_FAULTS: Final = 100
-"""Of one text: nobody reads more."""
+"""The most faults of one text: nobody reads more."""
 _UNITS: Final = re.compile(
     r"(year|quarter|month|week|day|dayofyear|hour|minute|second|milli(second)?|micro(second)?|nano(second)?)s?"
 )
 _UNNAMED: Final = (exp.Func, exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In, exp.Is, exp.Paren)
-"""What Spark gives a name to that is no plain word, if nobody else does."""
+"""Expressions to which Spark gives a name that is not a plain word, if the text does not name them."""
 _MANY: Final = frozenset(
     f"{name}{outer}"
     for name in ("explode", "posexplode", "inline", "stack", "json_tuple", "variant_explode", "window")
     for outer in ("", "_outer")
 ) | {"session_window"}
-"""Functions that make columns of their own names."""
+"""Functions whose results have column names of their own."""
 
 
 @dataclass(frozen=True)
 class UnresolvedName:
-    """A name in a text that Spark certainly refuses.
+    """A name in a text that Spark certainly rejects.
 
     Attributes:
-        name: as it stands there.
-        start: offset of its first character.
-        known: names that would have been right.
-        relations: those that could have had the column: the one that the text names, or all that it reads there.
-        qualifier: whether the name stands before a dot, and so may be that of a relation too.
-        owners: relations that each have a column of the name, where it is the text that does not say which is meant.
+        name: the name as written.
+        start: the offset of its first character.
+        known: valid names.
+        relations: relations that could have the column: the relation that the text names, or all that it reads there.
+        qualifier: whether the name stands before a dot, so that it may also be the name of a relation.
+        owners: for an ambiguous name, the relations that each have a column of this name.
     """
 
     name: str
@@ -57,10 +57,10 @@ class UnresolvedName:
 
 
 class Resolver:
-    """Reads one text.
+    """Resolves the names of one text.
 
     Args:
-        lookup: columns of the relations of the document.
+        lookup: returns the columns of a relation of the document.
     """
 
     def __init__(self, lookup: Lookup) -> None:
@@ -68,7 +68,7 @@ class Resolver:
         self._lookup = lookup
 
     def columns(self, tree: exp.Expr) -> ColumnSet:
-        """The columns of the text's result; `faults` are those of the text from then on."""
+        """The columns of the text's result; this call fills `faults`."""
         try:
             return self._query(tree, {}, None)
         except RecursionError:
@@ -97,8 +97,8 @@ class Resolver:
             name = cte.alias.lower()
             if clause.args.get("recursive"):
                 ctes = {**ctes, name: UNKNOWN}
-            found = self._query(cte.this, ctes, outer)
-            ctes = {**ctes, name: UNKNOWN if clause.args.get("recursive") else _renamed(cte, found)}
+            columns = self._query(cte.this, ctes, outer)
+            ctes = {**ctes, name: UNKNOWN if clause.args.get("recursive") else _renamed(cte, columns)}
         return ctes
 
     def _select(self, select: exp.Select, ctes: Mapping[str, ColumnSet], outer: Scope | None) -> ColumnSet:
@@ -111,12 +111,12 @@ class Resolver:
             self._expressions([lateral.this], scope, ctes)
             scope.relations.append(_lateral(lateral))
         if select.args.get("pivots"):
-            scope.relations = [Relation(one.alias, UNKNOWN) for one in scope.relations]
+            scope.relations = [Relation(relation.alias, UNKNOWN) for relation in scope.relations]
         where = select.args.get("where")
         self._expressions([where] if where else [], scope, ctes)
         scope.aliases = frozenset(_aliases(select.expressions))
         self._expressions(select.expressions, scope, ctes)
-        scope.ambiguous = False  # what is told apart here may be the SELECT list's
+        scope.ambiguous = False  # a name may now be one of the SELECT list
         later = (
             select.args.get(key) for key in ("group", "having", "sort", "order", "cluster", "distribute")
         )
@@ -124,27 +124,27 @@ class Resolver:
         return _projected(select.expressions, scope)
 
     def _from(self, item: exp.Expr, scope: Scope, ctes: Mapping[str, ColumnSet]) -> None:
-        """Add the relations of an item of the FROM clause, its joins included."""
+        """Add the relations of an item of the FROM clause, including its joins."""
         if isinstance(item, exp.Subquery) and isinstance(item.this, (exp.Table, exp.Subquery)):
             inner = Scope(outer=scope.outer)
             self._from(item.this, inner, ctes)
-            found = [Relation(item.alias.lower(), star(inner.relations))] if item.alias else inner.relations
+            added = [Relation(item.alias.lower(), star(inner.relations))] if item.alias else inner.relations
             scope.merged |= inner.merged
         elif isinstance(item, exp.Subquery):
-            found = [Relation(item.alias.lower(), self._query(item.this, ctes, scope.outer))]
+            added = [Relation(item.alias.lower(), self._query(item.this, ctes, scope.outer))]
         elif isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
             name = item.name.lower()
             known = UNKNOWN if item.db else ctes[name] if name in ctes else self._lookup(name)
-            found = [Relation((item.alias or item.name).lower(), known)]
+            added = [Relation((item.alias or item.name).lower(), known)]
         elif isinstance(item, exp.Lateral):
-            found = [_lateral(item)]
+            added = [_lateral(item)]
         else:
-            found = [Relation(item.alias.lower(), UNKNOWN)]
+            added = [Relation(item.alias.lower(), UNKNOWN)]
         if item.args.get("pivots"):
-            found = [Relation(item.alias.lower() or one.alias, UNKNOWN) for one in found]
+            added = [Relation(item.alias.lower() or relation.alias, UNKNOWN) for relation in added]
         else:
-            found = [Relation(one.alias, _renamed(item, one.columns)) for one in found]
-        scope.relations += found
+            added = [Relation(relation.alias, _renamed(item, relation.columns)) for relation in added]
+        scope.relations += added
         self._joins(item, scope, ctes)
 
     def _joins(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, ColumnSet]) -> None:
@@ -155,20 +155,20 @@ class Resolver:
             for name in join.args.get("using") or ():
                 self._using(name, left, right)
                 scope.merged.add(name.name.lower())
-            if join.args.get("method"):  # NATURAL: which columns become one, only Spark knows
+            if join.args.get("method"):  # NATURAL: only Spark knows which columns it merges
                 scope.ambiguous = False
             self._expressions([join.args["on"]] if join.args.get("on") else [], scope, ctes)
             if str(join.args.get("kind") or "").upper() in ("SEMI", "ANTI"):
                 scope.relations = left
 
     def _using(self, name: exp.Expr, *sides: list[Relation]) -> None:
-        """A column of USING is one of either side."""
+        """Report a column of USING that one of the sides does not have."""
         if not isinstance(name, exp.Identifier):
             return
         for side in sides:
             columns = star(side)
             if not columns.open and _plain(name) and name.name.lower() not in columns.folded:
-                self._fault(name, known=columns.names, relations=tuple(one.alias for one in side))
+                self._fault(name, known=columns.names, relations=tuple(relation.alias for relation in side))
                 return
 
     def _expressions(self, parts: Iterable[exp.Expr], scope: Scope, ctes: Mapping[str, ColumnSet]) -> None:
@@ -200,21 +200,21 @@ class Resolver:
                 self._fault(parts[0], owners=tuple(owners))
 
     def _qualified(self, parts: list[exp.Identifier], scope: Scope) -> None:
-        """A relation's column, where the first part is certainly that relation and no column."""
+        """Report an unknown column after a first part that certainly is a relation and not a column."""
         relation, name = parts[0].name.lower(), parts[1].name.lower()
         around: Scope | None = scope
         named: list[Relation] = []
         while around is not None:
-            here = [one for one in around.relations if one.alias == relation]
-            nested = any(one.columns.open and not one.columns.flat for one in around.relations)
-            if nested or any(one.columns.open for one in here):
+            matches = [each for each in around.relations if each.alias == relation]
+            nested = any(each.columns.open and not each.columns.flat for each in around.relations)
+            if nested or any(each.columns.open for each in matches):
                 return
             if relation in around.aliases or around.owners(relation):
                 return
-            named += here
+            named += matches
             around = around.outer
-        if name not in _ALWAYS and not any(name in one.columns.folded for one in named):
-            known = tuple(column for one in named for column in one.columns.names)
+        if name not in _ALWAYS and not any(name in each.columns.folded for each in named):
+            known = tuple(column for each in named for column in each.columns.names)
             self._fault(parts[1], known=known, relations=(parts[0].name,))
 
     def _fault(self, name: exp.Identifier, **facts: Any) -> None:
@@ -227,18 +227,18 @@ def _plain(name: exp.Expr) -> bool:
 
 
 def _parameters(column: exp.Expr) -> set[str]:
-    """Names of the parameters of the lambda functions around an expression."""
-    found: set[str] = set()
+    """The names of the parameters of the lambda functions around an expression."""
+    names: set[str] = set()
     above = column.parent
     while above is not None:
         if isinstance(above, exp.Lambda):
-            found |= {part.name.lower() for part in above.expressions}
+            names |= {part.name.lower() for part in above.expressions}
         above = above.parent
-    return found
+    return names
 
 
 def _is_unit(column: exp.Column) -> bool:
-    """Whether it may be the unit of time that a function is given: dateadd(DAY, 1, at)."""
+    """Whether a column may be the unit of time in the arguments of a function: dateadd(DAY, 1, at)."""
     return _UNITS.fullmatch(column.name.lower()) is not None and isinstance(column.parent, exp.Func)
 
 
@@ -277,7 +277,7 @@ def _projection(projection: exp.Expr, scope: Scope) -> ColumnSet:
         return _excepted(projection, star(scope.relations))
     if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star):
         wanted = projection.table.lower()
-        owners = [one for one in scope.relations if one.alias == wanted]
+        owners = [relation for relation in scope.relations if relation.alias == wanted]
         columns = owners[0].columns if len(owners) == 1 and len(projection.parts) == 2 else UNKNOWN
         return _excepted(projection.this, columns)
     if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Identifier):
@@ -288,7 +288,7 @@ def _projection(projection: exp.Expr, scope: Scope) -> ColumnSet:
 
 
 def _excepted(star: exp.Expr, columns: ColumnSet) -> ColumnSet:
-    """A star without what it leaves out; one that renames is not looked into."""
+    """The columns of a star without those of EXCEPT; unknown for a star that renames or replaces columns."""
     if star.args.get("rename") or star.args.get("replace"):
         return ColumnSet(open=True)
     out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}

@@ -1,4 +1,4 @@
-"""Which expressions of a SQL text are event time for Spark: a column that is, by itself, or a window over such a column.
+"""Finds the expressions of a SQL text that are event time for Spark: event-time columns, and windows over them.
 
 Spark keeps the watermark in the metadata of a column. Any other expression over the column loses it: arithmetic, a
 cast, a function, and the start or end of a window.
@@ -12,17 +12,17 @@ from mainstem.language.sql.logical_plan import EventTimeColumns
 
 
 WINDOWS: Final = frozenset({"window", "session_window", "window_time"})
-"""Functions whose result is event time where their first argument is."""
+"""Functions whose result is event time if their first argument is."""
 _ENDS: Final = frozenset({"start", "end"})
 """Fields of a window."""
 
 
 def carries(expression: exp.Expr, events: EventTimeColumns) -> bool:
-    """Whether the expression may be event time; false where it certainly is not.
+    """Whether an expression may be event time; false if it certainly is not.
 
     Args:
-        expression: of a projection or a key.
-        events: columns of the relation that may be.
+        expression: a projection or a grouping key.
+        events: the columns of the relation that may be event time.
     """
     expression = bare(expression)
     if isinstance(expression, exp.Func):
@@ -36,12 +36,12 @@ def carries(expression: exp.Expr, events: EventTimeColumns) -> bool:
 
 
 def is_window_end(expression: exp.Expr, events: EventTimeColumns, ends: frozenset[str]) -> bool:
-    """Whether the expression certainly is the start or the end of a window over event time.
+    """Whether an expression certainly is the start or the end of a window over event time.
 
     Args:
-        expression: of a projection or a key.
-        events: columns of the relation that may be event time, windows among them.
-        ends: columns of the relation that are the start or the end of such a window.
+        expression: a projection or a grouping key.
+        events: the columns of the relation that may be event time, including windows.
+        ends: the columns of the relation that are the start or the end of such a window.
     """
     expression = bare(expression)
     if isinstance(expression, exp.Bracket):
@@ -65,7 +65,7 @@ def bare(expression: exp.Expr) -> exp.Expr:
 
 
 def mentions(expression: exp.Expr, events: EventTimeColumns) -> bool:
-    """Whether a name that may be event time, or a star, stands anywhere in the expression."""
+    """Whether an expression contains a name that may be event time, or a star."""
     names = {identifier.name.lower() for identifier in expression.find_all(exp.Identifier)}
     return events is None or bool(names & events) or expression.find(exp.Star) is not None
 
@@ -82,6 +82,6 @@ def _is_window(expression: exp.Expr, events: EventTimeColumns) -> bool:
 
 
 def _argument(call: exp.Func) -> exp.Expr:
-    """The first argument of a function; NULL where it has none."""
+    """The first argument of a function; NULL for a function without arguments."""
     arguments = call.expressions or [call.this]
     return arguments[0] if isinstance(arguments[0], exp.Expr) else exp.null()

@@ -1,7 +1,7 @@
-"""What can be known of a SQL text without Spark.
+"""Finds the facts about a SQL text that are certain without Spark.
 
-sqlglot reads the text in Spark's dialect. It does not know all of Spark's grammar, so every answer has a third value:
-what is not certain is `None`, and left to Spark's own analysis at start.
+sqlglot parses the text in Spark's dialect. It does not know all of Spark's grammar. So an uncertain answer is `None`, and
+Spark's own analysis at the start decides.
 """
 
 import logging
@@ -25,15 +25,15 @@ from mainstem.language.sql.text import (
 )
 
 
-logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # "unsupported syntax" is an answer to us, not news
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # Mainstem handles "unsupported syntax" itself
 
 _QUERIES: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Table)
 FILE_FORMATS: Final = frozenset(
     ["avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml"]
 )
-"""Formats of files that Spark's SQL would read by their path."""
+"""File formats that Spark's SQL can read by path."""
 _UNREADABLE: Final = ("stream", "table", "watermark")
-"""Words behind which Spark may read a relation that sqlglot does not see."""
+"""Words after which Spark may read a relation that sqlglot does not find."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Reference:
     Attributes:
         name: the name in lower case, as Spark resolves it.
         start: offset of its first character, backquotes included.
-        end: offset behind its last character.
-        aliased: True where the text gives it an alias, or takes none there.
+        end: offset after its last character.
+        aliased: whether the text has an alias for it, or cannot have one there.
     """
 
     name: str
@@ -55,12 +55,12 @@ class Reference:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is certain of one SQL text.
+    """The certain facts about one SQL text.
 
     Attributes:
-        references: relations it reads, in the order of the text; None where the text could not be read.
-        refusals: what it must not contain.
-        tree: sqlglot's tree, None where the text could not be read.
+        references: the relations that the text reads, in its order; None if sqlglot cannot read the text.
+        refusals: the parts that a text must not contain.
+        tree: sqlglot's tree; None if sqlglot cannot read the text.
     """
 
     references: tuple[Reference, ...] | None
@@ -69,19 +69,19 @@ class Facts:
 
 
 UNREAD: Final = Facts(None, (), None)
-"""Of a text that nobody has read, nothing is certain."""
+"""The facts for a view without SQL."""
 
 
 @lru_cache(maxsize=256)
 def read(sql: str) -> Facts:
-    """The facts of one text; never raises."""
+    """The facts about one text; never raises."""
     if refusal := statement(sql):
         return Facts(None, (refusal,), None)
     refusals = tuple(forbidden_calls(sql))
     tables = table_queries(sql)
     try:
         trees = parse(unended(_as_from(sql, tables)))
-    except Exception:  # noqa: BLE001 - whatever ails the parser, the text is unknown to us, and left to Spark
+    except Exception:  # noqa: BLE001 - after any error of the parser Spark decides about the text
         return Facts(None, refusals, None)
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
@@ -94,14 +94,14 @@ def read(sql: str) -> Facts:
 
 
 def _as_from(sql: str, tables: list[tuple[int, int]]) -> str:
-    """The text with each `TABLE t` as `FROM  t`, which sqlglot reads, and which is as long."""
+    """The text with each `TABLE t` as `FROM  t`, which sqlglot can read and which has the same length."""
     for start, _ in tables:
         sql = f"{sql[:start]}FROM {sql[start + len('TABLE') :]}"
     return sql
 
 
 def subquery(predicate: str) -> bool:
-    """Whether a predicate certainly holds a query of its own; never raises."""
+    """Whether a predicate certainly contains a subquery; never raises."""
     try:
         trees = parse(f"SELECT 1 WHERE ({predicate}\n)")
     except Exception:  # noqa: BLE001 - as above
@@ -110,7 +110,7 @@ def subquery(predicate: str) -> bool:
 
 
 def streamed_calls(facts: Facts, names: set[str], streaming: dict[str, bool]) -> Iterator[tuple[str, int]]:
-    """Calls of certain functions in a SELECT that certainly reads a stream: the name, and where in the text."""
+    """Calls of the named functions in a SELECT that certainly reads a stream: (name, offset)."""
     for call in facts.tree.find_all(exp.Anonymous) if facts.tree is not None else ():
         select = call.find_ancestor(exp.Query)
         name = str(call.name).lower()
@@ -119,18 +119,18 @@ def streamed_calls(facts: Facts, names: set[str], streaming: dict[str, bool]) ->
 
 
 def unknown_calls(facts: Facts, known: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Calls of functions that are not known: the name, and where in the text; the first call of each.
+    """The first call of each unknown function: (name, offset).
 
-    What stands for a relation is not looked into, nor a name with its catalog or schema.
+    Table functions and names with a catalog or schema are left out.
     """
-    said: set[str] = set()
+    reported: set[str] = set()
     for call in facts.tree.find_all(exp.Anonymous, bfs=False) if facts.tree is not None else ():
         name, start = str(call.name).lower(), call.meta.get("start")
         elsewhere = isinstance(call.parent, (exp.Dot, exp.Table, exp.Lateral, exp.Hint))
-        if name in known or name in said or name in GRAMMAR or elsewhere or start is None:
+        if name in known or name in reported or name in GRAMMAR or elsewhere or start is None:
             continue
         if re.fullmatch(r"[^\W\d]\w*", name):
-            said.add(name)
+            reported.add(name)
             yield name, start
 
 
@@ -144,35 +144,39 @@ def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bo
 
 
 def _files_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
-    """Files that the text reads by their path, which no table's name holds: text.`/a/path`."""
+    """Files that the text reads by path, as in text.`/a/path`."""
     for table in tree.find_all(exp.Table):
         if table.db.lower() in FILE_FORMATS and "/" in table.name and isinstance(table.this, exp.Identifier):
-            message = f"{table.db}.`{table.name}` reads files by their path; name them as a source, by files or static"
+            message = (
+                f"{table.db}.`{table.name}` reads files by path; add a source of kind files or static instead"
+            )
             yield SqlRefusal(message, "FileInSql", table.this.meta.get("start", 0))
 
 
 def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:
-    """The relations that a tree reads; of those at the offsets `bare` the text takes no alias."""
-    found = []
+    """The relations that a tree reads; at the offsets `bare` the text cannot have an alias."""
+    references = []
     for table in tree.find_all(exp.Table):
         name = table.this
         if not isinstance(name, exp.Identifier) or table.find_ancestor(exp.Hint) is not None:
             continue
-        if table.db.lower() == "session":  # how Spark qualifies temporary views; the build gives plain names
+        if (
+            table.db.lower() == "session"
+        ):  # Spark's qualifier of temporary views, which Mainstem does not support
             return None
         if table.db or _is_cte(table):
             continue
         if "start" not in name.meta:
             return None
         start, end = name.meta["start"], name.meta["end"] + 1
-        found.append(Reference(name.name.lower(), start, end, bool(table.alias) or start in bare))
-    return tuple(sorted(found, key=lambda reference: reference.start))
+        references.append(Reference(name.name.lower(), start, end, bool(table.alias) or start in bare))
+    return tuple(sorted(references, key=lambda reference: reference.start))
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """True where the name is that of a common table expression in sight, not of a relation."""
+    """Whether a name is that of a visible common table expression, and not of a relation."""
     name = table.name.lower()
-    own: exp.Expr | None = None  # the CTE of the WITH clause above in which the table stands
+    own: exp.Expr | None = None  # the CTE that contains the table
     within: exp.Expr | None = None
     above: exp.Expr | None = table
     while above is not None:
@@ -181,15 +185,15 @@ def _is_cte(table: exp.Table) -> bool:
         elif isinstance(above, exp.With):
             within = above
         elif isinstance(clause := above.args.get("with_"), exp.With):
-            if name in _in_sight(clause, own if clause is within else None):
+            if name in _visible_names(clause, own if clause is within else None):
                 return True
             own = within = None
         above = above.parent
     return False
 
 
-def _in_sight(clause: exp.With, own: exp.Expr | None) -> set[str]:
-    """Names of a WITH clause that hold in one of its own CTEs, the earlier ones, or else in the query behind it."""
+def _visible_names(clause: exp.With, own: exp.Expr | None) -> set[str]:
+    """The names of a WITH clause that are visible in one of its CTEs (the earlier ones), or else in its query."""
     names: set[str] = set()
     for cte in clause.expressions:
         if cte is own and not clause.args.get("recursive"):

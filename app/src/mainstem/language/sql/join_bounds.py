@@ -1,9 +1,9 @@
-"""Up to when a join of two streams keeps the rows of each side, as Spark derives it from the join's condition.
+"""Finds how long a join of two streams keeps the rows of each side, as Spark derives it from the join's condition.
 
-After StreamingSymmetricHashJoinHelper and StreamingJoinHelper of Spark 4.2. A key of the equalities that is event time
-bounds both sides. Otherwise a side is bounded by a comparison that says how old its row may be at most: one column of
-the side is greater than the event time of the other, plus or minus constants. Spark takes any column of the side for
-that, but then drops rows by the side's event time. Where the text leaves doubt, the answer is None.
+It follows StreamingSymmetricHashJoinHelper and StreamingJoinHelper of Spark 4.2. An event-time column in an equality
+bounds both sides. Otherwise a comparison bounds a side if it limits the age of its rows: a column of the side is greater
+than the event time of the other side, plus or minus constants. Spark accepts any column of the side there, but then drops
+rows by the side's event time. If the text leaves doubt, the answer is None.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,14 +25,14 @@ class Side:
 
 
 class _ColumnUse(NamedTuple):
-    """A column of a condition.
+    """A column in a condition.
 
     Attributes:
-        side: 0 for the left, 1 for the right one.
-        event: whether it is event time by itself; a field of a column is not.
+        side: 0 for the left side, 1 for the right side.
+        event: whether the column is event time; a field of a column is not.
         whole: False for a field of a column.
-        path: its name and that of the field, in lower case.
-        text: as it is written.
+        path: the names of the column and the field, in lower case.
+        text: the column as written.
     """
 
     side: int
@@ -43,7 +43,7 @@ class _ColumnUse(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """What a comparison says of a side: whether Spark derives a bound of it, and by which column."""
+    """Whether Spark derives a bound of a side from a comparison, and by which column."""
 
     answer: bool | None
     column: _ColumnUse | None = None
@@ -55,20 +55,20 @@ _SMALLER: Final = (exp.LT, exp.LTE)
 _GREATER: Final = (exp.GT, exp.GTE)
 _EQUAL: Final = (exp.EQ, exp.NullSafeEQ)
 _SPANS: Final = ("WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
-"""Units of intervals that are a fixed time; months are not, and Spark derives nothing of them."""
+"""Units of intervals with a fixed length; months have none, and Spark derives no bound from them."""
 
 
 def bounds(
     conditions: Iterable[exp.Expr], using: Iterable[str], left: Side, right: Side, *, inner: bool
 ) -> Bounds:
-    """What Spark derives for both sides.
+    """The bounds that Spark derives for both sides.
 
     Args:
-        conditions: of the join; of an inner one also the filters that Spark moves there.
-        using: columns of USING, in lower case.
+        conditions: the join's conditions; for an inner join also the filters that Spark moves there.
+        using: the columns of USING, in lower case.
         left: the left side.
         right: the right side.
-        inner: whether it is an inner join, of which Spark moves conditions of one side below.
+        inner: whether it is an inner join; Spark moves its conditions of one side below the join.
     """
     sides = (left, right)
     parts = [part for condition in conditions for part in _parts(condition)]
@@ -92,21 +92,21 @@ def bounds(
 
 
 def _is_bounded(event_key: bool | None, ranges: Sequence[_Range], side: Side) -> bool | None:
-    """Whether Spark drops the rows of a side at last."""
+    """Whether Spark drops the rows of a side at some time."""
     if event_key is not False:
         return event_key
     if side.events == frozenset():
         return False
     if any(range_.answer and range_.column and range_.column.event for range_ in ranges):
         return True
-    # By another column Spark bounds the side only where the event time is read above the join too.
+    # By another column Spark bounds the side only if a step above the join also reads the event time.
     return None if any(range_.answer is not False for range_ in ranges) else False
 
 
 def _early(
     event_key: bool | None, ranges: Sequence[_Range], side: Side, *, certain: bool
 ) -> EarlyDrop | None:
-    """Rows that Spark drops by the event time, though they may find partners for as long as another column says."""
+    """Rows that Spark drops by event time although another column allows matches for longer."""
     columns = [range_.column for range_ in ranges if range_.answer and range_.column]
     known = event_key is False and not any(range_.answer is None for range_ in ranges)
     if not known or not side.events or not columns or any(column.event for column in columns):
@@ -115,10 +115,10 @@ def _early(
 
 
 def _begins(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side]) -> bool:
-    """Whether `low < high` lets the partners of a side's row begin at its own event time, as `b.time >= a.time` does.
+    """Whether by `low < high` a side's row matches only rows from its own event time on, as in `b.time >= a.time`.
 
-    Then every partner comes while or after the watermark passes the row, and the condition keeps that event time above the
-    join's input, where Spark bounds the side by it.
+    Then every matching row comes while or after the watermark passes the row. The condition also keeps the event time above
+    the join's input, so Spark bounds the side by it.
     """
     uses = [
         _resolve(column, sides) if isinstance(column, (exp.Column, exp.Dot)) else None
@@ -148,7 +148,7 @@ def _comparisons(part: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
 
 
 def _doubtful(part: exp.Expr, sides: tuple[Side, Side]) -> bool:
-    """Whether Spark may make a comparison or an equality of event time of a condition that is none as written."""
+    """Whether Spark may turn a condition into a comparison or an equality of event time."""
     if isinstance(part, (*_EQUAL, *_SMALLER, *_GREATER)):
         return False
     if isinstance(part, exp.Between) and not part.args.get("symmetric"):
@@ -171,7 +171,7 @@ def _is_event(operand: exp.Expr, sides: tuple[Side, Side]) -> bool | None:
 
 
 def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *, inner: bool) -> _Range:
-    """What `low < high` says of the rows of a side."""
+    """The bound of a side's rows by `low < high`."""
     terms = [*_terms(low, negative=False), *_terms(high, negative=True)]
     if any(side.events is None for side in sides):
         return _UNKNOWN
@@ -182,8 +182,10 @@ def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *,
     uses = [_resolve(column, sides) for column in columns]
     if None in uses:
         return _UNKNOWN
-    owns, others = ({use.path for use in uses if use and (use.side == own) is mine} for mine in (True, False))
-    if len(owns) == 1 and not others:  # bounded by a constant, which is left to Spark
+    owns, others = (
+        {use.path for use in uses if use and (use.side == own) is is_own} for is_own in (True, False)
+    )
+    if len(owns) == 1 and not others:  # bounded by a constant: Spark decides
         return _NO if inner else _UNKNOWN
     if len(owns) != 1 or len(others) != 1:
         return _NO
@@ -191,7 +193,7 @@ def _range(low: exp.Expr, high: exp.Expr, own: int, sides: tuple[Side, Side], *,
 
 
 def _solved(terms: list[tuple[exp.Expr, bool]], own: int, sides: tuple[Side, Side]) -> _Range:
-    """Of terms over one column of each side: the side's own one is bounded from below by the other's event time."""
+    """The bound by terms over one column of each side: the other side's event time limits the own column from below."""
     answer: bool | None = True
     bounded: _ColumnUse | None = None
     for term, negative in terms:
@@ -213,7 +215,7 @@ def _solved(terms: list[tuple[exp.Expr, bool]], own: int, sides: tuple[Side, Sid
 
 
 def _terms(expression: exp.Expr, *, negative: bool) -> Iterator[tuple[exp.Expr, bool]]:
-    """The terms of a sum, and whether each is taken away."""
+    """The terms of a sum, each with whether it is subtracted."""
     expression = bare(expression)
     if isinstance(expression, (exp.Add, exp.Sub)) and not _is_time_between(expression):
         yield from _terms(expression.left, negative=negative)
@@ -236,7 +238,7 @@ _NUMBERS_AND_TIMES: Final = (
 
 
 def _is_time_between(expression: exp.Binary) -> bool:
-    """Whether two times are subtracted, which is one term for Spark; two numbers are two."""
+    """Whether an expression subtracts two times, which is one term for Spark; two numbers are two terms."""
     sides = (bare(expression.left), bare(expression.right))
     return isinstance(expression, exp.Sub) and all(isinstance(side, (exp.Column, exp.Dot)) for side in sides)
 
@@ -253,7 +255,7 @@ def _columns(expression: exp.Expr) -> list[exp.Column | exp.Dot]:
 
 
 def _resolve(column: exp.Column | exp.Dot, sides: tuple[Side, Side]) -> _ColumnUse | None:
-    """Which column is meant; None where only Spark knows."""
+    """The column that a name refers to; None if only Spark knows."""
     first, *rest = (part.name.lower() for part in column.parts)
     if not isinstance(column.parts[0], exp.Identifier):
         return None

@@ -1,4 +1,4 @@
-"""Joins of a SQL text: their type, whether they have an equality, and up to when they keep the rows of streams."""
+"""Finds the facts about joins of a SQL text: type, equality, and how long they keep the rows of streams."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,18 +13,18 @@ _ORDERINGS: Final = (
     *(exp.And, exp.Not, exp.Paren, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Is, exp.Null),
     *(exp.Column, exp.Identifier, exp.Literal, exp.Interval, exp.Var, exp.Add, exp.Sub, exp.Cast, exp.DataType),
 )  # fmt: skip
-"""What conditions are made of that order columns, and certainly do not equate them."""
+"""Expressions of conditions that order columns and certainly do not compare them for equality."""
 
 
 def names(tree: exp.Expr) -> frozenset[str]:
-    """Names under which columns of a relation of FROM can be asked for."""
+    """The names that can qualify columns of a relation in FROM."""
     inner = tree.this if isinstance(tree, exp.Subquery) and not tree.alias else None
-    found = names(inner) if isinstance(inner, exp.Table) else frozenset({tree.alias_or_name.lower()})
-    return found.union(*(names(join.this) for join in tree.args.get("joins") or ()))
+    own = names(inner) if isinstance(inner, exp.Table) else frozenset({tree.alias_or_name.lower()})
+    return own.union(*(names(join.this) for join in tree.args.get("joins") or ()))
 
 
 def moved(tree: exp.Expr, later: Sequence[exp.Join]) -> list[exp.Expr]:
-    """What Spark moves to an inner join from above: the filter, and the conditions of inner joins that follow."""
+    """The conditions that Spark moves down to an inner join: the filter, and the conditions of later inner joins."""
     where = [tree.args["where"].this] if tree.args.get("where") else []
     return where + [join.args["on"] for join in later if join.args.get("on") and _type(join) == "inner"]
 
@@ -35,16 +35,16 @@ def _type(join: exp.Join) -> str:
 
 
 def joined(join: exp.Join, left: Side, right: Side, above: list[exp.Expr]) -> Joined:
-    """What is certain of a join.
+    """The certain facts about a join.
 
     Args:
-        join: of the text.
+        join: the join in sqlglot's tree.
         left: the left side.
         right: the right side.
-        above: conditions that Spark moves there, if it is an inner join.
+        above: conditions that Spark moves to the join if it is an inner join.
     """
     type_ = _type(join)
-    if join.args.get("method"):  # NATURAL: which columns are equal, only Spark knows
+    if join.args.get("method"):  # NATURAL: only Spark knows which columns are equal
         return Joined(type_, equal=True, bounds=DOUBTFUL)
     using = [name.name.lower() for name in join.args.get("using") or ()]
     on = [join.args["on"]] if join.args.get("on") else []
@@ -57,5 +57,5 @@ def joined(join: exp.Join, left: Side, right: Side, above: list[exp.Expr]) -> Jo
 
 
 def may_equate(condition: exp.Expr) -> bool:
-    """Whether Spark may make an equality of a condition: `IN (x)` is one, so is NOT (a <> b), or what a function hides."""
+    """Whether Spark may derive an equality from a condition, such as `IN (x)`, `NOT (a <> b)` or a function."""
     return any(not isinstance(node, _ORDERINGS) for node in condition.walk())

@@ -1,7 +1,7 @@
-"""A relation's logical plan, as far as it is certain without Spark: what streams, what keeps state, what carries event time.
+"""The logical plan of a relation without Spark: steps that stream, keep state or carry event time.
 
-The plan follows Spark's own closely enough to say what its UnsupportedOperationChecker will refuse. Where a text leaves
-doubt, the plan says so, and no rule refuses.
+The plan is close enough to Spark's plan to predict what Spark's UnsupportedOperationChecker rejects. If a text leaves
+doubt, the plan is unknown there, and no rule rejects the text.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,11 +13,11 @@ from mainstem.language.model.views import Deduplicate, Stateful
 
 
 EventTimeColumns = frozenset[str] | None
-"""Columns that may carry event time, in lower case; None where any may. What is not in it certainly does not."""
+"""Columns that may carry event time, in lower case; other columns certainly do not. None: any column may."""
 
 
 class NodeKind(StrEnum):
-    """What a node does."""
+    """The kind of a node."""
 
     SOURCE = "source"
     SELECT = "select"
@@ -40,12 +40,12 @@ class NodeKind(StrEnum):
 
 
 class EarlyDrop(NamedTuple):
-    """Rows of a join that Spark drops by their event time, though another column says how long they may find partners.
+    """Rows of a join that Spark drops by their event time although another column allows matches for longer.
 
     Attributes:
-        column: of the condition, as it is written.
-        event: the event time of the same side.
-        certain: whether a row finds all its partners at or after its event time, so that those that are lost are its own.
+        column: the other column of the condition, as written.
+        event: the event-time column of the same side.
+        certain: whether a row only matches rows at or after its event time, so that Spark certainly loses matches.
     """
 
     column: str
@@ -54,13 +54,13 @@ class EarlyDrop(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Up to when a join of streams keeps rows; every answer is yes, no, or unknown. Pairs are of the left and the right side.
+    """How long a join of streams keeps rows; each answer is yes, no or unknown. Pairs are (left side, right side).
 
     Attributes:
-        event_key: whether event time is among the equal columns, which bounds both sides.
+        event_key: whether an event-time column is among the equal columns, which bounds both sides.
         by_range: whether another comparison of the condition bounds the side.
-        is_bounded: whether rows of the side are dropped at last, behind the watermark.
-        early_drops: rows that are dropped too early.
+        is_bounded: whether Spark drops rows of the side after the watermark has passed.
+        early_drops: rows that Spark drops too early.
     """
 
     event_key: bool | None
@@ -70,17 +70,17 @@ class Bounds(NamedTuple):
 
 
 DOUBTFUL: Final = Bounds(None, (None, None), (None, None))
-"""Of a condition that only Spark can read."""
+"""The bounds for a condition that only Spark can read."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """What is certain of a join's condition.
+    """The certain facts about a join's condition.
 
     Attributes:
         type: `inner`, `left`, `right`, `full`, `semi` or `anti`.
-        equal: whether a column of one side may be asked to equal one of the other; Spark finds some that are not written so.
-        bounds: up to when rows are kept, where both sides stream.
+        equal: whether the condition may have an equality between the sides; Spark also derives equalities.
+        bounds: how long the join keeps rows if both sides stream.
     """
 
     type: str
@@ -93,31 +93,31 @@ class Node:
     """One step of a plan.
 
     Attributes:
-        kind: what it does.
+        kind: the kind of the step.
         streams: whether its rows are a stream: yes, no, or unknown.
         events: columns that may carry event time.
         ends: columns that certainly are the start or the end of a window over event time.
-        inputs: what it reads.
-        view: the view in which it stands; empty for a source.
-        offset: where in the view's SQL.
-        timed: an aggregation, deduplication or EXCEPT: whether event time may be among its keys.
-        session: an aggregation: whether a session window is among its keys.
-        lone: an aggregation: whether a session window is certainly all that its groups are told apart by.
-        end_key: an aggregation: where in the view's SQL a key is the start or end of a window, in place of the window.
-        implied: an aggregation: whether it stands for DISTINCT, or for that of UNION.
-        distinct: an aggregation: whether it certainly aggregates distinct values; EXCEPT: whether it gives each row once.
-        equates: a SELECT: whether it may ask columns to be equal, in its filter or for one of its own.
-        orders: a SELECT: whether its filter may ask a column to be less than another, of relations that it does not join.
-        within: a deduplication: whether it is within the watermark.
-        join: of a join its condition.
-        step: of state what keeps it.
-        known: whether nothing in the plan is unknown.
-        aggregated: whether a stream is aggregated: yes, no, or unknown.
-        groups: whether the plan has aggregations that may be of a stream: those that are written as such, and those
-            that are implied.
+        inputs: the nodes that it reads.
+        view: the view that contains it; empty for a source.
+        offset: its offset in the view's SQL.
+        timed: for an aggregation, deduplication or EXCEPT: whether event time may be among its keys.
+        session: for an aggregation: whether a session window is among its keys.
+        lone: for an aggregation: whether a session window certainly is the only grouping key.
+        end_key: for an aggregation: the offset of a key that is the start or end of a window instead of the window.
+        implied: for an aggregation: whether it implements DISTINCT, or the DISTINCT of UNION.
+        distinct: for an aggregation: whether it certainly aggregates distinct values; for EXCEPT: whether it removes
+            duplicates.
+        equates: for a SELECT: whether its filter or a projection may compare columns for equality.
+        orders: for a SELECT without joins: whether its filter may require one column to be less than another column.
+        within: for a deduplication: whether it is within the watermark.
+        join: for a join: its condition.
+        step: for state: the step of the document that keeps it.
+        known: whether the plan has no unknown part.
+        aggregated: whether the plan aggregates a stream: yes, no, or unknown.
+        groups: whether the plan has aggregations that may be over a stream: explicit ones, and implied ones.
 
-    The last three are of the node and all below it, and come from those of the inputs: plans of many thousand nodes
-    are asked for them at every node.
+    The last three describe the node and all nodes below it. They are computed from the inputs, because rules read them at
+    each of many thousand nodes.
     """
 
     kind: NodeKind
@@ -144,18 +144,18 @@ class Node:
     _top: "Node | bool" = field(init=False, repr=False)
 
     def all(self, until: "Callable[[Node], bool]" = lambda _: False) -> "Iterator[Node]":
-        """The node and all below it, each once, from above and from the left; not what lies below one that `until` names."""
-        seen: set[int] = set()
+        """The node and all nodes below it, each once, from top and left; without those below a node for which `until` is true."""
+        visited: set[int] = set()
         todo = [self]
         while todo:
             node = todo.pop()
-            if id(node) not in seen:
-                seen.add(id(node))
+            if id(node) not in visited:
+                visited.add(id(node))
                 yield node
                 todo += reversed(() if until(node) else node.inputs)
 
     def __post_init__(self) -> None:
-        """Combine what is known of the inputs."""
+        """Combine the facts about the inputs."""
         aggregates = self.kind is NodeKind.AGGREGATE
         known = self.kind is not NodeKind.UNKNOWN and all(below.known for below in self.inputs)
         answers = [self.streams if aggregates else False, *(below.aggregated for below in self.inputs)]
@@ -170,7 +170,7 @@ class Node:
         object.__setattr__(self, "_top", self._topmost())
 
     def _topmost(self) -> "Node | bool":
-        """The aggregation that is met first from above and from the left; True for none, False where that is unknown."""
+        """The first aggregation from top and left; True if there is none, False if that is unknown."""
         if self.kind is NodeKind.UNKNOWN or (self.kind is NodeKind.AGGREGATE and self.streams is None):
             return False
         if self.kind is NodeKind.AGGREGATE and self.streams:
@@ -179,34 +179,34 @@ class Node:
 
     @property
     def aggregation(self) -> "Node | None":
-        """The topmost aggregation of a stream, if it is certain which that is."""
+        """The topmost aggregation of a stream, if it is certain."""
         return None if isinstance(self._top, bool) else self._top
 
     @property
     def sides(self) -> tuple[bool | None, ...]:
-        """Of each input whether it streams."""
+        """Whether each input streams."""
         return tuple(below.streams for below in self.inputs)
 
     @property
     def stream_join(self) -> Joined | None:
-        """The condition of a join of two streams; None of anything else."""
+        """The condition of a join of two streams; None for any other node."""
         return self.join if self.sides == (True, True) else None
 
 
 def source(streams: bool, watermark: str | None) -> Node:
-    """A source, with the column of its watermark."""
+    """The plan of a source with the column of its watermark."""
     node = Node(NodeKind.SOURCE, streams, frozenset())
     return watermarked(node, watermark) if watermark else node
 
 
 def watermarked(below: Node, column: str, view: str = "") -> Node:
-    """A relation with event time in one more column."""
+    """The plan of a relation with event time in one more column."""
     events = None if below.events is None else below.events | {column.lower()}
     return Node(NodeKind.WATERMARK, below.streams, events, (below,), view, ends=below.ends)
 
 
 def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
-    """A relation without what was seen before."""
+    """The plan of a relation without duplicates."""
     keys = None if step.columns is None else {column.lower() for column in step.columns}
     timed = below.events is None or bool(below.events if keys is None else below.events & keys)
     return Node(
@@ -222,24 +222,24 @@ def deduplicated(below: Node, step: Deduplicate, view: str) -> Node:
 
 
 def stateful(below: Node, step: Stateful, view: str) -> Node:
-    """What code makes of rows and of the state that it keeps: of its columns one alone may be said to be event time."""
+    """The plan of a state step; only the column that it declares may be event time."""
     column = step.event_time_column
     events = frozenset({column.lower()} if column else ())
     return Node(NodeKind.STATE, below.streams, events, (below,), view, step=step)
 
 
 def unknown(*inputs: Node, streams: bool | None = None, events: EventTimeColumns = None) -> Node:
-    """A step of which nothing else is certain."""
+    """A step about which nothing else is certain."""
     return Node(NodeKind.UNKNOWN, streams, events, inputs)
 
 
 def unbounded_state(root: Node) -> list[tuple[Node, tuple[bool, ...]]]:
-    """Steps that certainly keep what they have seen for ever, whatever the watermark, and of a join which of its sides.
+    """Steps that certainly keep their state for ever in spite of a watermark, and for a join which of its sides.
 
-    Complete mode, which keeps the whole result, is not looked at.
+    The function ignores complete mode, which keeps the whole result.
     """
     nodes = list(root.all())
-    # A filter that orders columns may stand above a join, and Spark moves it there.
+    # Spark moves a filter that orders columns from above a join into the join.
     in_doubt = any(node.kind is NodeKind.UNKNOWN or node.orders for node in nodes)
     steps: list[tuple[Node, tuple[bool, ...]]] = []
     for node in nodes:
@@ -253,9 +253,7 @@ def unbounded_state(root: Node) -> list[tuple[Node, tuple[bool, ...]]]:
 
 
 def unequal(root: Node) -> list[Node]:
-    """Joins without an equality: neither their own condition has one, nor what Spark moves there, filters of the plan and
-    conditions of joins above.
-    """
+    """Joins without an equality, in their own condition or in the filters and conditions that Spark moves down to them."""
     nodes = list(root.all())
     if any(node.kind is NodeKind.UNKNOWN or node.equates for node in nodes):
         return []
@@ -265,13 +263,13 @@ def unequal(root: Node) -> list[Node]:
 
 
 def beneath(nodes: Iterable[Node]) -> Iterator[Node]:
-    """All nodes below some, each once; the nodes themselves only where they are below others."""
+    """All nodes below the given nodes, each once; a given node only if it is below another one."""
     inputs = tuple(side for node in nodes for side in node.inputs)
     return (node for node in unknown(*inputs).all() if node.inputs is not inputs)
 
 
 def either(*nodes: Node) -> bool | None:
-    """Whether one of them streams."""
+    """Whether one of the nodes streams: yes, no, or unknown."""
     answers = [node.streams for node in nodes]
     if True in answers:
         return True
@@ -279,10 +277,10 @@ def either(*nodes: Node) -> bool | None:
 
 
 def all_events(*nodes: Node) -> EventTimeColumns:
-    """Columns of any of them that may carry event time."""
-    found: frozenset[str] = frozenset()
+    """The columns of the nodes that may carry event time."""
+    events: frozenset[str] = frozenset()
     for node in nodes:
         if node.events is None:
             return None
-        found |= node.events
-    return found
+        events |= node.events
+    return events

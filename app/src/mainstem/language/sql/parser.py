@@ -1,8 +1,8 @@
-"""sqlglot's parser for Spark SQL, behind a bound on its work.
+"""sqlglot's parser for Spark SQL with a limit on its work.
 
-sqlglot tries a JOIN first as the start of a nested join, and `DATE(...)` first as a type: each such attempt that fails
-parses the rest once more, so a text of 130 characters can take seconds, and one of 200 characters years. The bound
-counts these repetitions on the tokens, before the parser runs.
+sqlglot first tries a JOIN as the start of a nested join, and `DATE(...)` as a type. After each failed attempt it parses
+the rest again. So a text of 130 characters can take seconds, and a text of 200 characters years. The limit counts these
+repetitions on the tokens before the parser runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
 
 
 MAX_PARSED_TOKENS: Final = 50_000
-"""Tokens that the parser may look at, those that it looks at again included: a second or two. A text of the greatest
-length has 16,000.
+"""The most tokens that the parser may read, including repetitions: this takes one or two seconds. The longest text has
+16,000 tokens.
 """
 MAX_PIPES: Final = 128
-"""`|>` operators in a text: each copies those before it."""
+"""The most `|>` operators in a text: each one copies all earlier ones."""
 MAX_TYPE_ARGUMENTS: Final = 128
-"""Uses of `ARRAY<`, `MAP<` or `STRUCT<` in a text: each nested one is searched for its end anew."""
+"""The most uses of `ARRAY<`, `MAP<` or `STRUCT<` in a text: the parser searches the end of each nested one again."""
 
 _DIALECT: Final = Spark()
 _OPEN: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
@@ -40,31 +40,31 @@ _CLAUSES: Final = frozenset(
     {TokenType.SELECT, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY}
     | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.PIPE_GT, TokenType.SEMICOLON}
 )
-"""What ends a FROM clause, and with it a row of joins."""
+"""Tokens that end a FROM clause, and so a sequence of joins."""
 
 
 def _spark_only(functions: Mapping[str, Any]) -> dict[str, Any]:
     return {name: build for name, build in functions.items() if name.lower() in BUILTINS | GRAMMAR}
 
 
-# To Spark a name that only other dialects know is nobody's, or the document's own: never what it is elsewhere. sqlglot is
-# compiled, and lets nobody derive a parser of their own.
+# For Spark the name of a function of another dialect is unknown, or a function of the document. The compiled sqlglot
+# does not allow a subclass of its parser, so the tables of its class are changed.
 Spark.Parser.FUNCTIONS = _spark_only(Spark.Parser.FUNCTIONS)
 Spark.Parser.FUNCTION_PARSERS = _spark_only(Spark.Parser.FUNCTION_PARSERS)
 
 
 class TooMuchWork(ValueError):
-    """The text is within the language, but parsing it could take longer than anybody waits."""
+    """Parsing the text could take too long."""
 
 
 @dataclass
 class _Level:
-    """What lies between two brackets.
+    """The text between two brackets.
 
     Attributes:
-        base: how often the parser may look at a token here, at the least.
-        weight: the same at this point, behind joins that have no condition.
-        unconditioned: whether the last JOIN has had no condition so far.
+        base: how often the parser may read a token here, without joins.
+        weight: how often it may read a token at this point, after joins without a condition.
+        unconditioned: whether the last JOIN has no condition so far.
     """
 
     base: int
@@ -77,8 +77,8 @@ def parse(sql: str) -> list[exp.Expr]:
 
     Raises:
         SqlglotError: sqlglot does not understand the text.
-        RecursionError: the text is nested too deep for it.
-        TooMuchWork: the text is beyond the bound.
+        RecursionError: the text is nested too deep for sqlglot.
+        TooMuchWork: the text exceeds the limit.
     """
     tokens = _DIALECT.tokenize(sql)
     if sum(token.token_type is TokenType.PIPE_GT for token in tokens) > MAX_PIPES:
@@ -86,14 +86,12 @@ def parse(sql: str) -> list[exp.Expr]:
     if _type_arguments(tokens) > MAX_TYPE_ARGUMENTS:
         raise TooMuchWork(f"more than {MAX_TYPE_ARGUMENTS} types with arguments")
     if parsed_tokens(tokens) > MAX_PARSED_TOKENS:
-        raise TooMuchWork(
-            "too many joins without a condition, or functions nested that are called like types"
-        )
+        raise TooMuchWork("too many joins without a condition, or nested functions with the name of a type")
     return [tree for tree in _DIALECT.parser().parse(tokens, sql) if tree is not None]
 
 
 def parsed_tokens(tokens: Sequence[Token]) -> int:
-    """How many tokens the parser may look at, at the most; at least one more than the bound where it is more."""
+    """The most tokens that the parser may read, including repetitions; stops counting above the limit."""
     levels, total = [_Level(1, 1)], 0
     before: TokenType | None = None
     for position, token in enumerate(tokens):
@@ -118,7 +116,7 @@ def parsed_tokens(tokens: Sequence[Token]) -> int:
 
 
 def _may_nest(tokens: Sequence[Token], position: int) -> bool:
-    """Whether the parser tries a JOIN as one that holds further joins; not CROSS and NATURAL, which have no condition."""
+    """Whether the parser tries a JOIN as the start of a nested join; CROSS and NATURAL have no condition, so it does not."""
     position -= 1
     while position >= 0 and tokens[position].token_type in _SIDES:
         position -= 1

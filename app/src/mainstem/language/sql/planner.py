@@ -1,4 +1,4 @@
-"""sqlglot's tree of a view as a plan. Names that Spark would resolve otherwise only ever make the answer less certain."""
+"""Makes a logical plan of sqlglot's tree of a view. A name that Spark may resolve differently makes the plan unknown."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -26,11 +26,11 @@ from mainstem.language.sql.select_parts import (
 
 
 Relations = Callable[[str], Node | None]
-"""The plan of a source or view; None where the document has no such relation."""
+"""Returns the plan of a source or view; None if the document does not have the relation."""
 
 _ROW_IDS: Final = "monotonically_increasing_id"
 _PLAIN: Final = WINDOWS | {_ROW_IDS, "uuid"}
-"""Functions that sqlglot has no class for, and that certainly aggregate nothing."""
+"""Functions without a class in sqlglot that certainly do not aggregate."""
 _SETS: Final = {exp.Union: NodeKind.UNION, exp.Intersect: NodeKind.INTERSECT, exp.Except: NodeKind.EXCEPT}
 
 
@@ -53,11 +53,11 @@ def plan(tree: exp.Expr, view: str, relations: Relations) -> Node:
     Args:
         tree: sqlglot's tree of the text.
         view: name of the view.
-        relations: plans of what it reads.
+        relations: the plans of the relations that it reads.
     """
     try:
         return _query(tree, _Scope(view, relations, {}))
-    except RecursionError:  # a text of a thousand unions
+    except RecursionError:  # for example a text with a thousand unions
         return unknown()
 
 
@@ -99,7 +99,7 @@ def _pivoted(tree: exp.Expr, node: Node) -> Node:
 
 
 def _ordered(tree: exp.Expr, node: Node, scope: _Scope) -> Node:
-    """What stands behind a query: its order, then its limit."""
+    """The steps at the end of a query: its order, then its limit."""
     for key in ("order", "sort", "cluster"):
         if clause := tree.args.get(key):
             node = scope.node(NodeKind.SORT, node, clause)
@@ -112,10 +112,10 @@ def _ordered(tree: exp.Expr, node: Node, scope: _Scope) -> Node:
 
 def _table(table: exp.Table, scope: _Scope) -> Node:
     name = table.name.lower()
-    found = None
+    relation = None
     if isinstance(table.this, exp.Identifier) and not table.db:
-        found = scope.ctes.get(name) or scope.relations(name)
-    node = _renamed(table, found or unknown())
+        relation = scope.ctes.get(name) or scope.relations(name)
+    node = _renamed(table, relation or unknown())
     if sample := table.args.get("sample"):
         node = scope.node(NodeKind.LIMIT if sample.args.get("size") else NodeKind.SAMPLE, node, table)
     return _joins(table, _pivoted(table, node), scope)
@@ -124,7 +124,7 @@ def _table(table: exp.Table, scope: _Scope) -> Node:
 def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
     kind = next((kind for known, kind in _SETS.items() if isinstance(tree, known)), NodeKind.UNKNOWN)
     sides = (_query(tree.left, scope), _query(tree.right, scope))
-    # The names are those of the left side, so a name of the right one says nothing.
+    # The result has the names of the left side, so the names of the right side do not matter.
     events = sides[0].events if sides[1].events == frozenset() else None
     once, timed = bool(tree.args.get("distinct")), _may_carry_time(sides[0].events)
     node = Node(
@@ -141,7 +141,7 @@ def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
 
 
 def _once(node: Node, at: exp.Expr, scope: _Scope) -> Node:
-    """Each row once, which for Spark is a group of all columns."""
+    """The plan without duplicate rows, which for Spark is an aggregation by all columns."""
     key = next((p for p in at.expressions if p.alias_or_name.lower() in node.ends), None)
     return replace(
         scope.node(NodeKind.AGGREGATE, node, at),

@@ -1,6 +1,6 @@
-"""The names that an expression of SQL may use: relations, their columns, names of the SELECT list, and those around.
+"""The names that an expression of SQL may use: relations, their columns, names of the SELECT list, and outer names.
 
-Spark knows more of columns than can be known without it, so a relation is `open` where it may have further ones.
+Spark knows more columns than are known without it, so a relation is `open` if it may have further columns.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,9 +15,9 @@ class ColumnSet:
     """Columns of a relation.
 
     Attributes:
-        names: those that it certainly has, as they are written.
-        open: whether there may be more.
-        flat: whether none of those is a struct, whose fields are named like a relation's columns.
+        names: the columns that it certainly has, as written.
+        open: whether it may have further columns.
+        flat: whether no further column is a struct, because fields of a struct look like columns of a relation.
     """
 
     names: tuple[str, ...] = ()
@@ -26,18 +26,18 @@ class ColumnSet:
 
     @cached_property
     def folded(self) -> frozenset[str]:
-        """The names as Spark compares them."""
+        """The names in lower case, as Spark compares them."""
         return frozenset(name.lower() for name in self.names)
 
 
 UNKNOWN: Final = ColumnSet()
 Lookup = Callable[[str], ColumnSet]
-"""The columns of a relation of the document, by its name in lower case."""
+"""Returns the columns of a relation of the document, by its name in lower case."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation of a FROM clause, by the name under which it is known there."""
+    """A relation of a FROM clause with its name there."""
 
     alias: str
     columns: ColumnSet
@@ -48,11 +48,11 @@ class Scope:
     """The names that an expression may use.
 
     Attributes:
-        relations: of the FROM clause, as far as it is read.
-        merged: columns that USING has made one.
+        relations: the relations of the FROM clause that are read so far.
+        merged: columns that USING has merged.
         aliases: names of the SELECT list.
-        outer: of the query around.
-        ambiguous: whether a column of two relations can be told at all.
+        outer: the scope of the outer query.
+        ambiguous: whether a name that two relations have is an error.
     """
 
     relations: list[Relation] = field(default_factory=list)
@@ -63,29 +63,29 @@ class Scope:
 
     @property
     def open(self) -> bool:
-        """Whether a name that is not known may yet be right."""
+        """Whether an unknown name may still be valid."""
         own = any(relation.columns.open for relation in self.relations)
         return own or (self.outer is not None and self.outer.open)
 
     def has(self, name: str) -> bool:
-        """Whether it is a relation, a column or an alias, here or around."""
+        """Whether a name is a relation, a column or an alias, here or in an outer query."""
         here = name in self.aliases or any(
             name == relation.alias or name in relation.columns.folded for relation in self.relations
         )
         return here or (self.outer is not None and self.outer.has(name))
 
     def owners(self, name: str) -> list[str]:
-        """The relations that have a column of the name."""
-        return [one.alias for one in self.relations if name in one.columns.folded]
+        """The relations that have a column of this name."""
+        return [relation.alias for relation in self.relations if name in relation.columns.folded]
 
     def named(self) -> tuple[str, ...]:
-        """The relations that are read here."""
+        """The names of the relations in the FROM clause."""
         return tuple(relation.alias for relation in self.relations)
 
     def known(self, *, relations: bool = False) -> tuple[str, ...]:
-        """The columns that there are, and on demand the relations."""
-        own = [name for one in self.relations for name in one.columns.names]
-        own += [one.alias for one in self.relations if relations and one.alias]
+        """The known columns, and with `relations` also the names of the relations."""
+        own = [name for relation in self.relations for name in relation.columns.names]
+        own += [relation.alias for relation in self.relations if relations and relation.alias]
         around = self.outer.known(relations=relations) if self.outer else ()
         return tuple(dict.fromkeys(chain(own, around)))
 
@@ -93,7 +93,7 @@ class Scope:
 def star(relations: Iterable[Relation]) -> ColumnSet:
     """The columns of several relations side by side."""
     columns = [relation.columns for relation in relations]
-    names = dict.fromkeys(name for one in columns for name in one.names)
+    names = dict.fromkeys(name for each in columns for name in each.names)
     return ColumnSet(
-        tuple(names), any(one.open for one in columns), all(one.flat or not one.open for one in columns)
+        tuple(names), any(each.open for each in columns), all(each.flat or not each.open for each in columns)
     )

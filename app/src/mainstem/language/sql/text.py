@@ -1,7 +1,7 @@
-"""The letters of a Spark SQL text: what is code, what is comment, string or quoted name.
+"""Scans a Spark SQL text: separates code from comments, strings and quoted names, and finds forbidden parts in the code.
 
-No parser is asked here, so no parser can miss what is looked for. Where the rules of Spark's lexer leave doubt, a piece
-counts as code.
+The module uses no parser, so that no error of a parser hides a forbidden part. If the rules of Spark's lexer leave
+doubt, a piece counts as code. docs/adr/0018 explains why the tokenizer of sqlglot does not replace this module.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class SqlRefusal:
-    """Why a text is certainly not one plain query, at an offset of it."""
+    """The reason why a text certainly is not exactly one plain query, with its offset in the text."""
 
     message: str
     reason: str
@@ -22,9 +22,9 @@ class SqlRefusal:
 
 FORBIDDEN_FUNCTIONS: Final = frozenset({"java_method", "reflect", "try_reflect"})
 FILE_FUNCTIONS: Final = frozenset({"table_changes_by_path"})
-"""Table functions that read files by their path, whatever `spark.sql.runSQLOnFiles` says."""
+"""Table functions that read files by path, even if `spark.sql.runSQLOnFiles` is false."""
 _OPENERS: Final = re.compile(r"""--|/\*(?!\+)|(?<!\w)[rR]['"]|['"`]""")
-"""How a comment, a raw string, a string or a quoted name begins."""
+"""The beginning of a comment, a raw string, a string or a quoted name."""
 _CLOSERS: Final = {
     "--": re.compile(r"[^\r\n]*"),
     "'": re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL),
@@ -33,7 +33,7 @@ _CLOSERS: Final = {
     "r'": re.compile(r"[^']*'"),
     'r"': re.compile(r'[^"]*"'),
 }
-"""Opener -> what follows it, up to its end."""
+"""Opener -> pattern of the rest of the piece."""
 _STATEMENTS: Final = re.compile(
     r"\s*(add|alter|analyze|begin|cache|call|clear|comment|convert|create|declare|delete|desc|describe|drop|execute|"
     r"explain|export|fsck|generate|grant|import|insert|list|load|lock|merge|msck|optimize|refresh|reorg|repair|replace|"
@@ -52,15 +52,15 @@ _BRACKETS: Final = re.compile(r"/\*(?!\+)|\*/")
 _CALLED: Final = re.compile(r"\s*\(")
 _CALL: Final = re.compile(r"[`\"]?\b(\w+)[`\"]?\s*\(")
 
-# A join's USING is followed by a bracket; a script's by a string, which is blanked out.
+# After the USING of a join comes a bracket; after the USING of a script a string, which is blank here.
 _SCRIPT: Final = re.compile(r"\bUSING\s+(?!\s|\()", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
 def code(sql: str) -> str:
-    """The text with comments, strings and odd quoted names blanked out; every offset stays what it was.
+    """The text with blanks in place of comments, strings and unusual quoted names; all offsets stay the same.
 
-    One pass: an opener that is never closed is code, and then no later one of its kind is tried again.
+    It takes one pass: an opener without an end is code, and later openers of this kind are not tried again.
     """
     kept: list[str] = []
     at = search_from = 0
@@ -71,29 +71,29 @@ def code(sql: str) -> str:
         if end is None:
             unclosed.add(opener)
             search_from = match.end()
-            if opener == "/*":  # no code either: Spark refuses the text
+            if opener == "/*":  # the opener itself is not code: Spark rejects the text
                 kept += [sql[at : match.start()], "  "]
                 at = search_from
             continue
         piece = sql[match.start() : end]
         plain = opener == "`" and re.fullmatch(r"`\w+`", piece)
-        # With spark.sql.ansi.doubleQuotedIdentifiers, a string can be a function's name.
+        # With spark.sql.ansi.doubleQuotedIdentifiers a string can be the name of a function.
         called = opener == '"' and _CALLED.match(sql, end)
         kept += [sql[at : match.start()], piece if plain or called else re.sub(r"[^\r\n]", " ", piece)]
         at = search_from = end
     return "".join([*kept, sql[at:]])
 
 
-def _end(sql: str, opener: str, behind: int) -> int | None:
-    """Where the piece ends whose opener ends at `behind`; None where it is never closed."""
+def _end(sql: str, opener: str, start: int) -> int | None:
+    """The end of the piece whose opener ends at `start`; None if the piece has no end."""
     if opener == "/*":
-        return _comment_end(sql, behind)
-    match = _CLOSERS[opener].match(sql, behind)
+        return _comment_end(sql, start)
+    match = _CLOSERS[opener].match(sql, start)
     return match.end() if match else None
 
 
 def unended(sql: str) -> str:
-    """The text with the semicolons at its end blanked out, which Spark's parser of queries does not take."""
+    """The text with blanks in place of the semicolons at its end, which Spark's parser of queries rejects."""
     text = code(sql)
     end = len(text.rstrip(" \t\r\n;"))
     return sql[:end] + "".join(" " if text[at] == ";" else sql[at] for at in range(end, len(sql)))
@@ -112,31 +112,31 @@ _BEFORE_QUERY: Final = re.compile(
 
 
 def table_queries(sql: str) -> list[tuple[int, int]]:
-    """Where `TABLE t` stands as a query of its own, which is `SELECT * FROM t`: the offsets of TABLE and of the name.
+    """The offsets of TABLE and of the name in each query `TABLE t`, which means `SELECT * FROM t`.
 
     >>> table_queries("TABLE a UNION ALL (TABLE b)")
     [(0, 6), (19, 25)]
     """
     text = code(sql)
-    found = ((match.start(), match.end()) for match in _TABLE.finditer(text))
-    return [(start, end) for start, end in found if _BEFORE_QUERY.search(text[:start])]
+    matches = ((match.start(), match.end()) for match in _TABLE.finditer(text))
+    return [(start, end) for start, end in matches if _BEFORE_QUERY.search(text[:start])]
 
 
 def has_word(sql: str, *words: str) -> bool:
-    """True where one of the words stands in the code of the text."""
+    """Whether the code of the text contains one of the words."""
     return re.search(rf"\b(?:{'|'.join(words)})\b", code(sql), re.IGNORECASE) is not None
 
 
 def statement(sql: str) -> SqlRefusal | None:
-    """The refusal of a text that is a statement, by its first words or what follows them, or that is not one."""
+    """The refusal of a text that is a statement, several statements, or empty; None for any other text."""
     text = code(sql)
     if match := _STATEMENTS.match(text):
         return _no_query(match)
     starts = [match.start() for match in re.finditer(r"[^;\s][^;]*", text)]
     if not starts:
-        return SqlRefusal("holds no query", "NotAQuery")
+        return SqlRefusal("the text is empty; a view is exactly one query", "NotAQuery")
     if len(starts) > 1:
-        message = f"holds {len(starts)} statements; a view is exactly one query"
+        message = f"the text has {len(starts)} statements; a view is exactly one query"
         return SqlRefusal(message, "NotAQuery", starts[1])
     top = _top_level(text)
     if match := _BEHIND_WITH.match(top) or _BEHIND_FROM.match(top):
@@ -145,30 +145,30 @@ def statement(sql: str) -> SqlRefusal | None:
 
 
 def order_by(sql: str) -> int:
-    """Where the whole result is sorted: the last ORDER BY outside of brackets, or the start."""
-    found = list(re.finditer(r"\border\s+by\b", _top_level(code(sql)), re.IGNORECASE))
-    return found[-1].start() if found else 0
+    """The offset of the last ORDER BY outside of brackets, which sorts the whole result; 0 without one."""
+    matches = list(re.finditer(r"\border\s+by\b", _top_level(code(sql)), re.IGNORECASE))
+    return matches[-1].start() if matches else 0
 
 
 def forbidden_calls(sql: str) -> Iterator[SqlRefusal]:
-    """Functions that reach out of the query, into the driver or its files, and names that are only known once computed."""
+    """Calls of functions that use the driver or its files, and names that only Spark can compute."""
     for match in _CALL.finditer(code(sql)):
         name = match[1].lower()
         if name in FORBIDDEN_FUNCTIONS:
-            message = f"the function {name} is refused: it calls into the driver's JVM"
+            message = (
+                f"the function {name} is not allowed, because it calls code in the driver's JVM; remove it"
+            )
             yield SqlRefusal(message, "ForbiddenFunction", match.start())
         elif name in FILE_FUNCTIONS:
             message = (
-                f"{name} reads files by their path; name the table as a source, by delta with readChangeFeed"
+                f"{name} reads files by path; add a delta source with readChangeFeed for the table instead"
             )
             yield SqlRefusal(message, "FileInSql", match.start())
         elif name == "identifier":
-            message = (
-                "IDENTIFIER(...) is refused: it hides which relation or function is meant; write the name"
-            )
+            message = "IDENTIFIER(...) is not allowed, because it hides the name of a relation or function; write the name"
             yield SqlRefusal(message, "ForbiddenFunction", match.start())
     for match in _SCRIPT.finditer(code(sql)):
-        message = "TRANSFORM ... USING is refused: it runs a command of the machine's"
+        message = "TRANSFORM ... USING is not allowed, because it runs a command on the machine; remove it"
         yield SqlRefusal(message, "ForbiddenFunction", match.start())
 
 
@@ -177,10 +177,10 @@ def _no_query(match: re.Match[str]) -> SqlRefusal:
     return SqlRefusal(message, "NotAQuery", match.start(1))
 
 
-def _comment_end(sql: str, behind: int) -> int | None:
-    """Where a bracketed comment ends; they nest. None for one that is never closed, which Spark refuses."""
+def _comment_end(sql: str, start: int) -> int | None:
+    """The end of a bracketed comment; comments nest. None for a comment without an end, which Spark rejects."""
     depth = 1
-    for match in _BRACKETS.finditer(sql, behind):
+    for match in _BRACKETS.finditer(sql, start):
         depth += 1 if match[0] == "/*" else -1
         if depth == 0:
             return match.end()
@@ -189,7 +189,7 @@ def _comment_end(sql: str, behind: int) -> int | None:
 
 @lru_cache(maxsize=256)
 def _top_level(text: str) -> str:
-    """The text with what stands in brackets blanked out."""
+    """The text with blanks in place of everything in brackets."""
     depth, kept = 0, []
     for letter in text:
         depth -= letter == ")"

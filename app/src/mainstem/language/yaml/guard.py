@@ -1,6 +1,6 @@
-"""What is refused of a YAML text before it is composed: depth and floods, tags, control characters; and in which words.
+"""Rejects YAML texts that are too deep or too large, and tags and control characters, before the text is composed.
 
-Composing is recursive, in C for speed, so a text that is nested without end must never get there.
+PyYAML composes recursively in C, so a text with endless nesting must never reach that step.
 """
 
 import re
@@ -21,14 +21,14 @@ _NEEDS_QUOTES: Final = "@`%"
 
 
 def guard(text: str, loader: Any) -> frozenset[int]:
-    """Offsets of the scalars that a tag makes strings.
+    """The offsets of scalars that have a string tag.
 
     Args:
-        text: the YAML.
-        loader: class of the loader to parse it with.
+        text: the YAML text.
+        loader: the class of the loader that parses it.
 
     Raises:
-        SpecInvalid: the text is not YAML, or goes beyond what a document needs of it.
+        SpecInvalid: the text is not YAML, or exceeds the limits of a document.
     """
     if match := _CONTROL.search(text):
         message = f"not YAML: the control character U+{ord(match[0]):04X}"
@@ -40,17 +40,17 @@ def guard(text: str, loader: Any) -> frozenset[int]:
             values += isinstance(event, yaml.NodeEvent)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH or values > MAX_VALUES:
-                what = (
-                    f"nested deeper than {MAX_DEPTH} levels"
+                message = (
+                    f"the document is nested deeper than {MAX_DEPTH} levels"
                     if depth > MAX_DEPTH
-                    else f"more than {MAX_VALUES} values"
+                    else f"the document has more than {MAX_VALUES} values"
                 )
-                raise SpecInvalid([_at(start.line, start.column, what)])
+                raise SpecInvalid([_at(start.line, start.column, message)])
             tag = getattr(event, "tag", None)
             if tag is not None and not (isinstance(event, yaml.ScalarEvent) and tag in _STRING_TAGS):
                 name = tag.replace("tag:yaml.org,2002:", "!!")
                 raise SpecInvalid(
-                    [_at(start.line, start.column, f"the tag {name} has no meaning here; leave it out")]
+                    [_at(start.line, start.column, f"the tag {name} has no meaning here; remove it")]
                 )
             if tag is not None:
                 strings.add(start.index)
@@ -62,12 +62,12 @@ def guard(text: str, loader: Any) -> frozenset[int]:
 
 
 def marked_problem(text: str, error: yaml.MarkedYAMLError) -> Problem:
-    """What the YAML parser says, with what it was in the middle of and what may help."""
+    """The error of the YAML parser with its context and a correction."""
     mark, context = error.problem_mark or error.context_mark, error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
     began = f", {error.context} that begins in line {context.line + 1}" if error.context and context and context.line != line else ""  # fmt: skip
     lines = text.splitlines() or [""]
-    if line >= len(lines):  # the parser stands behind the end of the file
+    if line >= len(lines):  # the position is behind the end of the file
         line, column = len(lines) - 1, len(lines[-1])
     letter = lines[line][column : column + 1]
     return _at(line, column, f"not YAML: {error.problem}{began}{_remedy(str(error.problem), letter)}")
@@ -76,7 +76,7 @@ def marked_problem(text: str, error: yaml.MarkedYAMLError) -> Problem:
 def _remedy(problem: str, letter: str) -> str:
     if "cannot start any token" in problem:
         if letter == "\t":
-            return "; this is a tab, and YAML is indented with spaces"
+            return "; this is a tab, indent YAML with spaces"
         return f"; put a value that starts with {letter} in quotes" if letter in _NEEDS_QUOTES else ""
     if "mapping values are not allowed" in problem:
         return "; put a value that holds ': ' in quotes, and check the indentation"

@@ -1,7 +1,7 @@
-"""Where, in the text of a YAML file, a character of a string value stands.
+"""Finds the position of a character of a string value in the text of a YAML file.
 
-YAML folds, indents and escapes, but it neither adds nor drops letters: the n-th letter of the value is the n-th letter
-of its text, blanks not counted.
+YAML folds, indents and escapes strings, but it neither adds nor removes letters. So without blanks the n-th letter of
+the value is the n-th letter of its text.
 """
 
 import re
@@ -18,7 +18,7 @@ _BLANK_ESCAPES: Final = {"\\" + letter for letter in "trnvf \t\r\n_NLP"} | {"\\\
 
 
 def index_of(raw: str, value: str, offset: int) -> int:
-    """Index into the text of a scalar, its quotes, anchor and tag included, of `value[offset]`."""
+    """The index of `value[offset]` in the text of a scalar, which includes quotes, anchor and tag."""
     properties = _PROPERTIES.match(raw)
     begin = properties.end() if properties else 0
     style = raw[begin : begin + 1]

@@ -1,8 +1,8 @@
-"""YAML text to plain data that knows, for every value, the line and column it stands at.
+"""Parses YAML text to plain data, with line and column of every value.
 
-Scalars are what kubectl and the API server make of them (goyaml.v2 of sigs.k8s.io/yaml, YAML 1.1 less its oddest parts):
-`yes`, `on` and `y` are booleans, `0x10`, `017` and `1_000` are numbers; `12:30` and dates are strings. Anchors, aliases
-and merge keys (`<<`) work as they do there; of tags only `!!str` has a meaning.
+Scalars have the values that kubectl and the API server give them (goyaml.v2 of sigs.k8s.io/yaml, YAML 1.1 without some
+parts): `yes`, `on` and `y` are booleans, `0x10`, `017` and `1_000` are numbers; `12:30` and dates are strings. Anchors,
+aliases and merge keys (`<<`) work as in kubectl. `!!str` is the only tag with a meaning.
 """
 
 import re
@@ -43,9 +43,9 @@ class YamlText:
 
     Attributes:
         data: plain dicts, lists and scalars.
-        positions: path -> (line, column), 1-based, of the value; a missing field is looked up at its parent.
+        positions: path -> (line, column) of the value, 1-based; a missing field has the position of its parent.
         keys: path -> (line, column) of the key, for fields of mappings.
-        spans: path of a string -> where its text begins and ends in the source.
+        spans: path of a string -> begin and end of its text in the source.
         source: the text of the file.
     """
 
@@ -56,14 +56,14 @@ class YamlText:
     source: str = ""
 
     def at(self, path: Path) -> Any:
-        """The value at a path that is there."""
+        """The value at an existing path."""
         value = self.data
         for piece in path:
             value = value[piece]
         return value
 
     def where(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """Line and column of the value (or key) at `path`, or of the nearest thing around it."""
+        """Line and column of the value (or key) at `path`, or of the nearest existing parent."""
         if key and path in self.keys:
             return self.keys[path]
         while path and path not in self.positions:
@@ -71,7 +71,7 @@ class YamlText:
         return self.positions.get(path, (1, 1))
 
     def where_in(self, path: Path, value: str, offset: int) -> tuple[int, int]:
-        """Line and column of the character at `offset` of the string `value` that stands at `path`."""
+        """Line and column of the character at `offset` of the string `value` at `path`."""
         if path not in self.spans:
             return self.where(path)
         start, end = self.spans[path]
@@ -80,10 +80,10 @@ class YamlText:
 
 
 def parse(text: str) -> list[YamlText]:
-    """All documents of a file, empty ones left out.
+    """All documents of a file, without empty ones.
 
     Raises:
-        SpecInvalid: the text is not YAML, or a mapping names a key twice (kubectl would take the last, silently).
+        SpecInvalid: the text is not YAML, or a mapping has a key twice (kubectl silently takes the last one).
     """
     text = text.removeprefix("\ufeff")
     strings = guard(text, _Loader)
@@ -103,7 +103,7 @@ def parse(text: str) -> list[YamlText]:
 
 
 def render_path(path: Path) -> str:
-    """A path as Kubernetes writes it: `spec.sources[0].kafka`, `spec.spark.conf[spark.locality.wait]`."""
+    """A path in the form of Kubernetes: `spec.sources[0].kafka`, `spec.spark.conf[spark.locality.wait]`."""
     pieces = (f".{part}" if re.fullmatch(r"[A-Za-z_]\w*", str(part)) else f"[{part}]" for part in path)
     return "".join(pieces).lstrip(".") or "$"
 
@@ -114,11 +114,11 @@ def parse_path(text: str) -> Path:
 
 
 class _Flood(Exception):
-    """Aliases make more of a document than any pipeline needs."""
+    """The aliases of a document expand to too many values."""
 
 
 class _Reader:
-    """Walks the nodes of one document; aliases are followed, a cycle or a flood of them is refused."""
+    """Reads the nodes of one document; follows aliases, and rejects cycles and too many aliased values."""
 
     limit = 50_000
 
@@ -134,11 +134,11 @@ class _Reader:
         self._merged: dict[int, list[tuple[yaml.ScalarNode, yaml.Node]]] = {}
 
     def read(self, node: yaml.Node) -> None:
-        """Takes one document in."""
+        """Read one document."""
         try:
             self.data = self._value(node, ())
         except _Flood:
-            self._problem(node, (), f"aliases make more than {self.limit} values of this document")
+            self._problem(node, (), f"the aliases of this document expand to more than {self.limit} values")
 
     def text(self) -> YamlText:
         """The document."""
@@ -151,7 +151,7 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
         if id(node) in self._open:
-            self._problem(node, path, "this value contains itself, through an alias")
+            self._problem(node, path, "this value contains itself through an alias; remove the alias")
             return None
         self._open.add(id(node))
         try:
@@ -166,40 +166,40 @@ class _Reader:
         if not node.style and node.start_mark.index not in self._strings:
             value = _plain(text)
             if isinstance(value, float) and not isfinite(value):
-                why = "is too large" if text[-1:].isdigit() else "is none that JSON has; put it in quotes"
+                why = "is too large" if text[-1:].isdigit() else "does not exist in JSON; put it in quotes"
                 self._problem(node, path, f"the number {text:.40} {why}")
                 return None
-        else:  # quoted or block: a string, whatever it looks like
+        else:  # a quoted or block scalar is always a string
             value = text
         if isinstance(value, str):
             self._spans[path] = (node.start_mark.index, node.end_mark.index)
         return value
 
     def _mapping(self, node: yaml.Node, path: Path) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for key, child in self._fields(node, path):
             name = str(key.value)
             self._keys[*path, name] = (key.start_mark.line + 1, key.start_mark.column + 1)
-            found[name] = self._value(child, (*path, name))
-        return found
+            mapping[name] = self._value(child, (*path, name))
+        return mapping
 
     def _fields(self, node: yaml.Node, path: Path) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
-        """A mapping's own fields, then those of its `<<` which it has not: of several bases the first wins."""
+        """The fields of a mapping, and the fields of its `<<` that it does not have; the first of several bases wins."""
         fields: dict[str, tuple[yaml.ScalarNode, yaml.Node]] = {}
         bases: list[yaml.Node] = []
         for key, child in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                self._problem(key, path, "a key must be a word, not a list or a mapping")
+                self._problem(key, path, "a key must be a string, not a list or a mapping")
             elif key.value == "<<" and not key.style:
                 bases += child.value if isinstance(child, yaml.SequenceNode) else [child]
             elif key.value in fields:
-                message = f"the key {key.value!r} stands here twice"
+                message = f"the mapping has the key {key.value!r} twice; remove one"
                 self._problem(key, (*path, str(key.value)), message, "DuplicateKey")
             else:
                 fields[key.value] = (key, child)
         for base in bases:
             if not isinstance(base, yaml.MappingNode) or id(base) in self._open:
-                self._problem(base, path, "<< takes another mapping, or a list of mappings")
+                self._problem(base, path, "the value of << must be another mapping or a list of mappings")
                 continue
             if id(base) not in self._merged:
                 self._open.add(id(base))
@@ -214,7 +214,7 @@ class _Reader:
 
 
 def _plain(text: str) -> Any:
-    """What a scalar without quotes means."""
+    """The value of a scalar without quotes."""
     if not text:
         return None
     if text in _WORDS:
@@ -231,6 +231,6 @@ def _plain(text: str) -> Any:
 
 
 def _integer(text: str) -> int:
-    """A number as Go's base 0 has it: a leading 0 is octal."""
+    """A whole number by the rules of Go's base 0: a number with a leading 0 is octal."""
     octal = re.sub(r"^([-+]?)0+(?=[0-7])", r"\g<1>0o", text)
     return int(octal, 0)
