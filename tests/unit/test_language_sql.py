@@ -1,7 +1,7 @@
 """What is known of a SQL text without Spark: its code, its relations, and whether it aggregates."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.language.sql import logical_plan, planner
 from mainstem.language.sql.facts import read
@@ -155,6 +155,7 @@ def planned(sql: str) -> logical_plan.Node:
     return planner.plan(facts.tree, "v", RELATIONS.get)
 
 
+@example("LEFT UNION SELECT")
 @given(st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
 def test_any_sequence_of_words_is_read(sql: str) -> None:
     facts = read(sql)

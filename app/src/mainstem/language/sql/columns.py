@@ -82,7 +82,7 @@ class Resolver:
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes, outer)
         if isinstance(tree, exp.SetOperation):
-            left, right = (self._query(side, ctes, outer) for side in (tree.left, tree.right))
+            left, right = (self._query(side, ctes, outer) for side in (tree.this, tree.expression))
             return ColumnSet(left.names, open=left.open or right.open or bool(tree.args.get("by_name")))
         if isinstance(tree, (exp.Subquery, exp.Table)):
             scope = Scope(outer=outer)

@@ -123,7 +123,9 @@ def _table(table: exp.Table, scope: _Scope) -> Node:
 
 def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
     kind = next((kind for known, kind in _SETS.items() if isinstance(tree, known)), NodeKind.UNKNOWN)
-    sides = (_query(tree.left, scope), _query(tree.right, scope))
+    # Not tree.left: sqlglot raises TypeError there if a side is no query, as in LEFT UNION SELECT.
+    left, right = tree.this, tree.expression
+    sides = (_query(left, scope), _query(right, scope))
     # The result has the names of the left side, so the names of the right side do not matter.
     events = sides[0].events if sides[1].events == frozenset() else None
     once, timed = bool(tree.args.get("distinct")), _may_carry_time(sides[0].events)
@@ -133,11 +135,11 @@ def _set(tree: exp.SetOperation, scope: _Scope) -> Node:
         events,
         sides,
         scope.view,
-        first_name_offset(tree.right),
+        first_name_offset(right),
         timed=timed,
         distinct=once,
     )
-    return _once(node, tree.right, scope) if once and kind is NodeKind.UNION else node
+    return _once(node, right, scope) if once and kind is NodeKind.UNION else node
 
 
 def _once(node: Node, at: exp.Expr, scope: _Scope) -> Node:
