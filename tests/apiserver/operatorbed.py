@@ -268,6 +268,14 @@ class Ours:
     def create(self, spec: Mapping[str, Any] = SPEC, **more: Any) -> None:
         self.create_document({"spec": {**copy.deepcopy(dict(spec)), **more}})
 
+    def start_running(self, spec: Mapping[str, Any] = SPEC, **more: Any) -> Any:
+        """Create the pipeline, let its driver run and report, and wait for the phase Running; the driver's pod."""
+        self.create(spec, **more)
+        pod = self.runs()
+        self.reports()
+        self.phase("Running")
+        return pod
+
     def create_document(self, document: Mapping[str, Any]) -> None:
         body = {"apiVersion": "/".join(PATH), "kind": "StreamingPipeline", **document}
         self.bed.objects.create_namespaced_custom_object(*self._at, {**body, "metadata": {"name": self.name}})

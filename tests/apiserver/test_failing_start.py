@@ -143,10 +143,7 @@ def test_a_changed_document_is_tried_at_once(webhooks: Webhooks, ours: Ours) -> 
 
 
 def test_a_failed_later_start_is_reported_and_counts_as_one(webhooks: Webhooks, ours: Ours) -> None:
-    ours.create(restart={"backoff": "1 second"})
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(restart={"backoff": "1 second"})
     with webhooks.asked(webhooks.closed, ours.namespace):
         ours.ends(4, "failed", "SinkRefused")
         until(lambda: ours.condition("DriverRunning")["reason"] == "StartFailed")
@@ -157,10 +154,7 @@ def test_a_failed_later_start_is_reported_and_counts_as_one(webhooks: Webhooks, 
 
 
 def test_a_failed_deletion_of_the_driver_is_reported(webhooks: Webhooks, ours: Ours) -> None:
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     with webhooks.asked(webhooks.closed, ours.namespace, operations=("DELETE",)):
         ours.change(suspend=True)
         until(lambda: "does not delete the pod" in ours.condition("DriverRunning").get("message", ""))
@@ -174,10 +168,7 @@ def test_a_failed_deletion_of_the_driver_is_reported(webhooks: Webhooks, ours: O
 def test_a_change_whose_dry_run_fails_is_reported_and_keeps_the_driver(
     webhooks: Webhooks, ours: Ours
 ) -> None:
-    ours.create()
-    first = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    first = ours.start_running()
     with webhooks.asked(webhooks.closed, ours.namespace):
         ours.change(timeZone="Europe/Zurich")
         until(lambda: ours.condition("SpecValid")["status"] == "False")

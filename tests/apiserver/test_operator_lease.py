@@ -80,10 +80,7 @@ def test_the_standby_follows_a_killed_holder(bed: Bed, started: Start) -> None:
     first, second = started("first", namespace), started("second", namespace)
     assert holder(bed, namespace) == "first"
     ours = Ours(bed, namespace)
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     assert second.phases() == {}
     first.kill()
     killed = time.monotonic()
@@ -113,10 +110,7 @@ def test_a_holder_suspended_beyond_its_lease_writes_nothing_afterwards(bed: Bed,
     namespace = bed.namespace()
     first, second = started("first", namespace), started("second", namespace)
     ours = Ours(bed, namespace)
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     ours.held()
     first.send(signal.SIGSTOP)
     # All of this the first one hears of when it wakes, before it can know that the Lease is not its own any more.
@@ -145,10 +139,7 @@ def test_two_versions_side_by_side_do_not_write_against_each_other(bed: Bed, sta
     namespace = bed.namespace()
     first = started("first", namespace)
     ours = Ours(bed, namespace)
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     other = started(
         "second",
         namespace,

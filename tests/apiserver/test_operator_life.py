@@ -59,10 +59,7 @@ def test_a_pipeline_goes_from_apply_to_ready_to_deleted(ours: Ours) -> None:
 
 
 def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
-    ours.create()
-    first = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    first = ours.start_running()
     ours.change(timeZone="Europe/Zurich")
     ours.await_driver_deletion()
     assert ours.phase("Draining")["revision"] == first.metadata.annotations["mainstem.dev/revision"]
@@ -80,10 +77,7 @@ def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
 
 
 def test_suspend_stops_the_driver_and_resume_starts_another(ours: Ours) -> None:
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     ours.change(suspend=True)
     ours.await_driver_deletion()
     ours.ends(0, "drained")
@@ -96,10 +90,7 @@ def test_suspend_stops_the_driver_and_resume_starts_another(ours: Ours) -> None:
 
 def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> None:
     # Long enough to be seen: the wait begins with the second, not the moment, at which the container ended.
-    ours.create(restart={"backoff": "8 seconds"})
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(restart={"backoff": "8 seconds"})
     ours.ends(4, "failed", "SinkRefused")
     status = ours.phase("BackingOff")
     assert status["lastTermination"]["reason"] == "SinkRefused"
@@ -110,10 +101,7 @@ def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> No
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_wrong_clock_of_a_node_changes_no_backoff(ours: Ours, hours: int) -> None:
     """The kubelet's word on when the container ended is an hour off."""
-    ours.create(restart={"backoff": "5 seconds"})
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(restart={"backoff": "5 seconds"})
     wrong = (datetime.now(UTC) + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
     ended = time.monotonic()
     ours.ends(4, "failed", "SinkRefused", started=wrong, finished=wrong)
@@ -123,10 +111,7 @@ def test_a_wrong_clock_of_a_node_changes_no_backoff(ours: Ours, hours: int) -> N
 
 
 def test_a_broken_change_keeps_the_running_driver(ours: Ours) -> None:
-    ours.create()
-    first = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    first = ours.start_running()
     ours.change(checkpoints={"location": "/lost/with/the/pod"})
     until(lambda: ours.condition("SpecValid")["status"] == "False")
     assert ours.condition("SpecValid")["reason"] == "CheckpointNotDurable"
@@ -141,10 +126,7 @@ def test_a_broken_change_keeps_the_running_driver(ours: Ours) -> None:
 
 def test_a_change_whose_pod_the_server_rejects_keeps_the_running_driver(ours: Ours) -> None:
     """A dry run of the pod is asked for before what runs is stopped."""
-    ours.create()
-    first = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    first = ours.start_running()
     template = {"spec": {"tolerations": [{"key": "spot", "operator": "Whatever"}]}}
     ours.change(driver={"template": template})
     until(lambda: ours.condition("SpecValid")["status"] == "False")
@@ -233,10 +215,7 @@ def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours
 
 def test_a_budget_of_an_older_release_is_replaced_at_the_next_start(ours: Ours) -> None:
     """Kubernetes refuses an apply that would leave `maxUnavailable` beside `minAvailable`."""
-    ours.create(driver={"podDisruptionBudget": {}})
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(driver={"podDisruptionBudget": {}})
     budgets = PolicyV1Api(ours.bed.client)
     at = ("ticks-driver", ours.namespace)
     old = budgets.read_namespaced_pod_disruption_budget(*at)
@@ -383,10 +362,7 @@ def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
     try:
         few.up()
         ours = Ours(bed, namespace)
-        ours.create()
-        ours.runs()
-        ours.reports()
-        ours.phase("Running")
+        ours.start_running()
         refused = Ours(bed, namespace, "refused")
         refused.create(checkpoints={"location": "/lost/with/the/pod"})
         refused.phase("Invalid")

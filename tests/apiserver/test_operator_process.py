@@ -118,10 +118,7 @@ def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
 
 def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
     bed = ours.bed
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     ours.change(timeZone="Europe/Zurich")
     time.sleep(0.03)
     bed.operator.kill()
@@ -136,10 +133,7 @@ def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
 
 def test_a_restarted_operator_adopts_drivers_without_a_write(ours: Ours) -> None:
     bed = ours.bed
-    ours.create()
-    first = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    first = ours.start_running()
     suspended = Ours(bed, ours.namespace, "suspended")
     suspended.create(suspend=True)
     suspended.phase("Suspended")
@@ -165,10 +159,7 @@ def versions(ours: Ours) -> tuple[Any, ...]:
 
 def test_changes_during_an_absence_of_the_operator_are_handled(ours: Ours) -> None:
     bed = ours.bed
-    ours.create(restart={"backoff": "1 second"})
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(restart={"backoff": "1 second"})
     bed.operator.stop()
     ours.vanishes()
     new = Ours(bed, ours.namespace, "new")
@@ -181,10 +172,7 @@ def test_changes_during_an_absence_of_the_operator_are_handled(ours: Ours) -> No
 
 def test_another_default_image_restarts_no_driver(ours: Ours) -> None:
     bed = ours.bed
-    ours.create()
-    first = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    first = ours.start_running()
     bed.operator.stop()
     upgraded = Operator(
         bed.plane, bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:2"
@@ -203,10 +191,7 @@ def test_another_default_image_restarts_no_driver(ours: Ours) -> None:
 
 def test_the_operator_survives_an_outage_of_the_api_server(ours: Ours) -> None:
     bed = ours.bed
-    ours.create()
-    first = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    first = ours.start_running()
     bed.plane.stop()
     time.sleep(1)
     bed.plane.start()
@@ -249,10 +234,7 @@ def test_with_a_list_of_namespaces_the_operator_ignores_others(bed: Bed) -> None
 
 
 def test_the_operator_ends_at_once_on_a_signal(ours: Ours) -> None:
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     ours.held()
     started = time.monotonic()
     ours.bed.operator.stop(60)

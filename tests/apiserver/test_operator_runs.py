@@ -49,10 +49,7 @@ def test_after_a_kill_before_the_first_status_an_ended_driver_is_not_started_aga
 
 
 def test_a_run_that_completes_while_its_node_drains_is_complete(ours: Ours) -> None:
-    ours.create(BOUNDED)
-    pod = ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    pod = ours.start_running(BOUNDED)
     ours.bed.core.delete_namespaced_pod(pod.metadata.name, ours.namespace)
     ours.phase("Draining")
     ours.ends(0, "completed")
@@ -89,10 +86,7 @@ def test_a_driver_that_never_ran_is_replaced_after_its_image_is_corrected(ours: 
 
 def test_a_resource_deleted_while_the_operator_is_away_waits_for_its_driver(ours: Ours) -> None:
     bed = ours.bed
-    ours.create()
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running()
     ours.held()
     bed.operator.kill()
     ours.delete()
@@ -141,10 +135,7 @@ def observed(ours: Ours) -> Any:
 
 
 def test_an_eviction_drains_a_driver_if_its_budget_allows_it(ours: Ours) -> None:
-    ours.create(driver={"podDisruptionBudget": {"maxUnavailable": 1}})
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(driver={"podDisruptionBudget": {"maxUnavailable": 1}})
     assert observed(ours).disruptions_allowed == 1
     assert evict(ours) == 201
     ours.await_driver_deletion()
@@ -154,10 +145,7 @@ def test_an_eviction_drains_a_driver_if_its_budget_allows_it(ours: Ours) -> None
 
 
 def test_a_budget_of_zero_protects_a_running_driver_and_not_one_that_never_became_ready(ours: Ours) -> None:
-    ours.create(driver={"podDisruptionBudget": {}})
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(driver={"podDisruptionBudget": {}})
     assert observed(ours).disruptions_allowed == 0
     assert evict(ours) == 429
     ours.waits("ImagePullBackOff", "no such image")

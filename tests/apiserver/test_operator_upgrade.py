@@ -218,10 +218,7 @@ def unknown_field(bed: Bed, namespace: str) -> str:
 
 
 def start(ours: Ours, **spec: Any) -> None:
-    ours.create(**spec)
-    ours.runs()
-    ours.reports()
-    ours.phase("Running")
+    ours.start_running(**spec)
 
 
 def rest(ours: Ours) -> None:
