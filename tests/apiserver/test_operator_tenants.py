@@ -1,19 +1,16 @@
 """What one tenant does, another does not feel: documents that are dear to read, and webhooks that are slow to answer."""
 
-import base64
-import json
-import ssl
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 import pytest
 from apiserver.operatorbed import SPEC, Bed, Ours, until
+from harness.admission import ReviewHandler, pod_webhook, serve
 from harness.pki import Authority
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -133,39 +130,20 @@ def fuzzed(bed: Bed) -> tuple[str, str]:
     return bed.namespace(), bed.namespace()
 
 
-class _Slow(BaseHTTPRequestHandler):
-    """Allows whatever it is asked about, at once for the first pod of a namespace; for the others it takes its time."""
+class _Slow(ReviewHandler):
+    """Allows every request, at once for the first pod of a namespace, and after 25 seconds for the others."""
 
     protocol_version = "HTTP/1.1"
     release = threading.Event()
     asked: ClassVar[Counter[str]] = Counter()
     """Requests by namespace."""
 
-    def do_POST(self) -> None:
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        namespace = review["request"]["namespace"]
+    def response(self, request: dict[str, Any]) -> dict[str, Any]:
+        namespace = request["namespace"]
         self.asked[namespace] += 1
         if self.asked[namespace] > 1:
             self.release.wait(WEBHOOK_SECONDS)
-        answer = {
-            "apiVersion": "admission.k8s.io/v1",
-            "kind": "AdmissionReview",
-            "response": {"uid": review["request"]["uid"], "allowed": True},
-        }
-        body = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing."""
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, *_: Any) -> None:
-        """Whoever asked has gone."""
+        return {"allowed": True}
 
 
 @contextmanager
@@ -174,28 +152,9 @@ def slow_webhook(bed: Bed, labels: dict[str, str]) -> Iterator[None]:
     folder = bed.plane.folder / "slow-webhook"
     folder.mkdir()
     authority = Authority(folder)
-    pair = authority.issue("webhook", hosts=("127.0.0.1", "localhost"))
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(pair.certificate, pair.key)
-    server = _Server(("127.0.0.1", 0), _Slow)
-    server.daemon_threads = True
-    server.socket = tls.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    webhook = {
-        "name": "slow.example.com",
-        "admissionReviewVersions": ["v1"],
-        "sideEffects": "None",
-        "failurePolicy": "Fail",
-        "timeoutSeconds": 30,
-        "namespaceSelector": {"matchLabels": labels},
-        "rules": [
-            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
-        ],
-        "clientConfig": {
-            "url": f"https://127.0.0.1:{server.server_port}/",
-            "caBundle": base64.b64encode(authority.pair.certificate.read_bytes()).decode(),
-        },
-    }
+    server = serve(_Slow, authority.issue("webhook", hosts=("127.0.0.1", "localhost")))
+    url = f"https://127.0.0.1:{server.server_port}/"
+    webhook = pod_webhook("slow.example.com", url, authority, labels, seconds=30)
     admission = AdmissionregistrationV1Api(bed.client)
     _Slow.release.clear()
     _Slow.asked.clear()

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from harness.apiserver import ControlPlane
+from harness.pki import Authority, Pair
 from harness.process import free_port
 
 
@@ -22,15 +23,11 @@ class Webhooks:
 
         self._api = AdmissionregistrationV1Api(plane.api_client())
         certificate = plane.authority.issue("webhooks", hosts=("127.0.0.1",))
-        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        tls.load_cert_chain(*certificate)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Refuses)
-        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server = serve(_Refuses, certificate)
         self._silent = socket.create_server(
             ("127.0.0.1", 0)
         )  # the kernel accepts connections, and no process reads them
-        self._authority = base64.b64encode(plane.authority.pair.certificate.read_bytes()).decode()
+        self._authority = plane.authority
 
     def close(self) -> None:
         """End the server; webhooks that are left fail from now on."""
@@ -67,18 +64,15 @@ class Webhooks:
         the policy `Ignore` all.
         """
         name = f"{namespace}.example.com"
-        hook: dict[str, Any] = {
-            "name": name,
-            "clientConfig": {"url": url, "caBundle": self._authority},
-            "rules": [
-                {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": [*operations]}
-            ],
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-            "failurePolicy": policy,
-            "sideEffects": "None",
-            "admissionReviewVersions": ["v1"],
-            "timeoutSeconds": seconds,
-        }
+        hook = pod_webhook(
+            name,
+            url,
+            self._authority,
+            {"kubernetes.io/metadata.name": namespace},
+            operations=operations,
+            seconds=seconds,
+            policy=policy,
+        )
         self._api.create_validating_webhook_configuration({"metadata": {"name": name}, "webhooks": [hook]})
         try:
             yield
@@ -86,12 +80,17 @@ class Webhooks:
             self._api.delete_validating_webhook_configuration(name)
 
 
-class _Refuses(BaseHTTPRequestHandler):
+class ReviewHandler(BaseHTTPRequestHandler):
+    """Answers admission reviews over HTTP; a subclass decides about each request."""
+
+    def response(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The response to a request, without its `uid`."""
+        raise NotImplementedError
+
     def do_POST(self) -> None:
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        code, reason = self.path.split("?")[0].strip("/").split("/")
-        status = {"code": int(code), "reason": reason, "message": f"no pods today: {reason}"}
-        answer = {"uid": review["request"]["uid"], "allowed": False, "status": status}
+        request = review["request"]
+        answer = {"uid": request["uid"], **self.response(request)}
         body = json.dumps({**review, "request": None, "response": answer}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -101,3 +100,53 @@ class _Refuses(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing."""
+
+
+class _Refuses(ReviewHandler):
+    def response(self, request: dict[str, Any]) -> dict[str, Any]:
+        code, reason = self.path.split("?")[0].strip("/").split("/")
+        status = {"code": int(code), "reason": reason, "message": f"no pods today: {reason}"}
+        return {"allowed": False, "status": status}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """Nothing: the client has closed the connection."""
+
+
+def serve(handler: type[ReviewHandler], certificate: Pair) -> ThreadingHTTPServer:
+    """A started webhook server on 127.0.0.1, with TLS."""
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(*certificate)
+    server = _Server(("127.0.0.1", 0), handler)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def pod_webhook(
+    name: str,
+    url: str,
+    authority: Authority,
+    labels: dict[str, str],
+    *,
+    operations: tuple[str, ...] = ("CREATE",),
+    seconds: int = 10,
+    policy: str = "Fail",
+) -> dict[str, Any]:
+    """The entry of a webhook configuration that asks an address about pods in the namespaces with these labels."""
+    certificate = authority.pair.certificate.read_bytes()
+    return {
+        "name": name,
+        "clientConfig": {"url": url, "caBundle": base64.b64encode(certificate).decode()},
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": [*operations]}
+        ],
+        "namespaceSelector": {"matchLabels": labels},
+        "failurePolicy": policy,
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": seconds,
+    }
