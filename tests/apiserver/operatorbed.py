@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 from harness.apiserver import ControlPlane
@@ -226,6 +226,12 @@ class Operator(Process):
         self._port = env["MAINSTEM_HEALTH_PORT"]
         self._metrics = f"http://127.0.0.1:{env['MAINSTEM_METRICS_PORT']}/metrics"
         super().__init__(argv, plane.folder / f"{kubeconfig.stem}.log", env)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     def up(self) -> None:
         """Started, where it is not, and the holder of its Lease."""

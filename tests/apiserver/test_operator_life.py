@@ -358,8 +358,7 @@ def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
     bed.operator.stop()
     namespace = bed.namespace()
     # It sees these pipelines only: drivers that other tests have left fall silent, which is worth a write.
-    few = Operator(bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace)
-    try:
+    with Operator(bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace) as few:
         few.up()
         ours = Ours(bed, namespace)
         ours.start_running()
@@ -373,5 +372,3 @@ def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
         before = bed.writes()
         time.sleep(4)
         assert dict(bed.writes() - before) == {}
-    finally:
-        few.kill()

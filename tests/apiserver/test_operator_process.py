@@ -94,11 +94,10 @@ def test_after_a_kill_between_driver_and_first_status_the_driver_is_adopted(ours
 def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
     """A pod without the label that is watched for: it starts and goes, and nobody tells."""
     namespace = bed.namespace()
-    slow_operator = Operator(
-        bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace, MAINSTEM_RESYNC_SECONDS="1"
-    )
     bed.operator.stop()
-    try:
+    with Operator(
+        bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace, MAINSTEM_RESYNC_SECONDS="1"
+    ) as slow_operator:
         slow_operator.up()
         ours = Ours(bed, namespace)
         ours.create()
@@ -112,8 +111,6 @@ def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
         ours.await_driver_deletion()
         ours.ends(0, "drained")
         ours.pod(2)
-    finally:
-        slow_operator.kill()
 
 
 def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
@@ -174,10 +171,9 @@ def test_another_default_image_restarts_no_driver(ours: Ours) -> None:
     bed = ours.bed
     first = ours.start_running()
     bed.operator.stop()
-    upgraded = Operator(
+    with Operator(
         bed.plane, bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:2"
-    )
-    try:
+    ) as upgraded:
         upgraded.up()
         new = Ours(bed, ours.namespace, "new")
         new.create()
@@ -185,8 +181,6 @@ def test_another_default_image_restarts_no_driver(ours: Ours) -> None:
         assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
         assert ours.pods()[0].metadata.deletion_timestamp is None
         assert ours.status["phase"] == "Running"
-    finally:
-        upgraded.kill()
 
 
 def test_the_operator_survives_an_outage_of_the_api_server(ours: Ours) -> None:
@@ -215,10 +209,9 @@ def test_with_a_list_of_namespaces_the_operator_ignores_others(bed: Bed) -> None
         IN_CLUSTER,
         {watched: IN_NAMESPACES, "kube-system": to_leases(lease_name([watched]))},
     )
-    few = Operator(bed.plane, kubeconfig, MAINSTEM_NAMESPACES=watched)
     outside = Ours(bed, other)
     outside.create()
-    try:
+    with Operator(bed.plane, kubeconfig, MAINSTEM_NAMESPACES=watched) as few:
         few.up()
         inside = Ours(bed, watched)
         inside.create()
@@ -229,8 +222,6 @@ def test_with_a_list_of_namespaces_the_operator_ignores_others(bed: Bed) -> None
         assert outside.status == {"observedGeneration": -1}, "as the definition has it"
         assert outside.pods() == []
         assert "finalizers" not in outside.get()["metadata"]
-    finally:
-        few.kill()
 
 
 def test_the_operator_ends_at_once_on_a_signal(ours: Ours) -> None:

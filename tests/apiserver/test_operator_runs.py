@@ -68,8 +68,9 @@ def test_a_driver_that_never_ran_is_replaced_after_its_image_is_corrected(ours: 
     ours.waits("ImagePullBackOff", "no such image")
     until(lambda: ours.condition("Ready")["reason"] == "ImagePullBackOff")
     bed.operator.stop()
-    mended = Operator(bed.plane, bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:2")
-    try:
+    with Operator(
+        bed.plane, bed.operator_kubeconfig, MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:2"
+    ) as mended:
         mended.up()
         second = ours.pod(2)
         assert second.metadata.uid != first.metadata.uid
@@ -77,8 +78,6 @@ def test_a_driver_that_never_ran_is_replaced_after_its_image_is_corrected(ours: 
         assert ours.phase("Starting")["restarts"] == 0
         bed.quiet()
         assert [pod.metadata.uid for pod in ours.pods()] == [second.metadata.uid], "replaced once"
-    finally:
-        mended.kill()
 
 
 # -- deletion -------------------------------------------------------------------------------------------------------
