@@ -1,4 +1,4 @@
-"""The control plane with its controllers: what a benchmark needs of a cluster, without nodes."""
+"""The control plane with its controllers: the part of a cluster that a benchmark needs, without nodes."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The definition against a real API server: it and our own reader agree on what a document may be."""
+"""The definition against a real API server: the definition and our own reader accept the same documents."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The driver's part of the status against a real API server: what is kept, how often, and when the server is away."""
+"""The driver's part of the status against a real API server: the stored fields, the pace of writes, and outages of the server."""
 
 import json
 import socket
@@ -371,7 +371,7 @@ def test_after_an_outage_of_the_api_server_the_last_state_is_written(
 
 
 def test_the_last_write_ends_in_time(monkeypatch: pytest.MonkeyPatch, log: Log, quick: None) -> None:
-    """A server that takes connections and never answers."""
+    """The server accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         configuration = Configuration(host=f"http://127.0.0.1:{silent.getsockname()[1]}", retries=False)
         writer = StatusWriter(

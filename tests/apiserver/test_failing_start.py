@@ -98,7 +98,7 @@ def test_a_failed_start_backs_off_with_the_message_of_the_server_and_one_event(
 
 
 def test_a_failing_start_makes_few_writes(failing: Failing) -> None:
-    """At 0, 2 and 6 seconds: the first writes every object, each later one nothing but the pod."""
+    """At 0, 2 and 6 seconds: the first attempt writes every object, each later one only the pod."""
     pods = sum(number for request, number in failing.writes.items() if "pods/" in request)
     assert pods <= 4 * len(NAMES), failing.writes
     assert sum(failing.writes.values()) <= 14 * len(NAMES), failing.writes
@@ -122,7 +122,7 @@ def test_a_start_succeeds_after_the_webhook_is_removed(bed: Bed, webhooks: Webho
 def test_a_resource_deleted_during_its_first_start_waits_for_the_driver(
     webhooks: Webhooks, ours: Ours
 ) -> None:
-    """The finalizer is there before the driver, whose pod comes once the API server waits no longer for the webhook."""
+    """The resource has its finalizer first; the pod appears when the API server stops waiting for the webhook."""
     with webhooks.asked(webhooks.silent, ours.namespace, seconds=3, policy="Ignore"):
         ours.create()
         until(lambda: [entry for entry in ours.belongings() if entry.startswith("ServiceAccount/")])

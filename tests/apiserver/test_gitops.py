@@ -1,4 +1,4 @@
-"""What Flux, Helm, Argo CD and kubectl make of a pipeline, by their own readers, over a life on a real API server."""
+"""The status of a pipeline in Flux, Helm, Argo CD and kubectl, by their own code, over its life on a real API server."""
 
 import copy
 import re

@@ -1,4 +1,4 @@
-"""Several operators on a real API server: one writes, the others stand by, whatever becomes of the one."""
+"""Several operators on a real API server: one writes, the others stand by and take over."""
 
 import signal
 import sys

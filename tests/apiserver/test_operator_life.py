@@ -1,4 +1,4 @@
-"""The operator on a real API server: one pipeline's life, seen from outside. The test is the kubelet and the driver."""
+"""The operator on a real API server: the life of one pipeline from outside. The test plays the kubelet and the driver."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -100,7 +100,7 @@ def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> No
 
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_wrong_clock_of_a_node_changes_no_backoff(ours: Ours, hours: int) -> None:
-    """The kubelet's word on when the container ended is an hour off."""
+    """The kubelet's time of the container's end is wrong by an hour."""
     ours.start_running(restart={"backoff": "5 seconds"})
     wrong = (datetime.now(UTC) + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
     ended = time.monotonic()
@@ -125,7 +125,7 @@ def test_a_broken_change_keeps_the_running_driver(ours: Ours) -> None:
 
 
 def test_a_change_whose_pod_the_server_rejects_keeps_the_running_driver(ours: Ours) -> None:
-    """A dry run of the pod is asked for before what runs is stopped."""
+    """The operator requests a dry run of the new pod before it deletes the running one."""
     first = ours.start_running()
     template = {"spec": {"tolerations": [{"key": "spot", "operator": "Whatever"}]}}
     ours.change(driver={"template": template})
@@ -183,7 +183,7 @@ def test_a_pipeline_deleted_and_created_at_once_starts_again(ours: Ours) -> None
 
 
 def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours: Ours) -> None:
-    """The resource has gone before its driver: somebody took the finalizer off."""
+    """The resource is gone before its driver, because somebody removed the finalizer."""
     ours.create()
     ours.runs()
     ours.held()
@@ -344,7 +344,7 @@ def test_a_driver_may_write_only_its_own_status(ours: Ours, executors: int) -> N
 
 
 def test_the_operator_reads_no_secret_and_grants_itself_nothing(bed: Bed) -> None:
-    """The process of these tests has the rights of the table and no others, so all that it does is covered by it."""
+    """The process of these tests has the rights of the table and no others, so the table covers all that the operator does."""
     held = rules(IN_CLUSTER + IN_NAMESPACES)
     assert not [rule for rule in held if "*" in rule["verbs"] + rule["resources"] + rule["apiGroups"]]
     assert [rule["verbs"] for rule in held if "secrets" in rule["resources"]] == [["create"]]

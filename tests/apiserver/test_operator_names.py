@@ -1,4 +1,4 @@
-"""Objects of other people under the names that a pipeline needs: the operator neither changes nor deletes them."""
+"""Objects of other owners with the names that a pipeline needs: the operator neither changes nor deletes them."""
 
 import asyncio
 from typing import Any

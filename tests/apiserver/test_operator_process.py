@@ -58,7 +58,7 @@ def test_without_a_driver_image_the_operator_does_not_start(bed: Bed) -> None:
 
 
 def test_after_a_kill_at_any_moment_there_is_one_driver_and_the_right_count(bed: Bed) -> None:
-    """Between finalizer, status, objects and pod: each delay hits another moment."""
+    """Each delay kills the operator at another step: finalizer, status, objects or pod."""
     namespace = bed.namespace()
     bed.operator.up()
     made = []
@@ -78,7 +78,7 @@ def test_after_a_kill_at_any_moment_there_is_one_driver_and_the_right_count(bed:
 
 
 def test_after_a_kill_between_driver_and_first_status_the_driver_is_adopted(ours: Ours) -> None:
-    """Even where the news of the pod comes before anybody waits for it, which hiding it from the watch stands for."""
+    """Also if the pod's event comes before the operator waits for it; hiding the pod from the watch simulates this."""
     bed = ours.bed
     ours.create()
     first = ours.pod(1)
@@ -92,7 +92,7 @@ def test_after_a_kill_between_driver_and_first_status_the_driver_is_adopted(ours
 
 
 def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
-    """A pod without the label that is watched for: it starts and goes, and nobody tells."""
+    """The pod lacks the label of the watch, so no event reports its start and its end."""
     namespace = bed.namespace()
     bed.operator.stop()
     with Operator(

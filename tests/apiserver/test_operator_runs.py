@@ -1,4 +1,4 @@
-"""One run of a pipeline, one driver that goes: whatever the operator misses meanwhile. The test is kubelet and driver."""
+"""One run of a pipeline whose driver ends, also while the operator is away. The test plays kubelet and driver."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""What one tenant does, another does not feel: documents that are dear to read, and webhooks that are slow to answer."""
+"""One tenant does not delay another one: expensive documents and slow webhooks."""
 
 import threading
 import time
@@ -58,7 +58,7 @@ def memory(pid: int) -> int:
 
 
 def test_expensive_documents_delay_no_other_pipeline(bed: Bed) -> None:
-    """Views that double, a view of opened comments, joins that a parser tries in 2^40 ways, and beside them 20 others."""
+    """Doubling views, a view of open comments, joins with 2^40 parses, and 20 plain pipelines beside them."""
     bed.operator.up()
     calm = served(bed, bed.namespace())
     tenant = bed.namespace()
@@ -169,7 +169,7 @@ def slow_webhook(bed: Bed, labels: dict[str, str]) -> Iterator[None]:
 
 
 def test_slow_webhooks_delay_no_other_namespace(bed: Bed) -> None:
-    """Four namespaces have more pipelines that wait for one than the operator has turns, and the probe stays content."""
+    """Four namespaces have more waiting pipelines than the operator has turns; the probe still passes."""
     bed.operator.up()
     labels = {"webhook": "slow"}
     slow, other = [bed.namespace(**labels) for _ in range(4)], bed.namespace()

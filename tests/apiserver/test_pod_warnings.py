@@ -1,4 +1,4 @@
-"""What keeps a pod from running is in the pipeline's condition, also where it stands in the pod's events alone."""
+"""The reason why a pod does not run is in the pipeline's condition, also if only the pod's events have it."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The chart installed on a real API server: what it takes, and what RBAC and admission make of it."""
+"""The chart installed on a real API server: accepted objects, RBAC and admission."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the chart makes of its values, seen as text: no server is asked."""
+"""The manifests that the chart renders from its values; no server is needed."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""The operator's environment: what the chart sets is what the operator reads."""
+"""The operator's environment: the operator reads what the chart sets."""
 
 import pytest
 from chart.rendering import objects

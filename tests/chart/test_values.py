@@ -1,4 +1,4 @@
-"""Values: each is described, typed and in the schema; what is not is refused."""
+"""Values: each is described, typed and in the schema; others are rejected."""
 
 import json
 import re

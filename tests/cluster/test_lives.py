@@ -1,4 +1,4 @@
-"""What may happen to a pipeline on a cluster: broken changes, an operator that dies, ends, deleted namespaces.
+"""Events in the life of a pipeline on a cluster: broken changes, an operator that dies, ends, deleted namespaces.
 
 Each test has a pipeline of its own, small: generated rows, no broker.
 """
@@ -141,7 +141,7 @@ def test_a_query_that_spark_rejects_is_in_the_status_beside_two_that_run(pipelin
 
 
 def test_an_image_without_the_jars_is_rejected_with_the_lines_that_build_another(pipeline: Pipeline) -> None:
-    """Such an image runs in `test_derived_image.py`."""
+    """`test_derived_image.py` runs such an image."""
     artifact = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
     pipeline.apply(small(pipeline.name, packages={"maven": [artifact], "jars": ["jars/connectors.jar"]}))
     within(120, "PackagesMissing", lambda: pipeline.condition("Ready").get("reason") == "PackagesMissing")

@@ -1,6 +1,6 @@
-"""What a user gets wrong, through the command line: one clear line each, the right exit code, soon enough, no stack trace.
+"""Errors of users on the command line: one clear line, the right exit code, in time, without a stack trace.
 
-Runs that need a JVM are started two at a time when the first of them is asked for.
+Runs that need a JVM start two at a time with the first test that needs one.
 """
 
 import contextlib

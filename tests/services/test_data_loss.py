@@ -125,7 +125,7 @@ def state_query(topic: str) -> dict[str, Any]:
 def test_a_recreated_topic_is_read_from_its_beginning(
     spark: SparkSession, kafka: Broker, steady: str, tmp_path: Path, *, pending: bool
 ) -> None:
-    """Also where a batch of the old topic was planned and is not committed: it keeps what it has of the other topic."""
+    """Also with an uncommitted batch of the old topic: it keeps its records of the other topic."""
     topic = f"anew{pending}".lower()
     kafka.create_topic(topic)
     kafka.produce(topic, [Record(None, f"old {n}".encode(), partition=0) for n in range(5)])
@@ -219,7 +219,7 @@ def test_a_topic_recreated_while_its_query_runs_is_read(
 def test_a_recreated_topic_ends_a_query_that_may_lose_nothing(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
-    """Though the new topic has grown beyond the old one, so that Spark would go on in its middle."""
+    """The new topic is longer than the old one, so Spark would continue in its middle."""
     kafka.create_topic("strictly")
     kafka.produce("strictly", records(0, 3))
     stage = Stage(spark.newSession(), tmp_path)
@@ -245,7 +245,7 @@ def test_a_topic_recreated_between_two_triggers_is_detected(
     *,
     strict: bool,
 ) -> None:
-    """Spark notices nothing of it where the new topic has grown beyond the old one, and goes on in its middle."""
+    """If the new topic is longer than the old one, Spark does not notice it and continues in its middle."""
     monkeypatch.setattr(topics, "ASK_SECONDS", 0.2)
     topic = f"quickly{strict}".lower()
     kafka.create_topic(topic)

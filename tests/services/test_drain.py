@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C within a batch of several seconds: the batch ends, is committed, and is not computed again."""
+"""SIGTERM and Ctrl-C within a batch of several seconds: the batch is committed, and no later run computes it again."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Rows to a real PostgreSQL: each batch is there once, wholly, whatever fails on the way."""
+"""Rows to a real PostgreSQL: after any failure each batch is there once and complete."""
 
 import json
 import os
@@ -238,7 +238,7 @@ def test_a_table_that_cannot_take_the_rows_is_reported_before_the_first_batch(
 
 
 def test_a_hanging_database_fails_the_query_in_time(run: Run, postgres: Postgres, table: str) -> None:
-    """By its driver's own default it would be waited for without end, and all queries with it."""
+    """By default the JDBC driver would wait without end and block all queries."""
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
     postgres.process.send(signal.SIGSTOP)
     try:

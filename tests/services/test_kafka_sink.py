@@ -1,4 +1,4 @@
-"""Rows as records of a real Kafka: key, value, headers, topic; and what of them a failure repeats."""
+"""Rows as records of a real Kafka: key, value, headers, topic; and the records that a failure repeats."""
 
 import base64
 import json

@@ -332,7 +332,7 @@ def test_what_a_rule_rejects_fails_in_spark(bench: Bench, kafka: Broker, source:
 
 @pytest.mark.S02
 def test_what_a_rule_calls_ambiguous_is_misread_by_spark(bench: Bench, kafka: Broker) -> None:
-    """Of two ends Spark heeds one, without a word; a limit of batches it passes over."""
+    """Spark silently uses one of two ends and ignores a limit of batches."""
     create(kafka, "s05-two")
     kafka.produce("s05-two", [Record(None, b"a", (), 0, JANUARY), Record(None, b"b", (), 0, JANUARY + DAY)])
     two = {"subscribe": ["s05-two"], "endingOffsets": "latest", "endingTimestamp": str(JANUARY + DAY)}

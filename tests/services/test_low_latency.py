@@ -1,4 +1,4 @@
-"""Kafka to Kafka without batches in between: real-time, continuous, and progress beside the batches."""
+"""Kafka to Kafka without batches in between: real-time, continuous and asynchronous progress tracking."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""Side inputs that change while a query runs: what its next batch sees of that."""
+"""Side inputs that change while a query runs: what its next batch reads."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What Spark's own aggregates make of a stream, over batches and restarts: the answer of a batch on the same rows."""
+"""Spark's aggregates over a stream, with batches and restarts, equal those of a batch query over the same rows."""
 
 from pathlib import Path
 from typing import Any, Final

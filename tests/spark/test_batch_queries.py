@@ -1,4 +1,4 @@
-"""Queries over static sources: each runs once, ends, and writes the rows of a run once, whatever befalls an attempt."""
+"""Queries over static sources: each runs once, ends, and writes the rows of a run once, after any failed attempt."""
 
 import json
 import time
@@ -108,7 +108,7 @@ def test_a_bounded_query_ends_with_exact_rows_and_runs_again(bench: Bench) -> No
 def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, closed: int
 ) -> None:
-    """Killed once so many of the two queries' runs are closed, and started again under the run's name."""
+    """The driver is killed after so many of the two runs have closed, and restarted under the same run name."""
     first, second = bench.query("counted", "delta"), bench.query("visits", "parquet", "second")
     close: Callable[[BatchJournal], None] = BatchJournal.close
     with monkeypatch.context() as kill:
@@ -233,7 +233,7 @@ def test_files_of_a_failed_attempt_are_removed(bench: Bench) -> None:
 
 
 def test_a_finished_query_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
-    """A start after a failure goes on with the run: only what was not done is tried again."""
+    """A start after a failure continues the run: only unfinished queries run again."""
     views = {"bad": "SELECT *, assert_true(n != '1') AS sound FROM visits"}
     queries = (bench.query("visits", "delta"), bench.query("bad", "parquet", name="bad"))
     done, failed = bench.run(*queries, views=views)
@@ -285,7 +285,7 @@ def test_a_query_runs_in_its_pool(bench: Bench) -> None:
 
 @pytest.mark.timeout(300)
 def test_a_drain_waits_and_a_second_signal_interrupts(bench: Bench) -> None:
-    """Cut by the second signal, the run is tried again by the next start."""
+    """After an interruption by the second signal, the next start repeats the run."""
     views = {
         "slow": "SELECT zip, n, spent FROM (SELECT *, aggregate(sequence(1, 200000000), 0L, (a, x) -> a + x) AS spent FROM visits)"
     }

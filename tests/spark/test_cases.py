@@ -1,4 +1,4 @@
-"""`mainstem test` on a real Spark: what cases see, keep, and say when they fail."""
+"""`mainstem test` on a real Spark: input, state and messages of cases."""
 
 import json
 import subprocess

@@ -31,7 +31,7 @@ def texts(bench: PipeBench, **step: Any) -> list[str]:
 
 
 def test_duplicates_by_a_column_are_dropped_for_ever(bench: PipeBench) -> None:
-    """Nulls are equal, a restart forgets nothing, and an empty file is no end."""
+    """Nulls are equal, the state survives a restart, and an empty file does not end the stream."""
     bench.put("events", event(1, 0, "a"), event(1, 0, "a"), event(None, 0, "n"), event(None, 0, "n"))
     assert texts(bench, columns=["id"]) == ["a", "n"]
     bench.put("events")

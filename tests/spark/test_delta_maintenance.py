@@ -1,4 +1,4 @@
-"""Maintenance beside a stream: files become few, old ones go, and no query notices."""
+"""Maintenance beside a stream: few files remain, unused ones are deleted, and no query is affected."""
 
 import json
 import os

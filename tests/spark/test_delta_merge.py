@@ -161,7 +161,7 @@ def test_unknown_columns_are_rejected_before_a_table_is_created(bench: Bench) ->
 
 @pytest.mark.S36
 def test_the_state_of_a_repeated_batch_is_kept_although_the_table_has_the_batch(bench: Bench) -> None:
-    """A kill between table and checkpoint: the merge passes over the batch, whose counts the next batch needs."""
+    """A kill between table and checkpoint: the merge skips the batch, but the next batch needs its state."""
     counts = "SELECT id, count(*) AS n FROM rows GROUP BY id"
 
     def run(*rows: Any) -> None:

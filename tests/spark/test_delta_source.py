@@ -1,4 +1,4 @@
-"""A Delta table as a stream: what is read, how much of it in a batch, and what a change upstream does."""
+"""A Delta table as a stream: rows, batch limits, and upstream changes."""
 
 import datetime
 import json
@@ -125,7 +125,7 @@ def test_an_upstream_compaction_is_not_read_again(bench: Bench) -> None:
 
 
 def test_a_new_upstream_column_is_read_after_a_restart(bench: Bench) -> None:
-    """The DataFrame is built anew at each start, and so has the column."""
+    """Each start builds the DataFrame again, with the new column."""
     bench.copy()
     bench.spark.sql("SELECT 9L AS id, 'a' AS name").write.format("delta").mode("append").option(
         "mergeSchema", "true"
@@ -147,7 +147,7 @@ def test_a_replaced_table_is_not_read_further(bench: Bench) -> None:
 
 
 def test_spark_accepts_or_fails_late_what_the_conflict_rule_rejects(bench: Bench) -> None:
-    """Why `FieldsConflict`: both starts fail once the query runs; of two switches one is passed over without a word."""
+    """Why `FieldsConflict`: two starts fail at run time, and Spark silently ignores one of two switches."""
 
     def plain(out: str, **options: str) -> Any:
         reader = bench.spark.newSession().readStream.format("delta").options(**options).name("rows")

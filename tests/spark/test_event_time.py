@@ -64,7 +64,7 @@ def test_windows_of_every_kind_work_in_every_mode(streams: Streams) -> None:
 
 @pytest.mark.S18
 def test_a_view_can_compute_event_time(streams: Streams) -> None:
-    """A restart goes on with state and watermark, and what is late by then is dropped."""
+    """A restart continues with state and watermark, and drops late rows."""
     streams.stream("a", None, "x 0:01, x 0:02")
     views = {
         "timed": {
@@ -116,7 +116,7 @@ def test_a_changed_table_is_read_by_the_next_start(streams: Streams) -> None:
 
 @pytest.mark.S21
 def test_impressions_join_clicks(streams: Streams) -> None:
-    """A click counts within an hour; what has found no partner comes out with nulls once none can come."""
+    """A click counts within an hour; an impression without a click is emitted with nulls behind the watermark."""
     streams.stream("impressions", "2 hours", "x 12:00 1, y 12:00 2, z 12:30 3", "f 26:00 9")
     streams.stream("clicks", "3 hours", "x 12:30 10, z 14:00 30, u 12:00 40", "g 26:00 90")
     within = "c.ts BETWEEN i.ts AND i.ts + INTERVAL 1 HOUR"

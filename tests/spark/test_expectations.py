@@ -113,7 +113,7 @@ def test_a_random_expression_is_evaluated_once_a_row(stage: Stage) -> None:
 
 @pytest.mark.parametrize("mode", ["complete", "update"])
 def test_rows_of_an_aggregation_are_counted_as_emitted(stage: Stage, mode: str) -> None:
-    """Of an aggregation are counted the rows that a batch emits: in complete mode all of them, in each batch."""
+    """Counts are of emitted rows: in complete mode all rows of the aggregation in each batch."""
     counted = view(
         {"name": "few", "expect": "n < 3"},
         sql="SELECT word, count(*) AS n FROM parsed GROUP BY word",

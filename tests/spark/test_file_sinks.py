@@ -1,4 +1,4 @@
-"""Folders of files of every format: exact for Spark, and for readers of the bare folder, whatever died before."""
+"""Folders of files of every format: after any crash exact for Spark and for plain readers of the directory."""
 
 import csv
 import json

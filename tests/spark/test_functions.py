@@ -165,7 +165,7 @@ def test_a_row_that_the_function_rejects_fails_the_query(bench: PipeBench) -> No
 
 
 def test_the_list_of_builtin_names_matches_spark(spark: SparkSession) -> None:
-    """The list that the rule asks is that of the Spark at hand."""
+    """The list of the rule equals that of the installed Spark."""
     builtins = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
     assert {name for name in builtins if re.fullmatch(r"[a-z]\w*", name)} == set(BUILTINS)
 

@@ -1,4 +1,4 @@
-"""What a driver that died leaves behind, and what of it is removed."""
+"""The files that a dead driver leaves, and which of them are removed."""
 
 import os
 import time
@@ -158,7 +158,7 @@ def test_files_of_a_lost_executor_are_removed_after_their_batch_is_committed(
 def test_files_of_a_dead_driver_are_removed_after_their_batch_is_committed(
     spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path], options: dict[str, str]
 ) -> None:
-    """But for those that its entry names, which has arrived late."""
+    """Except the files that a late log entry names."""
     out, checkpoint = copying
     (out / "_spark_metadata" / "0").write_text("v1")
     (checkpoint / "offsets" / "1").write_text("v1\n")

@@ -1,4 +1,4 @@
-"""An executor that is killed never tidies up: what it wrote of its task stays, and the task is written again."""
+"""A killed executor leaves the files of its task, and the task runs again."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Our own Java on an executor in a JVM of its own: a task comes to it in bytes, as it does to a pod.
+"""Our own Java on an executor in a JVM of its own: tasks are serialized, as for a pod.
 
 One run of one document has a query for each case.
 """

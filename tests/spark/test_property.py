@@ -1,7 +1,7 @@
-"""Random documents and rows: what streams out is what a batch computes of all rows, however they came.
+"""Random documents and rows: a stream gives the rows of one batch over all rows, for any arrival.
 
 Rows come in any number of files; runs read them in batches of any size, by any trigger that ends; between runs the
-driver may have been killed behind the last write and before its commit: that is a checkpoint without its newest commit.
+driver may be killed after the last write and before its commit: that is a checkpoint without its newest commit.
 The oracle is Spark's batch engine over plain tables, which knows nothing of sources, decoding, checkpoints or sinks.
 """
 

@@ -1,4 +1,4 @@
-"""What the rules refuse of streams, built as if there were no rules: Spark refuses it too, and takes what they let pass."""
+"""What the rules refuse of streams, built without the rules: Spark rejects the same, and accepts the rest."""
 
 import re
 from collections.abc import Iterator

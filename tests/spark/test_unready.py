@@ -1,4 +1,4 @@
-"""A query that lacks something of its own is refused with its reason; the others of the document run."""
+"""A query with a missing part is rejected with its reason; the other queries run."""
 
 import json
 from pathlib import Path
@@ -181,7 +181,7 @@ def test_where_no_query_is_ready_the_run_reports_each_reason(spark: SparkSession
 
 
 def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -> None:
-    """With `--strict` nothing runs; without, what can; the exit code is that of what is missing."""
+    """With `--strict` nothing runs; without it the ready queries run; the exit code is NOT_READY."""
     head = pipeline_head("some")
     pipeline_spec = spec(tmp_path, called("nowhere:f"))
     pipeline_spec["sources"].append({"name": "gone", "files": {"path": f"{tmp_path}/gone"}})

@@ -1,4 +1,4 @@
-"""Sources that are not there yet: their queries wait, the others run, and what comes is read."""
+"""Missing sources: their queries wait, the others run, and a source is read once it exists."""
 
 import time
 from pathlib import Path

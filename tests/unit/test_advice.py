@@ -1,4 +1,4 @@
-"""What is advised where a record does not parse: not to leave out all of them."""
+"""The advice for a malformed record: it does not suggest to drop all records."""
 
 import pytest
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD

@@ -1,4 +1,4 @@
-"""What a checkpoint has fixed, beside the document."""
+"""The settings that a checkpoint fixes, compared with the document."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Clocks of other machines are wrong by an hour or a day: no wait of the operator's is longer or shorter for it."""
+"""Clocks of other machines are wrong by an hour or a day: no wait of the operator depends on it."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -76,7 +76,7 @@ def test_backoff_after_a_driver_that_this_operator_observed_running(skew: float,
 
 @SKEWS
 def test_backoff_after_a_driver_that_this_operator_observed_only_at_its_end(skew: float) -> None:
-    """It cannot know better than the node, but it never waits longer than the backoff from now on."""
+    """It uses the node's time, but never waits longer than the backoff from now."""
     pipeline, operator = body(status=status("Running", body())), Watcher()
     dead = ended(pipeline, 4, "failed", "SinkRefused", started=-60 + skew, finished=skew - 2)
     plan = operator.look(0, pipeline, dead)
@@ -87,7 +87,7 @@ def test_backoff_after_a_driver_that_this_operator_observed_only_at_its_end(skew
 
 @SKEWS
 def test_an_operator_on_another_node_waits_no_longer_than_the_backoff(skew: float) -> None:
-    """What the operator before wrote of the end is of its own clock."""
+    """The previous operator wrote the time of the end by its own clock."""
     last = {
         "attempt": 1,
         "reason": "SinkRefused",

@@ -1,4 +1,4 @@
-"""What the API server answers a driver, in the errors of Mainstem."""
+"""Answers of the API server to a driver become errors of Mainstem."""
 
 from typing import Any
 

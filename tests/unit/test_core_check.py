@@ -1,4 +1,4 @@
-"""Cores that are held for ever, against those that there are."""
+"""Cores that endless tasks hold, compared with the available cores."""
 
 import pytest
 from documents import VALID

@@ -1,4 +1,4 @@
-"""What is counted of rows: over batches and restarts, in lines, on the resource, for Prometheus."""
+"""Counts of rows: over batches and restarts, in log lines, on the resource, for Prometheus."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What the pages say is so: targets, links, documents, exit codes, reasons."""
+"""The pages are correct: targets, links, documents, exit codes, reasons."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""`mainstem driver` up to Spark, and what it leaves behind for the operator."""
+"""`mainstem driver` up to Spark, and its termination message for the operator."""
 
 import json
 import signal

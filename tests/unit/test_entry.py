@@ -1,4 +1,4 @@
-"""What ends a command from outside: an interrupt in its first second, an output that takes nothing."""
+"""What ends a command from outside: an early interrupt, a full output device, a closed pipe."""
 
 import signal
 import subprocess

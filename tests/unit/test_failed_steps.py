@@ -1,4 +1,4 @@
-"""A start or stop that the API server does not carry out: what is planned while it waits, and once it is due."""
+"""A start or stop that the API server does not carry out: the plan while it waits and when it is due."""
 
 from typing import Any
 

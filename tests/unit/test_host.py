@@ -1,4 +1,4 @@
-"""What a machine must give a run is refused by name where it is missing; Java's own messages name none of it."""
+"""Missing requirements of a machine are reported by name; Java's own messages do not name them."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a connection's security makes of secrets: a file for Kafka's clients, and properties that name no value."""
+"""The secrets of a connection's security: a file for Kafka's clients, and properties that name no value."""
 
 from pathlib import Path
 

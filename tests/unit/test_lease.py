@@ -1,4 +1,4 @@
-"""Who of several operators may write, by tables; and that nothing passes the fence."""
+"""Which of several operators may write, by tables; and that no write passes the fence."""
 
 import asyncio
 from collections.abc import Iterator
@@ -117,7 +117,7 @@ def test_the_fence_opens_for_a_while_and_closes_by_itself(ticking: list[float]) 
 
 
 def test_no_write_passes_a_closed_fence(ticking: list[float]) -> None:
-    """Neither one that begins then, nor one that begins before and gets its connection then."""
+    """Neither a write that begins later, nor an earlier one that gets its connection later."""
     arrived: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:

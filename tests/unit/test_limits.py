@@ -1,4 +1,4 @@
-"""Documents that cost more than any should: the process that reads them ends, and nobody else is held up."""
+"""Documents that are too expensive: the process that reads them ends, and no other document waits."""
 
 import asyncio
 import os
@@ -143,7 +143,7 @@ def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> 
 
 
 def test_a_death_within_a_message_restarts_the_processes() -> None:
-    """What is left of the message is nobody's: the next process would take it for a request."""
+    """The next process would take the rest of the message for a request."""
 
     async def work() -> None:
         validators = Validators()

@@ -1,6 +1,6 @@
-"""Whatever happens, in whatever order: the loop comes to rest, and what it wrote makes sense.
+"""After any events in any order the loop converges, and its status is consistent.
 
-The API server's part is a few dictionaries: this is about decisions. The real one is in the tier `apiserver`.
+A few dictionaries play the API server, because this tests decisions. The tier `apiserver` has the real one.
 """
 
 import copy

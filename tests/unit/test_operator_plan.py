@@ -1,4 +1,4 @@
-"""The life of a pipeline by tables: what was observed -> what is to be done."""
+"""The life of a pipeline by tables: an observation -> the plan."""
 
 import re
 from typing import Any

@@ -1,6 +1,6 @@
-"""Driver pods and executor templates: what is ours and what is the user's; restricted; and no secret's value in them.
+"""Driver pods and executor templates: owned fields and fields of the user, the restricted level, no value of a secret.
 
-The golden files are written anew by `python -m unit.test_operator_pods` in `tests`.
+`python -m unit.test_operator_pods` in `tests` writes the golden files again.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""What a document may not say on a cluster, though it is sound by itself."""
+"""Valid documents that a cluster rejects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an outage, and what brokers say, make of a query's status; no server is there."""
+"""The status of a query after an outage and after answers of brokers; without a server."""
 
 import json
 import threading

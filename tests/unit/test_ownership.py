@@ -1,4 +1,4 @@
-"""Who owns a checkpoint: the records, and which driver may take the place of which."""
+"""Who owns a checkpoint: the records, and which driver may replace which."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Jars of one's own: what a document may name, where they are found, and where they stand on the class path."""
+"""Jars of the user: names in a document, where they are resolved, and their place on the class path."""
 
 import os
 import re

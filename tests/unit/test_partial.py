@@ -1,4 +1,4 @@
-"""Broken parts of a document hide no problem of the rest, and make none."""
+"""Broken parts of a document neither hide problems of the rest nor cause new ones."""
 
 import copy
 from pathlib import Path

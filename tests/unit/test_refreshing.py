@@ -1,4 +1,4 @@
-"""A query that is to be replaced: when, by what, and what becomes of it where that fails or the run ends."""
+"""The replacement of a query: when, by what, and after a failure or the end of the run."""
 
 import json
 import threading

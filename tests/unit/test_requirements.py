@@ -1,4 +1,4 @@
-"""What a run asks for where some queries are suspended."""
+"""The requirements of a run with suspended queries."""
 
 import json
 from pathlib import Path

@@ -57,7 +57,7 @@ def test_a_long_healthy_time_restores_the_budget() -> None:
 
 
 def test_a_restart_without_a_failure_does_not_end_the_healthy_time() -> None:
-    """A query that was started again to read its side inputs anew has been well all the time."""
+    """A query that restarts to read its side inputs again was healthy all the time."""
     restarts = Restarts(settings(maxRetries=1, resetAfter="10 minutes"))
     restarts.started(0.0)
     assert restarts.next(1.0) == 5

@@ -1,4 +1,4 @@
-"""Temporary folders of killed processes go with the next start; those of living ones and of other users stay."""
+"""The next start removes temporary directories of killed processes; those of living ones and of other users stay."""
 
 import os
 import signal

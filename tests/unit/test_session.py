@@ -1,4 +1,4 @@
-"""The end of a session, where the JVM does not do its part."""
+"""The end of a session whose JVM does not respond."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Names in SQL that are certainly wrong are found without Spark, each at its place; what is not certain is left alone."""
+"""Names in SQL that are certainly wrong are reported without Spark, each at its position; uncertain ones are not."""
 
 import pytest
 from documents.column_texts import TAKEN, WRONG, wrong_names

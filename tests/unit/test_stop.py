@@ -1,4 +1,4 @@
-"""What a signal asks of a run: the first a drain, the second a cut."""
+"""Signals to a run: the first requests a drain, the second forces the end."""
 
 import signal
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is refused of streams without Spark: the whole matrix of plans and output modes."""
+"""Streaming plans that are rejected without Spark: the whole matrix of plans and output modes."""
 
 import json
 
