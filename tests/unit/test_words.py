@@ -1,4 +1,4 @@
-"""Words: pages, CLI help and names of modules use the terms of Spark, Kubernetes and Kafka, and those of the glossary.
+"""Words of pages, CLI help and names of modules: terms of Spark, Kubernetes, Kafka and the glossary.
 
 Not tested: words that are right in one sense and retired in another one (`past`, `fit`, `stream` in prose), and names of
 test modules, which quote what they test.
@@ -12,6 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from mainstem.cli import main
+from unit.vocabulary import RETIRED_MODULES, RETIRED_NAMES, RETIRED_WORDS, retired_names, retired_words
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,48 +30,6 @@ PAGES = sorted(
     ]
 )
 
-RETIRED_NAMES = {
-    "upkeep": "maintenance",
-    "onBadRecord": "onMalformedRecord",
-    "BadRecord": "MalformedRecord",
-    "Refused": "Invalid",
-    "Cut": "Interrupted",
-    "DrainCut": "DrainTimedOut",
-    "AsAsked": "AsExpected",
-    "DriverSilent": "DriverNotReporting",
-    "TableClaimed": "TableOwnedByAnotherPipeline",
-    "ClaimNotReadable": "TableOwnershipUnreadable",
-    "StatePinned": "StateLayoutChanged",
-    "Unread": "UnusedSource",
-    "source_good_records_total": "source_decoded_records_total",
-    "source_bad_records_total": "source_malformed_records_total",
-    "source_lost_offsets_total": "source_expired_offsets_total",
-}
-"""Names of the API that are no more -> the name instead. In pages they stand in code, `like this`, or in a document."""
-
-RETIRED_WORDS = {
-    r"lint": "warning",
-    r"made[- ]up": "generated",
-    r"(?:good|bad) records?": "decoded, malformed records",
-    r"(?:is|are|it) well|queries well": "healthy, active",
-    r"told|heard": "name who reports what to whom",
-    r"tells? of|tells (?:every|each|which|what|how|when|why)": "reports, shows, documents",
-    r"says|said": "reports, shows, documents",
-    r"rooms?": "packages",
-    r"buried": "deleted",
-    r"stillborn": "incomplete",
-    r"last words": "final status",
-    r"sign of life": "report",
-    r"claims?|claimed": "owns",
-    r"scouts?": "input poller",
-    r"heeded": "obeyed, used",
-    r"by hand of": "by",
-    r"such as it is": "",
-    r"sees? to": "manages",
-    r"vouch(?:es)?": "knows",
-}
-"""Words of prose, as patterns of whole words -> what stands instead."""
-
 EXCEPTIONS = {
     (
         "CHANGELOG.md",
@@ -81,51 +40,6 @@ EXCEPTIONS = {
 
 NOT_YET: set[str] = set()
 """Pages that still hold retired words. A page leaves this list when it is rewritten; none joins it."""
-
-RETIRED_MODULES = {
-    "spec": "language",
-    "build": "dataframes",
-    "run": "runtime",
-    "upkeep": "maintenance",
-    "signs": "failure_patterns",
-    "scout": "input_poller",
-    "waits": "waiting_queries",
-    "needed": "requirements",
-    "place": "environment",
-    "places": "paths",
-    "watch": "driver_state",
-    "pinned": "checkpoint_compatibility",
-    "sweep": "orphan_files",
-    "slots": "core_check",
-    "claims": "table_ownership",
-    "handle": "execution",
-    "handles": "execution",
-    "running": "supervised_query",
-    "runs": "batch_journal",
-    "hadoop": "filesystem",
-    "brokers": "kafka_admin",
-    "archive": "class_data_sharing",
-    "madeup": "generated_sources",
-    "fit": "sink_checks",
-    "streams": "source_options",
-    "messages": "shape_validation",
-    "querystatus": "query_status",
-    "statuses": "status_report",
-    "statuswriter": "status_writer",
-    "judge": "documents",
-    "past": "history",
-    "rights": "rbac",
-    "podtemplate": "pod_template",
-    "driverpod": "pod_status",
-    "oplogs": "logs",
-    "busy": "builders",
-    "operating": "operator_steps",
-    "turning": "supervisor_loop",
-    "stage": "deployment",
-    "lint": "findings",
-    "rooms": "packages",
-}
-"""Names of modules and packages that are no more -> the name instead."""
 
 MODULE_EXCEPTIONS = {
     "app/src/mainstem/language/rules/streams": "rules about streaming queries; only the module of options was renamed",
@@ -163,18 +77,6 @@ def prose(page: Path) -> str:
 
 def is_excepted(page: Path, retired: str) -> bool:
     return (name(page), retired) in EXCEPTIONS or (name(page), "*") in EXCEPTIONS
-
-
-def retired_words(text: str) -> Iterator[str]:
-    for pattern in RETIRED_WORDS:
-        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE):
-            yield pattern
-
-
-def retired_names(text: str) -> Iterator[str]:
-    for retired in RETIRED_NAMES:
-        if re.search(rf"(?<![A-Za-z]){retired}(?![A-Za-z])", text):
-            yield retired
 
 
 def retired_in(page: Path) -> list[str]:
