@@ -1,4 +1,4 @@
-"""Mainstem as a streaming system: throughput, latency, the cost of a batch, and fairness, beside plain Spark.
+"""Mainstem as a streaming system: throughput, latency, the cost of a batch, fairness, beside plain Spark.
 
 Prints a table for each part, each with its target. A missed target is a finding and no failure: machines differ. It
 does fail if a job loses or invents rows.
@@ -13,6 +13,7 @@ import jobs
 import latency
 import pools
 import small_batches
+import sparse
 import ysb
 from jobs import RunFailed
 
@@ -25,6 +26,7 @@ def main() -> None:
         "b": lambda: latency.run(given.seconds, given.short, given.rate),
         "c": lambda: small_batches.run(given.batches, given.pairs, given.seed),
         "d": lambda: pools.run(given.light),
+        "e": lambda: sparse.run(given.sparse, given.pairs),
     }
     chosen = {part: run for part, run in parts.items() if part in given.only}
     jobs.run_parts(chosen, vars(given), "streaming.json")
@@ -33,7 +35,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--only", default="abcd", metavar="PARTS", help="some of the parts abcd (default: all)"
+        "--only", default="abcde", metavar="PARTS", help="some of the parts abcde (default: all)"
     )
     parser.add_argument("--records", type=int, default=3_000_000, help="a: events (default: 3,000,000)")
     parser.add_argument("--rounds", type=int, default=5, help="a: rounds of three runs (default: 5)")
@@ -43,8 +45,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--short", type=float, default=60.0, help="b: of the other runs (default: 60)")
     parser.add_argument("--rate", type=int, default=1_000, help="b: records a second (default: 1,000)")
     parser.add_argument("--batches", type=int, default=80, help="c: of a run (default: 80)")
-    parser.add_argument("--pairs", type=int, default=2, help="c: rounds of two runs (default: 2)")
+    parser.add_argument("--pairs", type=int, default=2, help="c, e: rounds of two runs (default: 2)")
     parser.add_argument("--light", type=int, default=30, help="d: batches of the light query (default: 30)")
+    parser.add_argument("--sparse", type=int, default=30, help="e: batches of a run (default: 30)")
     parser.add_argument("--seed", type=int, default=1, help="of the records and the order (default: 1)")
     return parser.parse_args()
 
