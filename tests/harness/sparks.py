@@ -39,10 +39,10 @@ spec:
 def opened(folder: Path) -> Iterator[SparkSession]:
     """A session with the properties and jars of a run."""
     logs.configure("console", verbose=False)
-    user_modules.look_in(ROOT / "tests" / "usercode")
-    user_modules.look_in(ROOT / "k8s" / "samples" / "recipes")
+    user_modules.add_folder(ROOT / "tests" / "usercode")
+    user_modules.add_folder(ROOT / "k8s" / "samples" / "recipes")
     [document] = read_text(DOCUMENT.format(folder=folder))
-    with session.opened(
+    with session.open_session(
         document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
     ) as spark:
         yield spark

@@ -7,7 +7,7 @@ import pytest
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
 from mainstem.errors import NotReady
-from mainstem.runtime.checkpoint.ownership import Ownership, parsed, record_of
+from mainstem.runtime.checkpoint.ownership import Ownership, parse, record_of
 from mainstem.runtime.clients.exclusive_files import S3Object
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -113,7 +113,7 @@ def test_a_driver_overtaken_during_its_takeover_is_rejected(
     record = S3Object(spark, record_of(checkpoint))
     Ownership("p").take(spark.newSession(), checkpoint)
     text = record.read() or ""
-    owner = parsed(text, "r")
+    owner = parse(text, "r")
     record.replace(text.replace(owner.process, "elsewhere").ljust(1024))
     read = S3Object.read
 

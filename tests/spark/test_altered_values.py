@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from documents.altered_values import ALTERED, BAD, CSV, EQUAL, JSON, TODAY, Value
-from mainstem.dataframes.decode.decoding import Decoded
+from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.language.model.decode import Decode
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -61,7 +61,7 @@ def test_values_are_exact_or_malformed_or_listed_on_the_page(
     )
     by_spark = {row.offset: row.value for row in alone.collect()}
     how = {kind: {"schema": schema}, "onMalformedRecord": "deadLetter", "keep": ["offset"]}
-    decoded = Decoded(frame, Decode.model_validate(how), "src")
+    decoded = DecodedRecords(frame, Decode.model_validate(how), "src")
     good = {row.offset: row.value for row in shown(decoded.rows(), kinds).collect()}
     letters = {row.raw.decode(): row.error for row in decoded.dead_letters().collect()}
     unnamed = [raw for raw, error in letters.items() if not error.startswith(("the column 'c", *NO_COLUMN))]
@@ -124,7 +124,7 @@ def test_avro_values_are_exact_or_malformed(spark: SparkSession) -> None:
     how = Decode.model_validate(
         {"avro": {"schema": schema}, "onMalformedRecord": "deadLetter", "keep": ["offset"]}
     )
-    decoded = Decoded(rows_of(raws, spark), how, "src")
+    decoded = DecodedRecords(rows_of(raws, spark), how, "src")
     good = {row.offset: row.value for row in shown(decoded.rows(), ["STRING"] * len(kinds)).collect()}
     for at, (kind, raw, wanted, outcome) in enumerate(AVRO):
         actual = good.get(at), at in good
@@ -145,7 +145,7 @@ def test_avro_values_are_exact_or_malformed(spark: SparkSession) -> None:
 )
 def test_an_escape_of_half_a_character_is_malformed(spark: SparkSession, text: str, *, whole: bool) -> None:
     how = Decode.model_validate({"json": {"schema": "s STRING"}, "onMalformedRecord": "deadLetter"})
-    letters = Decoded(rows_of([text.encode()], spark), how, "src").dead_letters().collect()
+    letters = DecodedRecords(rows_of([text.encode()], spark), how, "src").dead_letters().collect()
     assert [letter.error for letter in letters] == (
         [] if whole else [r"a \u escape is half of a surrogate pair"]
     )
@@ -163,7 +163,7 @@ def test_nested_values_follow_the_same_rules(spark: SparkSession) -> None:
         b'{"o":{"l":[{"d":1},{"d":"-Infinity"}]}}',
     ]
     how = {"json": {"schema": schema}, "onMalformedRecord": "drop", "keep": ["offset"]}
-    rows = Decoded(rows_of(raws, spark), Decode.model_validate(how), "src").rows().collect()
+    rows = DecodedRecords(rows_of(raws, spark), Decode.model_validate(how), "src").rows().collect()
     assert [row.offset for row in rows] == [0, 6]
     assert (rows[0].o.b, rows[0].h) == (-128, 200)
 
@@ -181,7 +181,7 @@ def test_parser_options_apply_to_values(
     spark: SparkSession, kind: str, options: dict[str, str], schema: str, raw: bytes
 ) -> None:
     how = Decode.model_validate({kind: {"schema": schema, "options": options}, "onMalformedRecord": "drop"})
-    assert Decoded(rows_of([raw], spark), how, "src").rows().count() == 1
+    assert DecodedRecords(rows_of([raw], spark), how, "src").rows().count() == 1
 
 
 def test_only_the_listed_values_are_altered() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from documents.ugly_records import BAD, FIVE, FOLLOWED, GOOD, SCHEMA, Bad
-from mainstem.dataframes.decode.decoding import Decoded
+from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.language.model.decode import Decode
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -32,7 +32,7 @@ def kept(
 ) -> list[dict[str, Any]]:
     """The good rows, without their nulls."""
     how = treated(way, **options)
-    rows = Decoded(records(spark, raws).orderBy("offset"), how, "src").rows().collect()
+    rows = DecodedRecords(records(spark, raws).orderBy("offset"), how, "src").rows().collect()
     return [
         {name: plain(value) for name, value in row.asDict(recursive=True).items() if value is not None}
         for row in rows
@@ -58,7 +58,7 @@ def test_valid_records_are_decoded_whole(spark: SparkSession) -> None:
 
 def test_malformed_records_become_dead_letters_with_position_and_reason(spark: SparkSession) -> None:
     raws = [bad.raw for bad in BAD]
-    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters()
+    letters = DecodedRecords(records(spark, raws), treated("deadLetter"), "src").dead_letters()
     assert letters.schema.simpleString() == (
         "struct<raw:binary,topic:string,partition:int,offset:bigint,file:string,error:string,time:timestamp>"
     )
@@ -73,7 +73,7 @@ def test_malformed_records_become_dead_letters_with_position_and_reason(spark: S
 
 def test_decoded_and_malformed_records_are_all_that_was_read(spark: SparkSession) -> None:
     raws = [*(good.raw for good in GOOD), *(bad.raw for bad in BAD), *FOLLOWED]
-    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters().count()
+    letters = DecodedRecords(records(spark, raws), treated("deadLetter"), "src").dead_letters().count()
     assert len(kept(spark, raws)) + letters == len(raws)
     assert letters == len(BAD) + len(FOLLOWED)
 
@@ -101,7 +101,7 @@ def test_the_other_records_are_decoded(spark: SparkSession, way: str) -> None:
 def test_text_after_the_object_is_malformed(spark: SparkSession) -> None:
     assert kept(spark, FOLLOWED) == []
     letters = (
-        Decoded(records(spark, FOLLOWED), treated("deadLetter"), "src")
+        DecodedRecords(records(spark, FOLLOWED), treated("deadLetter"), "src")
         .dead_letters()
         .orderBy("offset")
         .collect()
@@ -147,7 +147,7 @@ def test_kept_columns_are_beside_the_decoded_ones(spark: SparkSession) -> None:
     how = Decode.model_validate(
         {"json": {"schema": "i INT"}, "onMalformedRecord": "drop", "keep": ["topic", "offset"]}
     )
-    frame = Decoded(records(spark, [b"{", b'{"i":7}']), how, "src").rows()
+    frame = DecodedRecords(records(spark, [b"{", b'{"i":7}']), how, "src").rows()
     assert [row.asDict() for row in frame.collect()] == [{"i": 7, "topic": "t", "offset": 1}]
 
 
@@ -157,7 +157,7 @@ def test_deep_and_long_records_beyond_the_limits_are_malformed(spark: SparkSessi
     long = b'{"s":"' + b"x" * 3_000_000 + b'"}'
     digits = b'{"n":' + b"9" * 5_000 + b"}"
     raws: list[bytes | None] = [deep, long, digits]
-    letters = Decoded(records(spark, raws), treated("deadLetter"), "src").dead_letters()
+    letters = DecodedRecords(records(spark, raws), treated("deadLetter"), "src").dead_letters()
     assert [row.offset for row in letters.orderBy("offset").collect()] == [0, 2]
     assert [len(row["s"]) for row in kept(spark, raws)] == [3_000_000]
 
@@ -170,7 +170,7 @@ def streamed(spark: SparkSession, tmp_path: Path) -> Callable[..., dict[str, Any
         (tmp_path / "in").mkdir()
         (tmp_path / "in" / "a.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         raw = spark.readStream.format("text").name("src").load(str(tmp_path / "in"))
-        decoded = Decoded(raw.selectExpr("value", "_metadata.file_path AS file"), how, "src")
+        decoded = DecodedRecords(raw.selectExpr("value", "_metadata.file_path AS file"), how, "src")
         frame = decoded.dead_letters() if bad else decoded.rows()
         rows: list[Any] = []
         query = (
@@ -235,7 +235,7 @@ NAMED = {
 def test_a_dead_letter_names_the_column_its_value_and_the_expected_type(
     spark: SparkSession,
 ) -> None:
-    letters = Decoded(records(spark, list(NAMED)), treated("deadLetter", WIDE), "src").dead_letters()
+    letters = DecodedRecords(records(spark, list(NAMED)), treated("deadLetter", WIDE), "src").dead_letters()
     errors = [row.error for row in letters.orderBy("offset").collect()]
     assert [error[: len(message)] for error, message in zip(errors, NAMED.values(), strict=True)] == list(
         NAMED.values()
@@ -249,7 +249,7 @@ def test_the_pattern_of_the_options_is_the_expected_format(spark: SparkSession) 
     raws: list[bytes | None] = [b'{"t":"2013-01-01T05:00:00Z"}', b'{"d":"01.02.2013"}']
     errors = [
         row.error
-        for row in Decoded(records(spark, raws), how, "src").dead_letters().orderBy("offset").collect()
+        for row in DecodedRecords(records(spark, raws), how, "src").dead_letters().orderBy("offset").collect()
     ]
     assert errors == [
         "the column 't' must be TIMESTAMP of the timestampFormat dd.MM.yyyy HH:mm, but its value is '2013-01-01T05:00:00Z'",
@@ -259,7 +259,7 @@ def test_the_pattern_of_the_options_is_the_expected_format(spark: SparkSession) 
 
 def test_a_failed_query_reports_a_record_as_a_dead_letter_does(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as raised:
-        Decoded(records(spark, [b'{"n":"12 apples"}']), treated("fail", WIDE), "src").rows().collect()
+        DecodedRecords(records(spark, [b'{"n":"12 apples"}']), treated("fail", WIDE), "src").rows().collect()
     failure = classify(raised.value)
     assert failure.message == (
         "a record does not parse: topic t partition 3 offset 0: the column 'n' must be BIGINT, but its value is '12 apples'; "

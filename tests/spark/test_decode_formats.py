@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mainstem.dataframes.decode.decoding import Decoded
+from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.errors import NotReady
 from mainstem.language.model.decode import Decode
 from mainstem.runtime.failures.classification import classify
@@ -42,11 +42,13 @@ SMALL = {
 FIVE = dt.datetime(2013, 1, 1, 5, 0, tzinfo=dt.UTC)
 
 
-def decoded(spark: SparkSession, raws: list[bytes | None], way: str = "deadLetter", **decode: Any) -> Decoded:
+def decoded(
+    spark: SparkSession, raws: list[bytes | None], way: str = "deadLetter", **decode: Any
+) -> DecodedRecords:
     """The records as Kafka gives them; `offset` is the place in the list."""
     rows = [(raw, "t", 3, place) for place, raw in enumerate(raws)]
     frame = spark.createDataFrame(rows, "value BINARY, topic STRING, partition INT, offset BIGINT")
-    return Decoded(
+    return DecodedRecords(
         frame, Decode.model_validate(decode | {"onMalformedRecord": way, "keep": ["offset"]}), "src"
     )
 
@@ -378,7 +380,7 @@ def test_a_stream_of_csv_counts_decoded_and_malformed_records_in_one_pass(
     rows: list[Row] = []
     how = Decode.model_validate({"csv": {"schema": "n INT, s STRING"}, "onMalformedRecord": "drop"})
     query = (
-        Decoded(counted, how, "src").rows()
+        DecodedRecords(counted, how, "src").rows()
         .writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)

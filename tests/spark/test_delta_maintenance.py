@@ -51,7 +51,7 @@ def test_maintenance_compacts_files_and_removes_unused_ones(bench: DeltaBench) -
     os.utime(old, (month_ago, month_ago))
     asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
     maintenance = TableMaintenance(bench.spark, asked)
-    maintenance.tend(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
+    maintenance.maintain(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
     assert maintenance.failures == 0
     assert (files(bench), old.exists(), young.exists()) == (1, False, True)
     assert bench.rows("t", "id") == list(range(9))
@@ -65,11 +65,11 @@ def test_a_missing_or_broken_table_does_not_end_maintenance(bench: DeltaBench) -
     sink = asked.spec.queries[0].to[0].delta
     assert sink
     maintenance = TableMaintenance(bench.spark, asked)
-    maintenance.tend(sink)
+    maintenance.maintain(sink)
     assert maintenance.failures == 0
     bench.put("t", "SELECT 1 AS id")
-    maintenance.tend(sink)
-    maintenance.tend(sink)
+    maintenance.maintain(sink)
+    maintenance.maintain(sink)
     assert maintenance.failures == 2
 
 

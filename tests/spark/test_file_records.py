@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from documents.ugly_records import BAD, FOLLOWED, GOOD, SCHEMA
 from mainstem.dataframes.decode import file_records
-from mainstem.dataframes.decode.decoding import Decoded
+from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources import static
 from mainstem.dataframes.sources.streaming import Reader, dead_letters, relation
@@ -63,7 +63,7 @@ def test_files_and_kafka_agree_on_valid_and_malformed_records(
     schema = SCHEMA if kind == "json" else "n INT, s STRING"
     raws = raws if kind == "json" else CSV_LINES
     how = Decode.model_validate({kind: {"schema": schema}, "onMalformedRecord": "deadLetter"})
-    kafka = Decoded(spark.createDataFrame([(raw,) for raw in raws], "value BINARY"), how, "src")
+    kafka = DecodedRecords(spark.createDataFrame([(raw,) for raw in raws], "value BINARY"), how, "src")
     expected = sorted((bytes(row.raw), row.error) for row in kafka.dead_letters().collect())
 
     (tmp_path / "in").mkdir()
@@ -173,7 +173,7 @@ def test_records_of_files_are_split_and_decoded(spark: SparkSession, tmp_path: P
     how = how.model_copy(update={"on_malformed_record": "deadLetter"})
     raw = file_records.table(session, str(tmp_path), how, files.files.options)
     many = case.kind == "json" and file_records.is_many(files.files.options)
-    decoded = Decoded(raw, how, "src", counted=False, many=many)
+    decoded = DecodedRecords(raw, how, "src", counted=False, many=many)
     rows = decoded.rows().selectExpr(*map(shown, decoded.rows().columns)).collect()
     letters = decoded.dead_letters().collect()
     assert sorted(map(tuple, rows)) == case.good
@@ -196,7 +196,7 @@ def test_each_part_of_a_large_file_is_checked_against_its_header(spark: SparkSes
     how = Decode.model_validate({"csv": {"schema": NS}, "onMalformedRecord": "drop"})
     raw = file_records.table(session, str(tmp_path), how, {"header": "true"})
     assert raw.rdd.getNumPartitions() > 4
-    decoded = Decoded(raw, how, "src", counted=False)
+    decoded = DecodedRecords(raw, how, "src", counted=False)
     assert sorted(row.n for row in decoded.rows().collect()) == list(range(10_000))
     assert decoded.dead_letters().count() == 10_000
 

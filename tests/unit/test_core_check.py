@@ -5,7 +5,7 @@ from documents import VALID
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.runtime.preflight.core_check import cores, held, judge, resident
+from mainstem.runtime.preflight.core_check import check_cores, cores, occupied_cores, resident
 
 
 pytestmark = pytest.mark.S34
@@ -41,19 +41,21 @@ def test_queries_with_endless_tasks_hold_a_core_for_each_partition() -> None:
     document_graph = graph()
     names = [query.name for query in resident(document_graph.spec.queries)]
     assert names == ["at-once", "row-by-row"]
-    assert held(document_graph, document_graph.spec.queries[0], lambda source: 3) == 3
+    assert occupied_cores(document_graph, document_graph.spec.queries[0], lambda source: 3) == 3
     [first, *_] = resident(document_graph.spec.queries)
     assert resident([first.model_copy(update={"suspend": True})]) == []
 
 
-@pytest.mark.parametrize(("others", "there", "enough"), [(False, 5, True), (True, 5, False), (True, 6, True)])
-def test_the_other_queries_need_a_core_too(others: bool, there: int, enough: bool) -> None:
+@pytest.mark.parametrize(
+    ("others", "available", "enough"), [(False, 5, True), (True, 5, False), (True, 6, True)]
+)
+def test_the_other_queries_need_a_core_too(others: bool, available: int, enough: bool) -> None:
     needed = {"at-once": 3, "row-by-row": 2}
     if enough:
-        judge(needed, others=others, there=there)
+        check_cores(needed, others=others, available=available)
         return
     with pytest.raises(NotReady) as missing:
-        judge(needed, others=others, there=there)
+        check_cores(needed, others=others, available=available)
     assert missing.value.reason == "CoresMissing"
     assert "the queries need 6 cores, and there are 5" in str(missing.value)
     assert "(at-once 3, row-by-row 2), and one for the other queries" in str(missing.value)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mainstem.dataframes.options.kafka import secured
+from mainstem.dataframes.options.kafka import security_properties
 from mainstem.errors import NotReady
 from mainstem.language.model.connections import Connection, KafkaSecurity
 from mainstem.runtime.spark import secrets
@@ -69,7 +69,7 @@ def test_the_protocol_follows_from_the_security_settings(given: dict[str, object
 
 def test_properties_name_the_file_and_no_value() -> None:
     keys = ["sasl.jaas.config", "ssl.truststore.certificates", "ssl.keystore.key"]
-    assert secured(security(**SASL, **TLS), Path("/run/kafka-events.properties"), keys) == {
+    assert security_properties(security(**SASL, **TLS), Path("/run/kafka-events.properties"), keys) == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "config.providers": "mainstem",

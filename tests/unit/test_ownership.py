@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mainstem.errors import NotReady
 from mainstem.runtime.checkpoint import ownership
-from mainstem.runtime.checkpoint.ownership import LENGTH, RECORD, TOKEN, Ownership, alive, parsed, record_of
+from mainstem.runtime.checkpoint.ownership import LENGTH, RECORD, TOKEN, Ownership, is_alive, parse, record_of
 from mainstem.runtime.clients.exclusive_files import LocalFile
 
 
@@ -115,16 +115,16 @@ def test_a_deleted_record_is_written_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pipeline": "p"}', '{"who": "p"}'])
 def test_a_record_without_an_owner_is_rejected(text: str) -> None:
     with pytest.raises(NotReady) as refused:
-        parsed(text, "/c/_1.mainstem-owner.json")
+        parse(text, "/c/_1.mainstem-owner.json")
     assert refused.value.reason == "CheckpointOwnerUnreadable"
     assert "/c/_1.mainstem-owner.json" in refused.value.message
 
 
 def test_a_process_is_identified_by_its_start_time_too() -> None:
     own = ownership._process(os.getpid()) or ""
-    assert alive(own)
-    assert not alive(own[:-1] + str((int(own[-1]) + 1) % 10))
-    assert not alive("")
+    assert is_alive(own)
+    assert not is_alive(own[:-1] + str((int(own[-1]) + 1) % 10))
+    assert not is_alive("")
 
 
 def test_only_one_writer_creates_a_local_file(tmp_path: Path) -> None:

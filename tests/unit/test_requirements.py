@@ -11,7 +11,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.requirements import required_connections, running, stores_used, used, warnings_of
 from mainstem.runtime.preflight import checks
-from mainstem.runtime.preflight.inputs import demanded, makers
+from mainstem.runtime.preflight.inputs import input_writers, required_paths
 from mainstem.runtime.spark import secrets
 
 
@@ -56,7 +56,8 @@ def graph(folder: Path | str, **suspended: bool) -> Graph:
 def asked_of(document_graph: Graph) -> dict[str, list[str]]:
     """Running query -> what has to be there when it begins."""
     return {
-        query.name: [name for name, _ in demanded(document_graph, query)] for query in running(document_graph)
+        query.name: [name for name, _ in required_paths(document_graph, query)]
+        for query in running(document_graph)
     }
 
 
@@ -94,7 +95,7 @@ def test_a_suspended_query_creates_no_table(tmp_path: Path) -> None:
     for suspended, expected in ((False, {"maker"}), (True, set())):
         document_graph = graph(tmp_path, maker=suspended)
         [reader] = [query for query in document_graph.spec.queries if query.name == "reader"]
-        assert makers(document_graph, reader) == expected
+        assert input_writers(document_graph, reader) == expected
         assert ("source 'made'" in asked_of(document_graph)["reader"]) == suspended
 
 

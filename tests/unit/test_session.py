@@ -7,7 +7,7 @@ import time
 import pytest
 from mainstem.runtime.failures.classification import classify_text
 from mainstem.runtime.spark.environment import this_machine
-from mainstem.runtime.spark.session import not_started, shut_down
+from mainstem.runtime.spark.session import shut_down, start_error
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 
@@ -43,7 +43,7 @@ def test_a_heap_too_small_for_spark_is_reported_by_its_own_setting() -> None:
         "org.apache.spark.SparkIllegalArgumentException: [INVALID_DRIVER_MEMORY] System memory 447741952 must be at least 471859200.\n"
         'Please increase heap size using the --driver-memory option or "spark.driver.memory" in Spark configuration. SQLSTATE: F0000'
     )
-    error = not_started(classify_text(spark), this_machine(heap="480m"))
+    error = start_error(classify_text(spark), this_machine(heap="480m"))
     assert str(error) == (
         "Spark did not start: a Java heap of 480m is too small; the minimum is 512m; raise --heap [JvmNotStarted]"
     )

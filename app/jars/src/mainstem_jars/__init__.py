@@ -9,7 +9,7 @@ def paths() -> list[Path]:
     Raises:
         FileNotFoundError: the wheel was built without `make jars`.
     """
-    found = sorted((Path(__file__).parent / "jars").glob("*.jar"))
-    if not found:
+    jars = sorted((Path(__file__).parent / "jars").glob("*.jar"))
+    if not jars:
         raise FileNotFoundError("mainstem-jars has no jars: run `make jars`, or install the wheel")
-    return found
+    return jars

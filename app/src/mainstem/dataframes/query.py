@@ -12,7 +12,7 @@ from mainstem.dataframes.options.connections import connections
 from mainstem.dataframes.sinks.batches import writer
 from mainstem.dataframes.sinks.sink_checks import misfits
 from mainstem.dataframes.user_code import functions
-from mainstem.dataframes.views.builder import Builder, Guard, unguarded
+from mainstem.dataframes.views.builder import Builder, Guard, no_guard
 from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.queries import STATE_STORES, Query
@@ -24,7 +24,7 @@ _STREAMING_SOURCES: Final = ("StreamingRelation", "StreamingRelationV2")
 
 
 def build(
-    session: SparkSession, graph: Graph, query: Query, guard: Guard = unguarded
+    session: SparkSession, graph: Graph, query: Query, guard: Guard = no_guard
 ) -> DataStreamWriter | BatchQuery:
     """The query's writer, with new DataFrames in the given session; a `BatchQuery` if no source streams.
 
@@ -44,7 +44,7 @@ def build(
     return writer(frame, query, checkpoint(graph, query), known)
 
 
-def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = unguarded) -> DataFrame:
+def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = no_guard) -> DataFrame:
     """The rows of the query, checked against the sinks; raises as `build` does."""
     session.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     session.conf.set("spark.sql.streaming.stateStore.providerClass", STATE_STORES[query.state.provider])
@@ -53,8 +53,8 @@ def relation(session: SparkSession, graph: Graph, query: Query, guard: Guard = u
     # In mode complete, stateful steps below the aggregation append rows; Spark has no mode complete for them.
     mode = "append" if query.output_mode == "complete" else query.output_mode
     frame = Builder(session, graph, output_mode=mode, guard=guard).relation(query.from_)
-    if found := misfits(graph, query, frame):
-        raise SpecInvalid(found)
+    if problems := misfits(graph, query, frame):
+        raise SpecInvalid(problems)
     return frame
 
 
@@ -65,8 +65,8 @@ def check_stream(frame: DataFrame, query: Query) -> None:
         AnalysisException: Spark does not support the plan on a stream in this output mode.
     """
     session = frame.sparkSession
-    unchecked = session.conf.get("spark.sql.streaming.unsupportedOperationCheck", "true") != "true"
-    if unchecked or not frame.isStreaming:
+    is_disabled = session.conf.get("spark.sql.streaming.unsupportedOperationCheck", "true") != "true"
+    if is_disabled or not frame.isStreaming:
         return
     jvm: Any = session._jvm  # noqa: SLF001
     mode = getattr(jvm.org.apache.spark.sql.streaming.OutputMode, query.output_mode.capitalize())()

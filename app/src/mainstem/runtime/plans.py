@@ -36,7 +36,7 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     environment = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
     # Standard output is the explanation's, which may be JSON.
     aside = partial(print, file=sys.stderr)
-    with session.opened(document.pipeline, environment, output=aside, verbose=False) as spark:
+    with session.open_session(document.pipeline, environment, output=aside, verbose=False) as spark:
         for query in graph.spec.queries:
             if query.name not in names:
                 continue

@@ -99,13 +99,13 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
     reporter = options.reporter
     try:
         if options.environment.code is not None:
-            user_modules.look_in(options.environment.code)
+            user_modules.add_folder(options.environment.code)
         unready = readiness.before_session(Graph(pipeline))
         if unready and (options.strict or len(unready) == len(running(Graph(pipeline)))):
             raise not_ready(unready)
         pipeline = readiness.without(pipeline, unready)
         silent = checks.reachable(Graph(pipeline))
-        with session.opened(
+        with session.open_session(
             pipeline, options.environment, output=reporter.output, verbose=options.verbose
         ) as spark:
             stop.listen()

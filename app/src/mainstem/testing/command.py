@@ -37,7 +37,7 @@ def run(
     try:
         for suite in suites:
             folder = Path(suite.document.file).absolute().parent
-            user_modules.look_in(folder)
+            user_modules.add_folder(folder)
             with lab.opened(suite.document.pipeline, code=folder, verbose=verbose) as spark:
                 outcomes += steps.run(suite, spark, lambda outcome: write(report.lines(outcome)))
     finally:

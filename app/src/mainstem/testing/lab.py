@@ -27,13 +27,15 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
         verbose: show Spark's INFO lines.
 
     Raises:
-        NotReady: as `session.opened` does.
+        NotReady: as `session.open_session` does.
     """
     options = os.environ.get("JDK_JAVA_OPTIONS", "")
     os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_SHORT_LIVED}".strip()
     cores = min(4, os.cpu_count() or 1)
     environment = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
-    with session.opened(_alone(pipeline), environment, output=lambda _line: None, verbose=verbose) as spark:
+    with session.open_session(
+        _alone(pipeline), environment, output=lambda _line: None, verbose=verbose
+    ) as spark:
         yield spark
 
 

@@ -1,4 +1,4 @@
-"""Decodes records into columns, and sets aside the records that cannot be decoded.
+"""Decodes records into columns, and separates the malformed records.
 
 Never knows which source the records come from.
 """

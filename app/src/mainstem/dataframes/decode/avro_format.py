@@ -43,18 +43,18 @@ class AvroFormat:
         """
         mark = {"name": _END, "type": {"type": "fixed", "name": "__mainstem_mark", "size": len(_MARK)}}
         fields = [{"name": _OBJECT, "type": self.schema}, mark]
-        framed = {"type": "record", "name": "__mainstem_record", "fields": fields}
+        frame_schema = {"type": "record", "name": "__mainstem_record", "fields": fields}
         options = dict(self.options) | {"mode": "PERMISSIVE"}
         body = value.cast("binary")
         if self.registry_id is not None:
             body = F.when(self._has_header(value), F.substring(body, len(header(self.registry_id)) + 1, _ALL))
-        return from_avro(F.concat(body, F.lit(_MARK)), json.dumps(framed), options)
+        return from_avro(F.concat(body, F.lit(_MARK)), json.dumps(frame_schema), options)
 
     def columns(self, record: Column) -> list[Column]:
         """The fields of the record."""
-        found = record.getField(_OBJECT)
+        content = record.getField(_OBJECT)
         return [
-            found.getField(name).alias(name) for name in (field["name"] for field in self.schema["fields"])
+            content.getField(name).alias(name) for name in (field["name"] for field in self.schema["fields"])
         ]
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the mark is enough
@@ -62,32 +62,32 @@ class AvroFormat:
 
         Avro requires UTF-8. Spark takes the bytes of a string as they are, and each later reader would see other letters.
         """
-        ends = self._ends(record)
+        has_mark = self._has_mark(record)
         texts = has_valid_texts(record, kind)
-        return ends if texts is None else ends & texts
+        return has_mark if texts is None else has_mark & texts
 
     def why(self, record: Column, value: Column) -> Column:
         """The error of a malformed record."""
-        shown = F.concat(F.lit(": "), misfits.beginning_of_bytes(value.cast("binary")))
+        excerpt = F.concat(F.lit(": "), misfits.beginning_of_bytes(value.cast("binary")))
         why = F.when(value.isNull(), "the record has no value")
         if self.registry_id is not None:
             missing = F.lit(f"the record has no Confluent header with the schema id {self.registry_id}")
-            why = why.when(~self._has_header(value), F.concat(missing, shown))
-        why = why.when(self._ends(record), "a string is not valid UTF-8")
+            why = why.when(~self._has_header(value), F.concat(missing, excerpt))
+        why = why.when(self._has_mark(record), "a string is not valid UTF-8")
         return why.otherwise(
-            F.concat(F.lit(f"the record does not match the Avro schema{self._named()}"), shown)
+            F.concat(F.lit(f"the record does not match the Avro schema{self._quoted_name()}"), excerpt)
         )
 
-    def _named(self) -> str:
+    def _quoted_name(self) -> str:
         name = self.schema.get("name")
         return f" {name!r}" if name else ""
 
-    def _ends(self, record: Column) -> Column:
+    def _has_mark(self, record: Column) -> Column:
         return record[_END] == F.lit(_MARK)
 
     def _has_header(self, value: Column) -> Column:
-        wanted = header(self.registry_id or 0)
-        return F.substring(value.cast("binary"), 1, len(wanted)) == F.lit(wanted)
+        prefix = header(self.registry_id or 0)
+        return F.substring(value.cast("binary"), 1, len(prefix)) == F.lit(prefix)
 
 
 def header(registry_id: int) -> bytes:

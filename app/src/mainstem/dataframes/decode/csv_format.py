@@ -17,7 +17,7 @@ from mainstem.dataframes.decode.values import is_unaltered
 _CORRUPT: Final = "__mainstem_corrupt"
 _END: Final = "__mainstem_end"
 _MAX_COLUMNS: Final = 20480
-_ESCAPED: Final = {
+_ESCAPES: Final = {
     r"\t": "\t",
     r"\r": "\r",
     r"\b": "\b",
@@ -30,7 +30,7 @@ _ESCAPED: Final = {
 
 Spark refuses other escapes, and reads no escapes in `quote`, `escape` and `comment`.
 """
-_ESCAPE: Final = re.compile("|".join(map(re.escape, _ESCAPED)))
+_ESCAPE: Final = re.compile("|".join(map(re.escape, _ESCAPES)))
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class CsvFormat:
         Mainstem adds a field of its own to the end of each line. The added column has this field only if the line has
         exactly one field for each other column. So an unclosed quote or a surplus field makes the record malformed.
         """
-        framed = StructType([*self.schema.fields]).add(_END, StringType()).add(_CORRUPT, StringType())
+        frame_schema = StructType([*self.schema.fields]).add(_END, StringType()).add(_CORRUPT, StringType())
         options = parser_options(self.options) | {"columnNameOfCorruptRecord": _CORRUPT}
-        return F.from_csv(self._framed(text_of(value)), _ddl(framed), options)
+        return F.from_csv(self._with_end(text_of(value)), _ddl(frame_schema), options)
 
     def columns(self, record: Column) -> list[Column]:
         """The fields of the line."""
@@ -71,31 +71,35 @@ class CsvFormat:
         text = text_of(value)
         names = [field.name for field in self.schema.fields]
         strings = StructType([StructField(name, StringType()) for name in names]).add(_END, StringType())
-        raw = F.from_csv(self._framed(text), _ddl(strings), dict(self.options))
-        number = F.lit(f"the line does not have {len(names)} fields: ")
+        raw = F.from_csv(self._with_end(text), _ddl(strings), dict(self.options))
+        wrong_count = F.lit(f"the line does not have {len(names)} fields: ")
         return (
             no_text(text)
             .when(text == "", "the record is empty")
-            .when(~F.coalesce(raw[_END] == _END, F.lit(False)), F.concat(number, misfits.beginning(text)))
+            .when(
+                ~F.coalesce(raw[_END] == _END, F.lit(False)), F.concat(wrong_count, misfits.beginning(text))
+            )
             .otherwise(F.coalesce(misfits.in_csv(record, raw, self.schema, text, self.options), F.lit(UNFIT)))
         )
 
-    def _framed(self, text: Column) -> Column:
+    def _with_end(self, text: Column) -> Column:
         """The line with Mainstem's field at its end; null if the parser must not see the line."""
-        return F.when(self._parses(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
+        return F.when(self._is_parsable(text), F.concat(text, F.lit(f"{self._separator}{_END}")))
 
     @property
     def _separator(self) -> str:
-        given = {key.lower(): text for key, text in self.options.items()}
-        return _ESCAPE.sub(lambda match: _ESCAPED[match[0]], given.get("sep", given.get("delimiter", ",")))
+        lower_options = {key.lower(): text for key, text in self.options.items()}
+        return _ESCAPE.sub(
+            lambda match: _ESCAPES[match[0]], lower_options.get("sep", lower_options.get("delimiter", ","))
+        )
 
-    def _parses(self, text: Column) -> Column:
+    def _is_parsable(self, text: Column) -> Column:
         """Whether Spark's parser accepts the line: a line with too many fields would fail the query, in every mode."""
         separators = F.length(text) - F.length(F.replace(text, F.lit(self._separator), F.lit("")))
-        room = (_MAX_COLUMNS - 2) * len(self._separator)
-        return (text != "") & ((F.length(text) < room) | (separators < room))
+        limit = (_MAX_COLUMNS - 2) * len(self._separator)
+        return (text != "") & ((F.length(text) < limit) | (separators < limit))
 
 
 def _ddl(schema: StructType) -> str:
-    quoted = [(field.name.replace("`", "``"), field.dataType.simpleString()) for field in schema.fields]
-    return ", ".join(f"`{name}` {kind}" for name, kind in quoted)
+    columns = [(field.name.replace("`", "``"), field.dataType.simpleString()) for field in schema.fields]
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns)

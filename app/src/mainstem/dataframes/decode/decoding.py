@@ -26,13 +26,13 @@ from mainstem.language.model.sources import Watermark
 METRIC: Final = "mainstem"
 MALFORMED_RECORD: Final = "mainstem:MalformedRecord:"
 _RECORD: Final = "__mainstem_record"
-_GOOD: Final = "__mainstem_good"
+_DECODED: Final = "__mainstem_decoded"
 _WHOLE: Final = "__mainstem_whole"
 _AHEAD: Final = "the event time is further ahead of the clock than watermark.maxFuture: "
 _PLACE: Final = ("topic", "partition", "offset", "file")
 
 
-class Decoded:
+class DecodedRecords:
     """Parsed records, each either decoded or malformed, counted under the metric `mainstem.<occurrence>`.
 
     Args:
@@ -75,12 +75,12 @@ class Decoded:
             whole = F.col(_WHOLE)
         self._event_time = self._bounded_event_time(record, watermark)
         self._ahead = self._is_ahead(watermark) & whole
-        self._records = record.withColumn(_GOOD, whole & ~self._ahead)
+        self._records = record.withColumn(_DECODED, whole & ~self._ahead)
         if counted:
             self._records = self._records.observe(
                 f"{METRIC}.{occurrence}",
-                F.count_if(F.col(_GOOD)).alias("decoded"),
-                F.count_if(~F.col(_GOOD)).alias("malformed"),
+                F.count_if(F.col(_DECODED)).alias("decoded"),
+                F.count_if(~F.col(_DECODED)).alias("malformed"),
             )
 
     def rows(self) -> DataFrame:
@@ -90,9 +90,9 @@ class Decoded:
         """
         records = self._records
         if self._decode.on_malformed_record == "fail":
-            records = records.where(F.assert_true(F.col(_GOOD), self._fail_message()).isNull())
+            records = records.where(F.assert_true(F.col(_DECODED), self._fail_message()).isNull())
         else:
-            records = records.where(F.col(_GOOD))
+            records = records.where(F.col(_DECODED))
         return records.select(*self._columns(), *self._decode.keep)
 
     def dead_letters(self) -> DataFrame:
@@ -102,30 +102,30 @@ class Decoded:
             (F.col(name) if name in self._records.columns else F.lit(None)).cast(kind).alias(name)
             for name, kind in place.items()
         ]
-        return self._records.where(~F.col(_GOOD)).select(
+        return self._records.where(~F.col(_DECODED)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            misfits.aside(self._why()).alias("error"),
+            misfits.without_codegen(self._why()).alias("error"),
             F.current_timestamp().alias("time"),
         )
 
     def _columns(self) -> list[Column]:
         """The columns of the relation, in the order of the schema; names of folders have the values of some."""
-        found = self._format.columns(F.col(_RECORD))
+        values = self._format.columns(F.col(_RECORD))
         if not self._folders:
-            return found
+            return values
         order = columns(self._decode).fieldNames()
-        parsed = iter(found)
+        remaining = iter(values)
         return [
-            F.col(FOLDERS).getField(name).alias(name) if name in self._folders else next(parsed)
+            F.col(FOLDERS).getField(name).alias(name) if name in self._folders else next(remaining)
             for name in order
         ]
 
     def _bounded_event_time(self, record: DataFrame, watermark: Watermark | None) -> Column:
         """The event time if `maxFuture` limits it, else null."""
         if watermark is not None and watermark.max_future is not None:
-            given = [*self._columns(), *map(F.col, self._decode.keep)]
-            for name, column in zip(record.select(*given).columns, given, strict=True):
+            available = [*self._columns(), *map(F.col, self._decode.keep)]
+            for name, column in zip(record.select(*available).columns, available, strict=True):
                 if name.lower() == watermark.column.lower():
                     return column
         return F.lit(None).cast("timestamp")
@@ -145,9 +145,11 @@ class Decoded:
             if name in records.columns
         ]
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
-        what = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
-        why = F.coalesce(F.when(~self._ahead, F.concat(F.lit(": "), misfits.aside(self._why()))), F.lit(""))
-        return F.concat(F.lit(MALFORMED_RECORD), what, *places, why, F.lit(f"; {self._remedy}"))
+        error = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
+        detail = F.coalesce(
+            F.when(~self._ahead, F.concat(F.lit(": "), misfits.without_codegen(self._why()))), F.lit("")
+        )
+        return F.concat(F.lit(MALFORMED_RECORD), error, *places, detail, F.lit(f"; {self._remedy}"))
 
     def _why(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))

@@ -68,13 +68,17 @@ def is_many(options: Mapping[str, str]) -> bool:
 def _records(load: Load, decode: Decode, options: Mapping[str, str]) -> DataFrame:
     schema = columns(decode)
     layout = _layout(decode, options)
-    found = load(_RECORD, layout).columns[len(_RECORD) :]
-    folders = [field for field in schema if field.name.lower() in {name.lower() for name in found}]
+    partition_columns = load(_RECORD, layout).columns[len(_RECORD) :]
+    folders = [
+        field for field in schema if field.name.lower() in {name.lower() for name in partition_columns}
+    ]
     files = load(StructType([*_RECORD, *folders]), layout | _header(schema, folders, layout))
-    kept = [F.struct(*[F.col(f"`{field.name}`") for field in folders]).alias(FOLDERS)] if folders else []
+    folder_column = (
+        [F.struct(*[F.col(f"`{field.name}`") for field in folders]).alias(FOLDERS)] if folders else []
+    )
     value, fault = (F.col(name) for name in _RECORD.names)
     return files.select(
-        value.alias("value"), fault.alias(FAULT), F.col("_metadata.file_path").alias("file"), *kept
+        value.alias("value"), fault.alias(FAULT), F.col("_metadata.file_path").alias("file"), *folder_column
     )
 
 
@@ -92,8 +96,8 @@ def _header(schema: StructType, folders: list[StructField], layout: Mapping[str,
     """The names that the header of a CSV file must have, unless the document forces the schema on it."""
     if not _is_true(layout, "header") or _is_true(layout, "enforceschema"):
         return {}
-    apart = {field.name for field in folders}
-    return {"mainstemcolumns": "\n".join(name for name in schema.fieldNames() if name not in apart)}
+    folder_names = {field.name for field in folders}
+    return {"mainstemcolumns": "\n".join(name for name in schema.fieldNames() if name not in folder_names)}
 
 
 def _lower(options: Mapping[str, str]) -> dict[str, str]:

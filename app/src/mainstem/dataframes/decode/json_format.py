@@ -36,7 +36,7 @@ class JsonFormat:
 
     def parse(self, value: Column) -> Column:
         """The object inside a frame as a struct, and the end of the frame; see `_framed`."""
-        framed = (
+        frame_schema = (
             StructType()
             .add(_OBJECT, with_wide_bytes(self._kind))
             .add(_END, BooleanType())
@@ -44,13 +44,13 @@ class JsonFormat:
         )
         options = parser_options(self.options) | {"columnNameOfCorruptRecord": _CORRUPT}
         text = text_of(value)
-        return F.from_json(_framed(_as_array(text) if self.many else text), framed, options)
+        return F.from_json(_in_frame(_as_array(text) if self.many else text), frame_schema, options)
 
     def columns(self, record: Column) -> list[Column]:
         """The fields of the object."""
-        found = record.getField(_OBJECT)
+        content = record.getField(_OBJECT)
         return [
-            _narrow(found.getField(field.name), field.dataType).alias(field.name) for field in self.schema
+            _narrow(content.getField(field.name), field.dataType).alias(field.name) for field in self.schema
         ]
 
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is checked
@@ -61,7 +61,7 @@ class JsonFormat:
         """
         fits = record[_CORRUPT].isNull() & record[_OBJECT].isNotNull() & record[_END]
         if self.many:
-            fits &= F.forall(record[_OBJECT], lambda found: found.isNotNull())
+            fits &= F.forall(record[_OBJECT], lambda item: item.isNotNull())
         text = text_of(value)
         fits &= F.is_valid_utf8(text) & has_whole_escapes(text)
         unaltered = is_unaltered(record[_OBJECT], self._kind, text, self.options)
@@ -70,26 +70,29 @@ class JsonFormat:
     def why(self, record: Column, value: Column) -> Column:
         """The error of a malformed record, found with Spark's other JSON parser, the one of VARIANT."""
         text = text_of(value)
-        shown = F.concat(F.lit(": "), misfits.beginning(text))
+        excerpt = F.concat(F.lit(": "), misfits.beginning(text))
         tree = F.try_parse_json(text)
-        framed_end = F.try_variant_get(F.try_parse_json(_framed(text)), f"$.{_END}", "boolean")
+        frame_end = F.try_variant_get(F.try_parse_json(_in_frame(text)), f"$.{_END}", "boolean")
         return (
             no_text(text)
             .when(F.trim(text) == "", "the record is empty")
             .when(~has_whole_escapes(text), r"a \u escape is half of a surrogate pair")
-            .when(tree.isNull(), F.concat(self._no_json(text), shown))
-            .when(~self._is_of_objects(F.schema_of_variant(tree)), F.concat(F.lit(self._wanted()), shown))
-            .when(framed_end.isNull(), "something follows the JSON object")
+            .when(tree.isNull(), F.concat(self._no_json(text), excerpt))
+            .when(
+                ~self._is_of_objects(F.schema_of_variant(tree)),
+                F.concat(F.lit(self._not_an_object()), excerpt),
+            )
+            .when(frame_end.isNull(), "something follows the JSON object")
             .otherwise(F.coalesce(self._misfit(record, text), F.lit(UNFIT)))
         )
 
     def _no_json(self, text: Column) -> Column:
         """The error of a text that the parser refuses, possibly for one of the parser's limits."""
-        given = {key.lower(): value for key, value in self.options.items()}
-        depth, length, digits = (int(given.get(name.lower(), most)) for name, most in LIMITS.items())
-        opened = F.length(text) - F.length(F.translate(text, "[{", ""))
+        lower_options = {key.lower(): value for key, value in self.options.items()}
+        depth, length, digits = (int(lower_options.get(name.lower(), most)) for name, most in LIMITS.items())
+        openings = F.length(text) - F.length(F.translate(text, "[{", ""))
         return (
-            F.when(opened > depth, f"not valid JSON, or nested deeper than {depth} (maxNestingDepth)")
+            F.when(openings > depth, f"not valid JSON, or nested deeper than {depth} (maxNestingDepth)")
             .when(
                 F.length(text) > length,
                 f"not valid JSON, or a string of more than {length} characters (maxStringLen)",
@@ -106,12 +109,14 @@ class JsonFormat:
         if not self.many:
             return misfits.in_json(record[_OBJECT], self.schema, text, self.options)
 
-        def in_one(element: Column) -> Column:
+        def misfit_of(element: Column) -> Column:
             parsed = F.from_json(element, with_wide_bytes(self.schema), parser_options(self.options))
             return misfits.in_json(parsed, self.schema, element, self.options)
 
-        each = F.transform(F.from_json(_as_array(text), ArrayType(StringType()), dict(self.options)), in_one)
-        return F.get(F.filter(each, lambda said: said.isNotNull()), F.lit(0))
+        messages = F.transform(
+            F.from_json(_as_array(text), ArrayType(StringType()), dict(self.options)), misfit_of
+        )
+        return F.get(F.filter(messages, lambda message: message.isNotNull()), F.lit(0))
 
     @property
     def _kind(self) -> DataType:
@@ -121,7 +126,7 @@ class JsonFormat:
         objects = kind.startswith("OBJECT")
         return objects | kind.startswith("ARRAY<OBJECT") if self.many else objects
 
-    def _wanted(self) -> str:
+    def _not_an_object(self) -> str:
         return "not a JSON object, or an array of them" if self.many else "not a JSON object"
 
 
@@ -133,9 +138,11 @@ def objects(records: DataFrame, record: str, whole: str) -> DataFrame:
         record: name of the column from `parse`; in the result it has one object.
         whole: name of the BOOLEAN column that is true if the record is whole.
     """
-    found = F.col(record)[_OBJECT]
-    none = F.lit(None).cast(_element(records.schema[record].dataType))
-    rows = records.withColumn(record, F.explode(F.when(F.col(whole), found).otherwise(F.array(none))))
+    elements = F.col(record)[_OBJECT]
+    no_element = F.lit(None).cast(_element(records.schema[record].dataType))
+    rows = records.withColumn(
+        record, F.explode(F.when(F.col(whole), elements).otherwise(F.array(no_element)))
+    )
     return rows.withColumn(record, F.struct(F.col(record).alias(_OBJECT)))
 
 
@@ -153,7 +160,7 @@ def _as_array(text: Column) -> Column:
     return F.when(is_array, text).otherwise(F.concat(F.lit("["), text, F.lit("]")))
 
 
-def _framed(text: Column) -> Column:
+def _in_frame(text: Column) -> Column:
     """The record as a field of an object that ends after it: the frame.
 
     Spark's parser stops after the first object and ignores the rest. In a frame, surplus text either does not parse or

@@ -28,9 +28,9 @@ from mainstem.dataframes.decode.values import is_unaltered
 
 _BEGINNING: Final = 40
 """Characters of a value that a message shows: enough to recognize the value, too few for a whole document or key."""
-_MOST: Final = 200
+_MAX_COLUMNS: Final = 200
 """Columns of an object that are examined; the plan grows with each."""
-_HIDDEN: Final = re.compile(logs.CREDENTIAL_WORDS, re.IGNORECASE)
+_CREDENTIAL: Final = re.compile(logs.CREDENTIAL_WORDS, re.IGNORECASE)
 _FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
     DateType: ("dateFormat", "such as 2024-01-31"),
     TimestampType: ("timestampFormat", "such as 2024-01-31T12:30:00Z"),
@@ -95,17 +95,17 @@ def in_csv(
         return _misfit(field, _is_unfit(record[field.name], field, line), value, line, "")
 
     def misfits(parsed: Column) -> Column:
-        return F.array(*(misfit(field, parsed[field.name]) for field in schema.fields[:_MOST]))
+        return F.array(*(misfit(field, parsed[field.name]) for field in schema.fields[:_MAX_COLUMNS]))
 
-    return _first(_bound(raw, misfits))
+    return _first(_bind(raw, misfits))
 
 
-def aside(column: Column) -> Column:
+def without_codegen(column: Column) -> Column:
     """The same value, computed without generated code; see `_bound`."""
-    return _bound(F.lit(0), lambda _: column)
+    return _bind(F.lit(0), lambda _: column)
 
 
-def _bound(value: Column, use: Callable[[Column], Column]) -> Column:
+def _bind(value: Column, use: Callable[[Column], Column]) -> Column:
     """The result of `use` for a value that Spark computes once, because the value is the variable of a lambda.
 
     Spark never generates code for a lambda. Generated code for this expression, which few records need, would be so long
@@ -116,9 +116,9 @@ def _bound(value: Column, use: Callable[[Column], Column]) -> Column:
 
 def _first(misfits: Column) -> Column:
     """The message about the first misfit in an array; a column that fits is null in it. Null if all columns fit."""
-    found = F.filter(misfits, lambda each: each.isNotNull())
-    said = F.transform(found, lambda each: F.concat(each["said"], beginning(each["value"])))
-    return F.get(said, F.lit(0))
+    unfit = F.filter(misfits, lambda each: each.isNotNull())
+    messages = F.transform(unfit, lambda each: F.concat(each["message"], beginning(each["value"])))
+    return F.get(messages, F.lit(0))
 
 
 def _in_object(record: Column, schema: StructType, text: Column, line: _Line, within: str) -> Column:
@@ -127,44 +127,44 @@ def _in_object(record: Column, schema: StructType, text: Column, line: _Line, wi
     def misfits(raw: Column) -> Column:
         inner: list[Column] = []
         own: list[Column] = []
-        suspected: list[Column] = []  # a null item may also be in the record itself
-        for field in schema.fields[:_MOST]:
+        null_items: list[Column] = []  # a null item may also be in the record itself
+        for field in schema.fields[:_MAX_COLUMNS]:
             parsed, value = record.getField(field.name), raw.getItem(field.name)
             if isinstance(field.dataType, StructType):
                 inner.append(_in_object(parsed, field.dataType, value, line, f"{within}{field.name}."))
             elif isinstance(field.dataType, ArrayType):
                 empty = F.exists(parsed, lambda item: item.isNull())
-                suspected.append(_misfit(field, empty, value, line, within))
+                null_items.append(_misfit(field, empty, value, line, within))
             unfit = _is_unfit(parsed, field, line)
             own.append(_misfit(field, unfit, value, line, within))
-        return F.concat(*inner, F.array(*own, *suspected)) if inner else F.array(*own, *suspected)
+        return F.concat(*inner, F.array(*own, *null_items)) if inner else F.array(*own, *null_items)
 
     texts = F.from_json(text, MapType(StringType(), StringType()), dict(line.options))
-    return F.coalesce(_bound(texts, misfits), F.array().cast("array<struct<said:string,value:string>>"))
+    return F.coalesce(_bind(texts, misfits), F.array().cast("array<struct<message:string,value:string>>"))
 
 
 def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
     """Whether a field is null or its value differs from the text; the fields of a struct are checked one by one."""
-    alone = None if isinstance(field.dataType, StructType) else field.dataType
-    unaltered = alone and is_unaltered(value, alone, line.text, line.options)
+    kind = None if isinstance(field.dataType, StructType) else field.dataType
+    unaltered = kind and is_unaltered(value, kind, line.text, line.options)
     return value.isNull() if unaltered is None else value.isNull() | ~F.coalesce(unaltered, F.lit(True))
 
 
-def _misfit(field: StructField, bad: Column, raw: Column, line: _Line, within: str) -> Column:
+def _misfit(field: StructField, unfit: Column, raw: Column, line: _Line, within: str) -> Column:
     """The message about a column and its value if the value does not fit, else null."""
     name = f"{within}{field.name}"
-    value = F.lit("*****") if _HIDDEN.search(name) else raw
-    said = F.lit(f"the column {name!r} must be {_form(field.dataType, line.options)}, but its value is ")
-    return F.when(bad & raw.isNotNull(), F.struct(said.alias("said"), value.alias("value")))
+    value = F.lit("*****") if _CREDENTIAL.search(name) else raw
+    message = F.lit(f"the column {name!r} must be {_form(field.dataType, line.options)}, but its value is ")
+    return F.when(unfit & raw.isNotNull(), F.struct(message.alias("message"), value.alias("value")))
 
 
 def _form(kind: DataType, options: Mapping[str, str]) -> str:
     """The type, with the pattern or an example of its text for dates and times."""
-    given = {key.lower(): value for key, value in options.items()}
+    lower_options = {key.lower(): value for key, value in options.items()}
     name: Any = kind.simpleString().upper()
     name = name if len(name) <= _BEGINNING * 2 else f"{name[: _BEGINNING * 2]}..."
     if type(kind) not in _FORMS:
         return str(name)
     option, example = _FORMS[type(kind)]
-    pattern = given.get(option.lower())
+    pattern = lower_options.get(option.lower())
     return f"{name} of the {option} {pattern}" if pattern else f"{name}, {example}"

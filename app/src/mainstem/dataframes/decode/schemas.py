@@ -33,8 +33,8 @@ def avro(schema: str | None, file: str | None) -> dict[str, Any]:
     if record_fields(text) is None:
         where = "avro.schema" if schema is not None else file
         raise NotReady(f"{where} does not contain the Avro schema of a record", reason="SchemaFileInvalid")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    record: dict[str, Any] = json.loads(text)
+    return record
 
 
 def _struct(file: str) -> StructType:

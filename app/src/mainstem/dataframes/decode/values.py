@@ -67,8 +67,8 @@ def is_unaltered(column: Column, kind: DataType, text: Column, options: Mapping[
         A BOOLEAN that is never null; None for a type whose values are all valid.
     """
     finite = everywhere(_is_finite, column, kind)
-    named = (value for key, value in options.items() if key.lower() in ("positiveinf", "negativeinf"))
-    infinity = functools.reduce(operator.or_, map(text.contains, named), text.rlike(_INFINITY))
+    infinities = (value for key, value in options.items() if key.lower() in ("positiveinf", "negativeinf"))
+    infinity = functools.reduce(operator.or_, map(text.contains, infinities), text.rlike(_INFINITY))
     checks = everywhere(_is_in_range, column, kind), finite if finite is None else finite | infinity
     return _all(checks)
 
@@ -114,7 +114,7 @@ def everywhere(check: ValueCheck, column: Column, kind: DataType) -> Column | No
 def _in_each(check: ValueCheck, items: Column, kind: DataType) -> Column | None:
     if everywhere(check, F.lit(None), kind) is None:
         return None
-    return F.coalesce(F.forall(items, lambda item: _certain(everywhere(check, item, kind))), F.lit(True))
+    return F.coalesce(F.forall(items, lambda item: _or_true(everywhere(check, item, kind))), F.lit(True))
 
 
 def _is_utf8(column: Column, kind: DataType) -> Column | None:
@@ -146,5 +146,5 @@ def _all(checks: Iterable[Column | None]) -> Column | None:
     return functools.reduce(operator.and_, known) if known else None
 
 
-def _certain(check: Column | None) -> Column:
+def _or_true(check: Column | None) -> Column:
     return F.lit(True) if check is None else check

@@ -27,9 +27,9 @@ class Connections:
 
 def connections(graph: Graph, session: SparkSession) -> Connections:
     """The connections of a document, with the properties that the clients of a session need."""
-    there = graph.spec.connections
+    models = graph.spec.connections
     return Connections(
         kafka.connections(graph, session),
-        {each.name: each.jdbc for each in there if each.jdbc},
-        {each.name: each.spark for each in there if each.spark},
+        {each.name: each.jdbc for each in models if each.jdbc},
+        {each.name: each.spark for each in models if each.spark},
     )

@@ -62,13 +62,13 @@ def active(session: SparkSession) -> Iterator[None]:
     To write with a Python connector, Spark looks the connector up in the active session only.
     """
     sessions: Any = SparkSession._get_j_spark_session_class(session._jvm)  # noqa: SLF001
-    before = sessions.getActiveSession()
+    previous = sessions.getActiveSession()
     sessions.setActiveSession(session._jsparkSession)  # noqa: SLF001
     try:
         yield
     finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
+        if previous.isDefined():
+            sessions.setActiveSession(previous.get())
         else:
             sessions.clearActiveSession()
 
@@ -94,9 +94,9 @@ def connection_options(connection: ConnectorOptions) -> dict[str, str]:
     Raises:
         NotReady: `SecretNotFound`.
     """
-    revealed = {key: secrets.value(ref.name, ref.key) for key, ref in connection.secret_options.items()}
-    logs.hide(revealed.values())
-    return dict(connection.options) | revealed
+    secret_values = {key: secrets.value(ref.name, ref.key) for key, ref in connection.secret_options.items()}
+    logs.hide(secret_values.values())
+    return dict(connection.options) | secret_values
 
 
 def catalogs(session: SparkSession, graph: Graph, names: Collection[str] | None = None) -> None:

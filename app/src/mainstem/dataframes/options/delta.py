@@ -5,7 +5,7 @@ from mainstem.language.model.connectors.delta import DeltaSink, DeltaSource
 
 def source_options(source: DeltaSource) -> dict[str, str]:
     """The options of Delta's source."""
-    given = {
+    values = {
         "maxFilesPerTrigger": source.max_files_per_trigger,
         "maxBytesPerTrigger": source.max_bytes_per_trigger,
         "startingVersion": source.starting_version,
@@ -19,7 +19,7 @@ def source_options(source: DeltaSource) -> dict[str, str]:
         "readChangeFeed": source.read_change_feed,
         "failOnDataLoss": source.fail_on_data_loss,
     }
-    options = dict(source.options) | {key: str(value) for key, value in given.items() if value is not None}
+    options = dict(source.options) | {key: str(value) for key, value in values.items() if value is not None}
     return options | {key: str(value).lower() for key, value in switches.items()}
 
 

@@ -32,8 +32,8 @@ def source_options(table: JdbcTable, connection: JdbcConnection) -> dict[str, st
     Raises:
         NotReady: `SecretNotFound`.
     """
-    what = {"dbtable": table.table} if table.table is not None else {"query": table.query or ""}
-    return dict(table.options) | options(connection) | what
+    selection = {"dbtable": table.table} if table.table is not None else {"query": table.query or ""}
+    return dict(table.options) | options(connection) | selection
 
 
 def sink_options(sink: JdbcSink, connection: JdbcConnection) -> dict[str, str]:

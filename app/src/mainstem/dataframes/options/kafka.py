@@ -36,21 +36,21 @@ def connections(graph: Graph, session: SparkSession) -> dict[str, KafkaConnectio
     """
     folder = Path(session.conf.get(CREDENTIALS, None) or ".")
     return {
-        c.name: _secured(c.kafka, folder / credentials_file(c.name))
+        c.name: _with_security(c.kafka, folder / credentials_file(c.name))
         for c in graph.spec.connections
         if c.kafka
     }
 
 
-def _secured(kafka: KafkaConnection, file: Path) -> KafkaConnection:
+def _with_security(kafka: KafkaConnection, file: Path) -> KafkaConnection:
     if kafka.security is None:
         return kafka
     return kafka.model_copy(
-        update={"properties": dict(kafka.properties) | secured(kafka.security, file, _keys(file))}
+        update={"properties": dict(kafka.properties) | security_properties(kafka.security, file, _keys(file))}
     )
 
 
-def secured(security: KafkaSecurity, file: Path, keys: list[str]) -> dict[str, str]:
+def security_properties(security: KafkaSecurity, file: Path, keys: list[str]) -> dict[str, str]:
     """The client properties for `security`; pure.
 
     Args:
@@ -58,16 +58,16 @@ def secured(security: KafkaSecurity, file: Path, keys: list[str]) -> dict[str, s
         file: the connection's file of credentials.
         keys: the properties in this file.
     """
-    found = {"security.protocol": security.protocol}
+    properties = {"security.protocol": security.protocol}
     if security.sasl:
-        found["sasl.mechanism"] = security.sasl.mechanism
+        properties["sasl.mechanism"] = security.sasl.mechanism
     if keys:
-        found |= {"config.providers": "mainstem", "config.providers.mainstem.class": _PROVIDER}
+        properties |= {"config.providers": "mainstem", "config.providers.mainstem.class": _PROVIDER}
     for key in keys:
-        found[key] = f"${{mainstem:{file}:{key}}}"
+        properties[key] = f"${{mainstem:{file}:{key}}}"
         if key.startswith("ssl."):
-            found[f"{key.rpartition('store.')[0]}store.type"] = "PEM"
-    return found
+            properties[f"{key.rpartition('store.')[0]}store.type"] = "PEM"
+    return properties
 
 
 def _keys(file: Path) -> list[str]:
@@ -95,7 +95,9 @@ def client(connection: KafkaConnection) -> dict[str, str]:
 
 def source_options(source: KafkaSource, connection: KafkaConnection) -> dict[str, str]:
     """The options of Spark's Kafka source."""
-    options = {"kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS)} | _prefixed(connection) | dict(source.options)
+    options = (
+        {"kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS)} | _with_prefix(connection) | dict(source.options)
+    )
     if source.subscribe:
         options["subscribe"] = ",".join(source.subscribe)
     elif source.subscribe_pattern:
@@ -109,7 +111,7 @@ def source_options(source: KafkaSource, connection: KafkaConnection) -> dict[str
 
 
 def _range(source: KafkaSource) -> dict[str, str]:
-    given = {
+    values = {
         "startingOffsets": source.starting_offsets,
         "startingTimestamp": _time(source.starting_timestamp),
         "startingOffsetsByTimestamp": source.starting_offsets_by_timestamp,
@@ -118,35 +120,35 @@ def _range(source: KafkaSource) -> dict[str, str]:
         "endingTimestamp": _time(source.ending_timestamp),
         "endingOffsetsByTimestamp": source.ending_offsets_by_timestamp,
     }
-    return {key: value for key, value in given.items() if value is not None}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _limits(source: KafkaSource) -> dict[str, str]:
     delay = source.max_trigger_delay
-    given = {
+    values = {
         "maxOffsetsPerTrigger": source.max_offsets_per_trigger,
         "minOffsetsPerTrigger": source.min_offsets_per_trigger,
         "maxTriggerDelay": f"{seconds(delay) * 1000:.0f}ms" if delay else None,
         "minPartitions": source.min_partitions,
         "maxRecordsPerPartition": source.max_records_per_partition,
     }
-    return {key: str(value) for key, value in given.items() if value is not None}
+    return {key: str(value) for key, value in values.items() if value is not None}
 
 
-def _time(given: str | None) -> str | None:
-    return None if given is None else str(milliseconds(given))
+def _time(text: str | None) -> str | None:
+    return None if text is None else str(milliseconds(text))
 
 
 def sink_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]:
     """The options of Spark's Kafka sink: the producer does not repeat a record in one attempt, and keeps the order."""
-    options = {"kafka.enable.idempotence": "true"} | _prefixed(connection) | dict(sink.options)
+    options = {"kafka.enable.idempotence": "true"} | _with_prefix(connection) | dict(sink.options)
     return options | ({"topic": sink.topic} if sink.topic else {})
 
 
-def _prefixed(connection: KafkaConnection) -> dict[str, str]:
+def _with_prefix(connection: KafkaConnection) -> dict[str, str]:
     return {f"kafka.{key}": value for key, value in client(connection).items()}
 
 
-def _milliseconds(given: str | None, default: int) -> int:
+def _milliseconds(text: str | None, default: int) -> int:
     """The value as a number, or the default; Kafka itself refuses a value that is not a number."""
-    return int(given) if given and given.strip().isdecimal() else default
+    return int(text) if text and text.strip().isdecimal() else default

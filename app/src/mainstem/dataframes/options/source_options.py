@@ -18,7 +18,7 @@ def files(source: FilesSource, occurrence: str) -> dict[str, str]:
     """
     clean = source.clean_source
     age = source.max_file_age
-    given = {
+    values = {
         "maxFilesPerTrigger": source.max_files_per_trigger,
         "maxBytesPerTrigger": source.max_bytes_per_trigger,
         "maxFileAge": None if age is None else f"{round(seconds(age) * 1000)}ms",
@@ -28,9 +28,12 @@ def files(source: FilesSource, occurrence: str) -> dict[str, str]:
     }
     flags = {"latestFirst": source.latest_first, "fileNameOnly": source.file_name_only}
     flags |= {"mainstemFailOnDataLoss": source.fail_on_data_loss}
-    ours = {"mainstemSource": occurrence}
+    report = {"mainstemSource": occurrence}
     return (
-        dict(source.options) | _texts(given) | {key: str(flag).lower() for key, flag in flags.items()} | ours
+        dict(source.options)
+        | _texts(values)
+        | {key: str(flag).lower() for key, flag in flags.items()}
+        | report
     )
 
 
@@ -64,5 +67,5 @@ def socket(source: SocketSource) -> dict[str, str]:
     return {"host": source.host, "port": str(source.port), "includeTimestamp": flag}
 
 
-def _texts(given: dict[str, str | int | None]) -> dict[str, str]:
-    return {key: str(value) for key, value in given.items() if value is not None}
+def _texts(values: dict[str, str | int | None]) -> dict[str, str]:
+    return {key: str(value) for key, value in values.items() if value is not None}

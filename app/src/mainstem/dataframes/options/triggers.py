@@ -12,7 +12,7 @@ _ASYNC: Final = "asyncProgressTrackingEnabled"
 _ASYNC_INTERVAL: Final = "asyncProgressTrackingCheckpointIntervalMs"
 
 
-def triggered(writer: DataStreamWriter, query: Query) -> DataStreamWriter:
+def with_trigger(writer: DataStreamWriter, query: Query) -> DataStreamWriter:
     """The writer with the query's trigger, and with asynchronous progress tracking if the query has it."""
     tracking = query.async_progress_tracking
     if tracking is not None:

@@ -13,10 +13,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import Connections
-from mainstem.dataframes.options.triggers import triggered
+from mainstem.dataframes.options.triggers import with_trigger
 from mainstem.dataframes.sinks import database, python
 from mainstem.dataframes.sinks.merge import merger
-from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shaped
+from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shape
 from mainstem.language.model.connectors.inspection_sinks import ConsoleSink
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
@@ -36,17 +36,19 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
         checkpoint: full path of the query's checkpoint.
         connections: connections by name.
     """
-    alone = query.to[0] if len(query.to) == 1 else None
-    written = (
-        native(frame.sparkSession, alone, connections) if alone and not _by_batch(query, alone) else None
+    only_sink = query.to[0] if len(query.to) == 1 else None
+    native_writer = (
+        native(frame.sparkSession, only_sink, connections)
+        if only_sink and not _uses_foreach_batch(query, only_sink)
+        else None
     )
-    stream = (shaped(frame, alone) if alone and written else frame).writeStream
+    stream = (shape(frame, only_sink) if only_sink and native_writer else frame).writeStream
     stream = stream.queryName(query.name).outputMode(query.output_mode)
-    stream = triggered(stream, query).option("checkpointLocation", checkpoint)
-    if written:
-        return written.apply(stream)
-    if alone and alone.python and alone.python.foreach:
-        return stream.foreach(python.row_writer(alone.python))
+    stream = with_trigger(stream, query).option("checkpointLocation", checkpoint)
+    if native_writer:
+        return native_writer.apply(stream)
+    if only_sink and only_sink.python and only_sink.python.foreach:
+        return stream.foreach(python.row_writer(only_sink.python))
     return stream.foreachBatch(
         in_turn([(sink.name, batch_writer(frame, query, sink, connections)) for sink in query.to])
     )
@@ -62,17 +64,17 @@ def in_turn(writers: Sequence[tuple[str, BatchWriter]]) -> BatchWriter:
     def write(batch: DataFrame, batch_id: int) -> None:
         # Spark 4.2 cannot read a cached plan that is sorted by a column with another name since, such as max(text).
         # Coalescing to more partitions than exist moves no row, and drops the order.
-        kept = batch.coalesce(_MOST_PARTITIONS).persist()
+        cache = batch.coalesce(_MOST_PARTITIONS).persist()
         try:
-            kept.count()
-            for sink, each in writers:
+            cache.count()
+            for sink, write_sink in writers:
                 try:
-                    each(kept, batch_id)
+                    write_sink(cache, batch_id)
                 except Exception as error:
                     error.add_note(f"{SINK_NOTE}{sink!r}")
                     raise
         finally:
-            kept.unpersist()
+            cache.unpersist()
 
     return write
 
@@ -96,15 +98,19 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     if sink.console:
         return _console(query.name, sink.console)
     if sink.memory:
-        return python.keeper(session, sink.name, mode)
-    written = native(session, sink, connections)
-    if written is None:
+        return python.memory_writer(session, sink.name, mode)
+    native_writer = native(session, sink, connections)
+    if native_writer is None:
         raise ValueError(f"{query.name} has no sink {sink.name}")
     replaces = sink.noop is not None or (sink.spark is not None and mode == "complete")
-    return _spark_sink(session, written, mode) if sink.folder else _plain(sink, written, replaces=replaces)
+    return (
+        _spark_sink(session, native_writer, mode)
+        if sink.folder
+        else _plain(sink, native_writer, replaces=replaces)
+    )
 
 
-def _by_batch(query: Query, sink: Sink) -> bool:
+def _uses_foreach_batch(query: Query, sink: Sink) -> bool:
     """Whether `foreachBatch` writes the query's only sink, because Spark has no streaming writer or a worse one.
 
     Mainstem's console sink shows the query's name; Spark's does not. Triggers whose tasks do not end, and asynchronous
@@ -135,7 +141,7 @@ def _plain(sink: Sink, native: Native, *, replaces: bool) -> BatchWriter:
     """A writer of Spark that does not store the number of the batch, so it cannot skip a repeated batch."""
 
     def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
-        rows = shaped(batch, sink).write.format(native.format).options(**native.options)
+        rows = shape(batch, sink).write.format(native.format).options(**native.options)
         with connector.active(batch.sparkSession):
             rows.mode("overwrite" if replaces else "append").save()
 

@@ -41,22 +41,22 @@ def writer(
     """
     target = Target(sink, mode, columns)
     options = _DEFAULTS | jdbc.options(connection)
-    with _connected(session, options) as database:
+    with _connection(session, options) as database:
         database.run([target.probe()])
-        database.run(target.note())
+        database.run(target.create_batches_table())
 
     def write(batch: DataFrame, batch_id: int) -> None:
         checkpoint = str(batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
-        with _connected(session, options) as database:
+        with _connection(session, options) as database:
             if database.newest(target, checkpoint) >= batch_id:
                 return
             database.clear(target, checkpoint)
-            staging = target.staging(checkpoint, uuid.uuid4().hex[:8])
-            database.run(target.stage(staging))
+            staging = target.staging_name(checkpoint, uuid.uuid4().hex[:8])
+            database.run(target.create_staging_table(staging))
             rows = _CountedRows(batch.withColumn(PARTITION, F.spark_partition_id()))
-            told = dict(sink.options) | options | {"dbtable": staging}
-            rows.frame.write.format("jdbc").options(**told).mode("append").save()
-            database.commit(target, checkpoint, batch_id, staging, rows.written())
+            jdbc_options = dict(sink.options) | options | {"dbtable": staging}
+            rows.frame.write.format("jdbc").options(**jdbc_options).mode("append").save()
+            database.commit(target, checkpoint, batch_id, staging, rows.row_count())
 
     return write
 
@@ -69,14 +69,14 @@ class _CountedRows:
     """
 
     def __init__(self, rows: DataFrame) -> None:
-        observed = rows.observe(_WRITTEN, F.count(F.lit(1)).alias("rows"))
+        counting_rows = rows.observe(_WRITTEN, F.count(F.lit(1)).alias("rows"))
         # Spark reports observed metrics to listeners asynchronously; this execution returns them directly.
-        self._execution: Any = observed._jdf.queryExecution()  # noqa: SLF001
+        self._execution: Any = counting_rows._jdf.queryExecution()  # noqa: SLF001
         java: Any = rows.sparkSession._jsparkSession  # noqa: SLF001
-        again = java.internalCreateDataFrame(self._execution.toRdd(), observed._jdf.schema(), False)  # noqa: SLF001
-        self.frame = DataFrame(again, rows.sparkSession)
+        frame = java.internalCreateDataFrame(self._execution.toRdd(), counting_rows._jdf.schema(), False)  # noqa: SLF001
+        self.frame = DataFrame(frame, rows.sparkSession)
 
-    def written(self) -> int:
+    def row_count(self) -> int:
         """The number of rows that the tasks wrote."""
         return int(self._execution.observedMetrics().apply(_WRITTEN).getLong(0))
 
@@ -96,7 +96,7 @@ class _Database:
 
     def newest(self, target: Target, checkpoint: str) -> int:
         """The number of the newest batch in the table, -1 if there is none."""
-        [(batch,)] = self._rows(target.newest(), checkpoint, target.table)
+        [(batch,)] = self._rows(target.newest_batch(), checkpoint, target.table)
         return -1 if batch is None else int(batch)
 
     def clear(self, target: Target, checkpoint: str) -> None:
@@ -110,9 +110,9 @@ class _Database:
         Raises:
             RuntimeError: `StagedRowsLost`: the number of staged rows differs from the number that the tasks wrote.
         """
-        if not self._rows(target.noted(), checkpoint, target.table, str(batch)):
+        if not self._rows(target.record_batch(), checkpoint, target.table, str(batch)):
             return
-        [(staged,)] = self._rows(target.staged(staging))
+        [(staged,)] = self._rows(target.count_staged_rows(staging))
         if staged != str(written):
             raise RuntimeError(
                 f"{STAGED_ROWS_LOST}: the staging table of {target.table} has {staged} of the {written} rows of the "
@@ -124,16 +124,16 @@ class _Database:
         statement = self._connection.prepareStatement(sql)
         for index, value in enumerate(values, 1):
             statement.setString(index, value)
-        found = statement.executeQuery()
-        width = found.getMetaData().getColumnCount()
+        result_set = statement.executeQuery()
+        width = result_set.getMetaData().getColumnCount()
         rows = []
-        while found.next():
-            rows.append(tuple(found.getString(index + 1) for index in range(width)))
+        while result_set.next():
+            rows.append(tuple(result_set.getString(index + 1) for index in range(width)))
         return rows
 
 
 @contextmanager
-def _connected(session: SparkSession, options: dict[str, str]) -> Iterator[_Database]:
+def _connection(session: SparkSession, options: dict[str, str]) -> Iterator[_Database]:
     """A connection without autocommit; closing it rolls back uncommitted changes."""
     jvm: Any = session._jvm  # noqa: SLF001
     properties = jvm.java.util.Properties()

@@ -18,10 +18,10 @@ TIME_FORMATS: Final = {
 
 def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
     """The columns that Spark's Kafka sink takes: `value`, and `key`, `topic`, `headers` if the document sets them."""
-    value = _bare(frame, sink.value_column) if sink.value_column else _json(sink.value or ("*",))
+    value = _as_kafka_value(frame, sink.value_column) if sink.value_column else _json(sink.value or ("*",))
     columns = [value.alias("value")]
     if sink.key_column:
-        columns.append(_bare(frame, sink.key_column).alias("key"))
+        columns.append(_as_kafka_value(frame, sink.key_column).alias("key"))
     elif sink.key:
         columns.append(_json(sink.key).alias("key"))
     if sink.topic_column:
@@ -29,7 +29,7 @@ def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
     if sink.headers:
         columns.append(_headers(frame, sink.headers).alias("headers"))
     elif sink.headers_column:
-        columns.append(_listed(frame, sink.headers_column).alias("headers"))
+        columns.append(_as_header_list(frame, sink.headers_column).alias("headers"))
     return frame.select(*columns)
 
 
@@ -37,7 +37,7 @@ def _json(columns: tuple[str, ...]) -> Column:
     return F.to_json(F.struct(*columns), TIME_FORMATS)
 
 
-def _bare(frame: DataFrame, name: str) -> Column:
+def _as_kafka_value(frame: DataFrame, name: str) -> Column:
     """A column in the form that Kafka takes: BINARY unchanged, any other type as a string."""
     binary = isinstance(frame.select(name).schema[0].dataType, BinaryType)
     return F.col(name) if binary else F.col(name).cast("string")
@@ -45,13 +45,13 @@ def _bare(frame: DataFrame, name: str) -> Column:
 
 def _headers(frame: DataFrame, headers: dict[str, str]) -> Column:
     pairs = [
-        F.struct(F.lit(header).alias("key"), _bare(frame, column).cast("binary").alias("value"))
+        F.struct(F.lit(header).alias("key"), _as_kafka_value(frame, column).cast("binary").alias("value"))
         for header, column in sorted(headers.items())  # the API server keeps no order of a map
     ]
     return F.array(*pairs)
 
 
-def _listed(frame: DataFrame, name: str) -> Column:
+def _as_header_list(frame: DataFrame, name: str) -> Column:
     """A column of headers in Spark's form; a map becomes an array."""
     if not isinstance(frame.select(name).schema[0].dataType, MapType):
         return F.col(name)

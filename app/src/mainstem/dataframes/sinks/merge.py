@@ -30,12 +30,12 @@ _locks: Final[defaultdict[str, threading.Lock]] = defaultdict(threading.Lock)
 
 
 @contextmanager
-def alone(path: str) -> Iterator[None]:
+def exclusive(path: str) -> Iterator[None]:
     """A context in which no other thread of this driver merges into the table or compacts it.
 
     Of two concurrent changes to a table, Delta fails the one that commits last, and its batch with it.
     """
-    with _locks[located(path)]:
+    with _locks[absolute_path(path)]:
         yield
 
 
@@ -48,8 +48,8 @@ def merger(sink: DeltaSink) -> BatchWriter:
     def write(batch: DataFrame, batch_id: int) -> None:
         session = batch.sparkSession
         checkpoint = session.sparkContext.getLocalProperty("sql.streaming.queryId")
-        path = located(sink.path)
-        with alone(path):
+        path = absolute_path(sink.path)
+        with exclusive(path):
             try:
                 _ensure_table(session, sink, path, batch.drop(*(merge.except_columns or ())))
                 session.conf.set(f"{_TRANSACTION}AppId", checkpoint)
@@ -62,7 +62,7 @@ def merger(sink: DeltaSink) -> BatchWriter:
     return write
 
 
-def located(path: str) -> str:
+def absolute_path(path: str) -> str:
     """The path; a relative path is made absolute, because Delta's table API reads a relative path as a table name."""
     return path if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:/", path) else str(Path(path).absolute())
 
@@ -101,36 +101,38 @@ def _append_nothing(sink: DeltaSink, path: str, rows: DataFrame) -> None:
 def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batch: DataFrame) -> None:
     from delta.tables import DeltaTable
 
-    left_out = {name.lower() for name in merge.except_columns or ()}
+    except_names = {name.lower() for name in merge.except_columns or ()}
     values: Any = {
-        _quoted(name): f"source.{_quoted(name)}" for name in batch.columns if name.lower() not in left_out
+        _quote(name): f"source.{_quote(name)}" for name in batch.columns if name.lower() not in except_names
     }
     rows = newest(batch, merge.keys, merge.sequence_by) if merge.sequence_by else batch
     rows = rows.withColumn(_REMOVES, F.coalesce(F.expr(merge.delete_when or "false"), F.lit(False)))
-    same = " AND ".join(f"target.{_quoted(key)} <=> source.{_quoted(key)}" for key in merge.keys)
-    into = DeltaTable.forPath(session, path).alias("target").merge(rows.alias("source"), same)
+    on_keys = " AND ".join(f"target.{_quote(key)} <=> source.{_quote(key)}" for key in merge.keys)
+    builder = DeltaTable.forPath(session, path).alias("target").merge(rows.alias("source"), on_keys)
     if sink.merge_schema:
-        into = into.withSchemaEvolution()
+        builder = builder.withSchemaEvolution()
     not_older = _not_older(merge.sequence_by)
     if merge.delete_when:
-        into = into.whenMatchedDelete(f"source.{_REMOVES} AND {not_older}")
-    into = into.whenMatchedUpdate(not_older, values).whenNotMatchedInsert(f"NOT source.{_REMOVES}", values)
-    into.execute()
+        builder = builder.whenMatchedDelete(f"source.{_REMOVES} AND {not_older}")
+    builder = builder.whenMatchedUpdate(not_older, values).whenNotMatchedInsert(
+        f"NOT source.{_REMOVES}", values
+    )
+    builder.execute()
 
 
 def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:
     """For each key the row with the highest sequence; null is the lowest. Among equal rows always the same row wins."""
-    order = [F.col(_quoted(sequence)).desc_nulls_last()]
-    comparable = [_quoted(field.name) for field in batch.schema if not _has_map(field.dataType)]
+    order = [F.col(_quote(sequence)).desc_nulls_last()]
+    comparable = [_quote(field.name) for field in batch.schema if not _has_map(field.dataType)]
     order.append(F.xxhash64(*comparable))
-    first = Window.partitionBy(*(F.col(_quoted(key)) for key in keys)).orderBy(*order)
+    first = Window.partitionBy(*(F.col(_quote(key)) for key in keys)).orderBy(*order)
     return batch.withColumn(_RANK, F.row_number().over(first)).where(F.col(_RANK) == 1).drop(_RANK)
 
 
 def _not_older(sequence: str | None) -> str:
     if sequence is None:
         return "true"
-    column = _quoted(sequence)
+    column = _quote(sequence)
     return f"(target.{column} IS NULL OR source.{column} >= target.{column})"
 
 
@@ -139,5 +141,5 @@ def _has_map(kind: DataType) -> bool:
     return any(word in kind.simpleString() for word in ("map<", "variant"))
 
 
-def _quoted(column: str) -> str:
+def _quote(column: str) -> str:
     return "`" + column.replace("`", "``") + "`"

@@ -24,7 +24,7 @@ def row_writer(sink: PythonSink) -> Any:
     where = f"python.foreach {reference!r}"
     code_of_sink = code.load(where, reference)
     if isinstance(code_of_sink, type):
-        writer = code.guarded(f"{where} cannot be instantiated", reference, **sink.arguments)
+        writer = code.call(f"{where} cannot be instantiated", reference, **sink.arguments)
     else:
         signatures.check(where, code_of_sink, ["row"], sink.arguments)
         writer = partial(code_of_sink, **sink.arguments)
@@ -68,7 +68,7 @@ def _row_by_row(writer: Any) -> BatchWriter:
     return write
 
 
-def keeper(session: SparkSession, view: str, mode: str) -> BatchWriter:
+def memory_writer(session: SparkSession, view: str, mode: str) -> BatchWriter:
     """A writer that keeps rows in the driver's memory, as a temporary view of the session."""
     rows: list[Row] = []
 

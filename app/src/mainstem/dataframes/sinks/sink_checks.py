@@ -32,10 +32,10 @@ def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
     """The problems of a query's sinks: columns that a sink names or needs and the rows do not have, and conditions."""
     at: Path = ("spec", "queries", graph.spec.queries.index(query), "to")
     return [
-        Problem(0, 0, render_path((*at, place, *path)), f"{query.from_!r} {message}", reason)
-        for place, sink in enumerate(query.to)
-        for asked in (_columns, _condition, _line)
-        for path, message, reason in asked(sink, frame)
+        Problem(0, 0, render_path((*at, index, *path)), f"{query.from_!r} {message}", reason)
+        for index, sink in enumerate(query.to)
+        for check in (_columns, _condition, _line)
+        for path, message, reason in check(sink, frame)
     ]
 
 

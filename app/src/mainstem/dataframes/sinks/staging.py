@@ -27,12 +27,12 @@ class Target:
 
     def __init__(self, sink: JdbcSink, mode: str, columns: Sequence[str]) -> None:
         *schema, self._name = sink.table.split(".")
-        self._schema = "".join(f"{quoted(part)}." for part in schema)
-        self._columns = ", ".join(map(quoted, columns))
+        self._schema = "".join(f"{quote(part)}." for part in schema)
+        self._columns = ", ".join(map(quote, columns))
         self._replaces = mode == "complete"
         self._on_conflict = _upsert(sink.upsert.keys, columns) if sink.upsert else ""
-        self.table = f"{self._schema}{quoted(self._name)}"
-        self.batches = f"{self._schema}{quoted(BATCHES)}"
+        self.table = f"{self._schema}{quote(self._name)}"
+        self.batches = f"{self._schema}{quote(BATCHES)}"
 
     def insert(self, rows: str) -> str:
         """The statement that inserts the rows of a SELECT into the table; with `upsert` a row replaces the one of its keys."""
@@ -45,7 +45,7 @@ class Target:
         """
         return f"EXPLAIN {self.insert(f'SELECT {self._columns} FROM {self.table} WHERE false')}"
 
-    def note(self) -> list[str]:
+    def create_batches_table(self) -> list[str]:
         """The statements that create the table of batches if it does not exist."""
         columns = (
             "checkpoint text, target text, batch bigint NOT NULL, written timestamptz NOT NULL DEFAULT now(), "
@@ -56,31 +56,31 @@ class Target:
             f"CREATE TABLE IF NOT EXISTS {self.batches} ({columns})",
         ]
 
-    def newest(self) -> str:
+    def newest_batch(self) -> str:
         """The query for the newest batch of a checkpoint; its parameters are the checkpoint and the table's name."""
         return f"SELECT max(batch) FROM {self.batches} WHERE checkpoint = ? AND target = ?"
 
-    def noted(self) -> str:
+    def record_batch(self) -> str:
         """The statement that records a batch; it returns a row if the batch was not recorded yet.
 
         Its parameters are the checkpoint, the table's name and the batch.
         """
         return (
-            f"INSERT INTO {self.batches} AS noted (checkpoint, target, batch) VALUES (?, ?, ?::bigint) "
+            f"INSERT INTO {self.batches} AS recorded (checkpoint, target, batch) VALUES (?, ?, ?::bigint) "
             "ON CONFLICT (checkpoint, target) DO UPDATE SET batch = EXCLUDED.batch, written = now() "
-            "WHERE noted.batch < EXCLUDED.batch RETURNING batch"
+            "WHERE recorded.batch < EXCLUDED.batch RETURNING batch"
         )
 
-    def staging(self, checkpoint: str, nonce: str) -> str:
+    def staging_name(self, checkpoint: str, nonce: str) -> str:
         """The name of a staging table, quoted with its schema."""
-        return f"{self._schema}{quoted(self.prefix(checkpoint) + nonce)}"
+        return f"{self._schema}{quote(self.prefix(checkpoint) + nonce)}"
 
     def prefix(self, checkpoint: str) -> str:
         """The prefix of the names of this sink's staging tables."""
         digest = hashlib.sha256(f"{checkpoint}/{self.table}".encode()).hexdigest()
         return f"mainstem_staging_{digest[:16]}_"
 
-    def stage(self, staging: str) -> list[str]:
+    def create_staging_table(self, staging: str) -> list[str]:
         """The statements that create a staging table: the table's columns, and for each row its partition and transaction."""
         return [
             f"CREATE UNLOGGED TABLE {staging} AS SELECT {self._columns} FROM {self.table} WITH NO DATA",
@@ -88,7 +88,7 @@ class Target:
             f"ALTER TABLE {staging} ADD COLUMN {_ATTEMPT} bigint DEFAULT txid_current()",
         ]
 
-    def staged(self, staging: str) -> str:
+    def count_staged_rows(self, staging: str) -> str:
         """The query for the number of rows that `move` moves."""
         return f"SELECT count(*) FROM {_one_attempt(staging)}"
 
@@ -98,11 +98,11 @@ class Target:
         A task may have run twice, so they move the rows of only one attempt for each partition.
         """
         rows = f"SELECT {self._columns} FROM {_one_attempt(staging)}"
-        emptied = [f"DELETE FROM {self.table}"] if self._replaces else []
-        return [*emptied, self.insert(rows), f"DROP TABLE {staging}"]
+        deletion = [f"DELETE FROM {self.table}"] if self._replaces else []
+        return [*deletion, self.insert(rows), f"DROP TABLE {staging}"]
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """The name as a quoted SQL identifier."""
     return '"{}"'.format(name.replace('"', '""'))
 
@@ -114,6 +114,6 @@ def _one_attempt(staging: str) -> str:
 
 def _upsert(keys: Sequence[str], columns: Sequence[str]) -> str:
     others = [column for column in columns if column.lower() not in {key.lower() for key in keys}]
-    new = ", ".join(f"{quoted(column)} = EXCLUDED.{quoted(column)}" for column in others)
+    new = ", ".join(f"{quote(column)} = EXCLUDED.{quote(column)}" for column in others)
     action = f"UPDATE SET {new}" if others else "NOTHING"
-    return f" ON CONFLICT ({', '.join(map(quoted, keys))}) DO {action}"
+    return f" ON CONFLICT ({', '.join(map(quote, keys))}) DO {action}"

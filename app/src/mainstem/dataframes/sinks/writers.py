@@ -48,7 +48,7 @@ def native(session: SparkSession, sink: Sink, connections: Connections) -> Nativ
         NotReady: a secret or the Python class of a connector is missing.
     """
     if sink.kafka or sink.spark or sink.jdbc:
-        return _connected(session, sink, connections)
+        return _with_connection(session, sink, connections)
     if sink.delta and sink.delta.merge:
         return None
     if target := sink.folder:
@@ -59,12 +59,15 @@ def native(session: SparkSession, sink: Sink, connections: Connections) -> Nativ
             options |= delta.sink_options(sink.delta)
         return Native(sink.choice(), options, target.partition_by or ())
     if sink.console:
-        shown = {"numRows": str(sink.console.num_rows), "truncate": str(sink.console.truncate).lower()}
-        return Native("console", shown)
+        console_options = {
+            "numRows": str(sink.console.num_rows),
+            "truncate": str(sink.console.truncate).lower(),
+        }
+        return Native("console", console_options)
     return Native("noop", {}) if sink.noop else None
 
 
-def _connected(session: SparkSession, sink: Sink, connections: Connections) -> Native:
+def _with_connection(session: SparkSession, sink: Sink, connections: Connections) -> Native:
     """The settings of Spark's streaming writer for a sink that has a connection."""
     if sink.kafka:
         return Native("kafka", kafka.sink_options(sink.kafka, connections.kafka[sink.kafka.connection]))
@@ -77,10 +80,10 @@ def _connected(session: SparkSession, sink: Sink, connections: Connections) -> N
 
 def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
     """The options, with formats that keep microseconds unless the document sets formats; Spark ignores the case of keys."""
-    given = {key.lower() for key in options}
-    return {key: value for key, value in TIME_FORMATS.items() if key.lower() not in given} | options
+    keys = {key.lower() for key in options}
+    return {key: value for key, value in TIME_FORMATS.items() if key.lower() not in keys} | options
 
 
-def shaped(frame: DataFrame, sink: Sink) -> DataFrame:
+def shape(frame: DataFrame, sink: Sink) -> DataFrame:
     """The rows in the shape that the sink takes: Kafka records for Kafka, unchanged for all others."""
     return records(frame, sink.kafka) if sink.kafka else frame

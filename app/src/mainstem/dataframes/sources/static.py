@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
 from mainstem.dataframes.decode import file_records
-from mainstem.dataframes.decode.decoding import Decoded
+from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.dataframes.options import connector, jdbc
 from mainstem.dataframes.options.connections import Connections
 from mainstem.language.model.connectors.file_source import decoding
@@ -59,23 +59,23 @@ def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name
     options = dict(table.options)
     if isinstance(table, CsvTable):
         options["header"] = str(table.header).lower()
-    columns = table.schema_ or _inferred(session, kind, table.path, options)
+    columns = table.schema_ or _infer_columns(session, kind, table.path, options)
     if not columns:
         return session.createDataFrame([], StructType())
-    how = decoding(kind, columns, None, options, "fail")
-    raw = file_records.table(session, table.path, how, options)
+    decode = decoding(kind, columns, None, options, "fail")
+    raw = file_records.table(session, table.path, decode, options)
     raw = raw.where(F.col("value").isNull() | (F.trim("value") != ""))
-    return Decoded(
+    return DecodedRecords(
         raw,
-        how,
+        decode,
         name,
         counted=False,
-        many=bool(how.json_) and file_records.is_many(options),
+        many=bool(decode.json_) and file_records.is_many(options),
         remedy=f"correct the record: {name} is a side input, and all its records must be valid",
     ).rows()
 
 
-def _inferred(session: SparkSession, kind: str, path: str, options: Mapping[str, str]) -> str:
+def _infer_columns(session: SparkSession, kind: str, path: str, options: Mapping[str, str]) -> str:
     """The columns that Spark infers from the files, as DDL; empty if it infers none."""
     reader = session.read.format(kind).options(**options).option("mode", "DROPMALFORMED")
     return str(reader.load(path)._jdf.schema().toDDL())  # noqa: SLF001 - Python's schema does not quote names

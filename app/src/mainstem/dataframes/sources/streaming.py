@@ -18,7 +18,7 @@ from mainstem.language.model.sources import Source, Watermark
 
 
 OBSERVED: Final = "mainstem-watermark."
-"""Prefix of the names of Spark's metrics in `watermarked`; the relation's name follows. Nobody reads these metrics."""
+"""Prefix of the names of Spark's metrics in `with_watermark`; the relation's name follows. Nobody reads these metrics."""
 
 
 class Reader:
@@ -45,7 +45,7 @@ class Reader:
             return delta_reader.name(occurrence).load(source.delta.path)
         if source.spark:
             return connector.stream(session, source.spark, occurrence, self._connections.spark)
-        kind, options = _unkept(source)
+        kind, options = _transient(source)
         return session.readStream.format(kind).options(**options).name(occurrence).load()
 
     def table(self, session: SparkSession, source: Source) -> DataFrame:
@@ -68,11 +68,11 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
         return reader.table(session, source)
     frame = reader.stream(session, source, occurrence)
     if source.decoding:
-        frame = _decoded(frame, source, source.decoding, occurrence).rows()
-    return watermarked(frame, source.watermark, occurrence)
+        frame = _decode(frame, source, source.decoding, occurrence).rows()
+    return with_watermark(frame, source.watermark, occurrence)
 
 
-def watermarked(frame: DataFrame, watermark: Watermark | None, occurrence: str) -> DataFrame:
+def with_watermark(frame: DataFrame, watermark: Watermark | None, occurrence: str) -> DataFrame:
     """The rows with their watermark, if the document declares one; every row moves the watermark.
 
     Spark's optimizer pushes filters below a watermark, and then only rows that pass the filter move the watermark. It
@@ -97,19 +97,19 @@ def dead_letters(reader: Reader, session: SparkSession, source: Source, occurren
     """The malformed records of a source."""
     if source.decoding is None:
         raise ValueError(f"{source.name} decodes nothing")
-    return _decoded(
+    return _decode(
         reader.stream(session, source, occurrence), source, source.decoding, occurrence
     ).dead_letters()
 
 
-def _decoded(raw: DataFrame, source: Source, how: Decode, occurrence: str) -> decoding.Decoded:
+def _decode(raw: DataFrame, source: Source, decode: Decode, occurrence: str) -> decoding.DecodedRecords:
     field = "decode" if source.decode else "files"
-    return decoding.Decoded(
+    return decoding.DecodedRecords(
         raw,
-        how,
+        decode,
         occurrence,
         source.watermark,
-        many=bool(how.json_ and source.files and file_records.is_many(source.files.options)),
+        many=bool(decode.json_ and source.files and file_records.is_many(source.files.options)),
         remedy=f"set {field}.onMalformedRecord to drop or deadLetter",
     )
 
@@ -133,7 +133,7 @@ def _files(session: SparkSession, source: Source, files: FilesSource, occurrence
     return reader.name(occurrence).load(files.path)
 
 
-def _unkept(source: Source) -> tuple[str, dict[str, str]]:
+def _transient(source: Source) -> tuple[str, dict[str, str]]:
     """Spark's format and options of a source that cannot be read again: generated rows or a socket."""
     if source.rate:
         return "rate", source_options.rate(source.rate)

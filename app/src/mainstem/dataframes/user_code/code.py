@@ -14,13 +14,13 @@ from mainstem import logs
 from mainstem.errors import NotReady
 
 
-_NOT_THEIRS: Final = re.compile(
+_NOT_USER_CODE: Final = re.compile(
     r"[/\\](?:pyspark|py4j|delta)[/\\.]|[/\\](?:site-packages|src)[/\\]mainstem[/\\]|^<|\.p(?:yx|xi)$|"
     r"[/\\]lib[/\\]python[\d.]+[/\\](?!(?:site|dist)-packages[/\\])"
 )
 """Files whose frames do not describe the user's code: those of Spark, Mainstem and Python, and compiled code."""
 _LIBRARY: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
-_MOST: Final = 400
+_MAX_LENGTH: Final = 400
 """Maximum number of characters of a description, including the frames."""
 
 
@@ -47,47 +47,47 @@ def load(where: str, reference: str) -> Callable[..., Any]:
         NotReady: `ModuleNotFound`, `ModuleFailed`, `FunctionNotFound`.
     """
     module, _, name = reference.partition(":")
-    found: Any = _module(where, module)
+    value: Any = _module(where, module)
     for piece in name.split("."):
-        if not hasattr(found, piece):
+        if not hasattr(value, piece):
             raise NotReady(
                 f"{where}: the module {module!r} has no {name!r}",
                 reason="FunctionNotFound",
-                remedy=_which(found),
+                remedy=_names_hint(value),
             )
-        found = getattr(found, piece)
-    if not callable(found):
-        message = f"{where}: {reference!r} is of type {type(found).__name__}, not a function or a class"
+        value = getattr(value, piece)
+    if not callable(value):
+        message = f"{where}: {reference!r} is of type {type(value).__name__}, not a function or a class"
         raise NotReady(message, reason="FunctionNotFound")
-    return found  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]
 
 
-def frame_of(where: str, reference: str, inputs: list[DataFrame], arguments: Mapping[str, str]) -> DataFrame:
+def dataframe(where: str, reference: str, inputs: list[DataFrame], arguments: Mapping[str, str]) -> DataFrame:
     """The DataFrame that the user's function returns.
 
     Raises:
         NotReady: the function does not exist, raises an error (`PythonFailed`), or does not return a DataFrame
             (`NotADataFrame`).
     """
-    result = guarded(where, reference, *inputs, **arguments)
+    result = call(where, reference, *inputs, **arguments)
     if not isinstance(result, DataFrame):
         message = f"{where}: {reference!r} returned {type(result).__name__}; it must return a DataFrame"
         raise NotReady(message, reason="NotADataFrame")
     return result
 
 
-def guarded(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
+def call(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
     """Call the user's code and return its result; an exception becomes `NotReady` with the reason `PythonFailed`."""
-    call = load(where, reference)
+    function = load(where, reference)
     try:
-        return call(*inputs, **arguments)
+        return function(*inputs, **arguments)
     except Py4JNetworkError:
         raise
     except (Exception, SystemExit) as error:
         raise NotReady(f"{where}: {error_line(error)}", reason="PythonFailed") from error
 
 
-def not_found(where: str, problem: str) -> NotReady:
+def module_not_found(where: str, problem: str) -> NotReady:
     """The error of a missing module."""
     remedy = "install it, add its folder to PYTHONPATH, or with `mainstem run` put it beside the document"
     return NotReady(f"{where}: {problem}", reason="ModuleNotFound", remedy=remedy)
@@ -99,23 +99,23 @@ def error_line(error: BaseException) -> str:
     >>> error_line(ValueError("no such airport"))
     'ValueError: no such airport'
     """
-    alone = traceback.TracebackException(type(error), error, None)
-    alone.__notes__ = None
-    message = "".join(alone.format_exception_only())
+    error_only = traceback.TracebackException(type(error), error, None)
+    error_only.__notes__ = None
+    message = "".join(error_only.format_exception_only())
     frames = [Frame(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
-    return described(message, frames)
+    return describe(message, frames)
 
 
-def described(message: str, frames: Sequence[Frame]) -> str:
+def describe(message: str, frames: Sequence[Frame]) -> str:
     """An exception on one line: its shortened message, and the last of the user's lines that led to it.
 
     Lines of libraries count as the user's only if there are no other lines: the user's code may be an installed library.
     """
-    theirs = [frame for frame in frames if not _NOT_THEIRS.search(frame.file)]
-    own = [frame for frame in theirs if not _LIBRARY.search(frame.file)] or theirs
+    user_frames = [frame for frame in frames if not _NOT_USER_CODE.search(frame.file)]
+    own = [frame for frame in user_frames if not _LIBRARY.search(frame.file)] or user_frames
     places = f" ({', '.join(map(str, own[-4:]))})" if own else ""
-    message, room = logs.redact(" ".join(message.split())), _MOST - len(places[:200])
-    return f"{message if len(message) <= room else message[: room - 3] + '...'}{places}"[:_MOST]
+    message, limit = logs.redact(" ".join(message.split())), _MAX_LENGTH - len(places[:200])
+    return f"{message if len(message) <= limit else message[: limit - 3] + '...'}{places}"[:_MAX_LENGTH]
 
 
 def _module(where: str, name: str) -> Any:
@@ -128,13 +128,13 @@ def _module(where: str, name: str) -> Any:
             if name == missing or name.startswith(f"{missing}.")
             else f"{name!r} imports {missing!r}, which is not installed"
         )
-        raise not_found(where, problem) from error
+        raise module_not_found(where, problem) from error
     except (Exception, SystemExit) as error:
         raise NotReady(
             f"{where}: importing {name!r} failed: {error_line(error)}", reason="ModuleFailed"
         ) from error
 
 
-def _which(module: Any) -> str:
+def _names_hint(module: Any) -> str:
     names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
     return f"it has {', '.join(names[:8])}" if names else ""

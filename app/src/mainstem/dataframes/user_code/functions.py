@@ -30,10 +30,10 @@ def register(session: SparkSession, graph: Graph, query: Query | None = None) ->
         NotReady: a function or class does not exist, or Spark does not accept it.
         SpecInvalid: `returns` is not a Spark SQL type.
     """
-    called = functions_of(graph, query) if query else graph.spec.functions
+    needed = functions_of(graph, query) if query else graph.spec.functions
     for index, function in enumerate(graph.spec.functions):
         kind = _type(index, function.python.returns) if function.python else None
-        if function not in called:
+        if function not in needed:
             continue
         if function.python and kind:
             session.udf.register(function.name, *_python(function.name, function.python, kind))
@@ -61,16 +61,16 @@ def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...
     if not (python.vectorized or python.aggregate):
         return call, kind
     try:
-        made: Any = pandas_udf(call, kind)
+        udf: Any = pandas_udf(call, kind)
     except PySparkException as error:
         message = f"{where}: Spark cannot make a pandas UDF from {python.function!r}: {error}"
         raise NotReady(" ".join(message.split()), reason="FunctionNotUsable") from error
-    if (made.evalType in _AGGREGATES) != python.aggregate:
-        does = "one value for each group" if made.evalType in _AGGREGATES else "a Series"
-        message = f"{where}: the type hints of {python.function!r} return {does}, but aggregate is {str(python.aggregate).lower()}"
+    if (udf.evalType in _AGGREGATES) != python.aggregate:
+        result = "one value for each group" if udf.evalType in _AGGREGATES else "a Series"
+        message = f"{where}: the type hints of {python.function!r} return {result}, but aggregate is {str(python.aggregate).lower()}"
         remedy = f"set aggregate: {str(not python.aggregate).lower()}, or change the type hints"
         raise NotReady(message, reason="FunctionNotUsable", remedy=remedy)
-    return (made,)
+    return (udf,)
 
 
 def _java(session: SparkSession, name: str, java: JavaFunction) -> None:
@@ -82,5 +82,5 @@ def _java(session: SparkSession, name: str, java: JavaFunction) -> None:
         else:
             session.udf.registerJavaFunction(name, java.class_, java.returns)
     except (PySparkException, Py4JError) as error:
-        said = " ".join(str(error).split())
-        raise NotReady(f"function {name!r}: {said}", reason="FunctionNotUsable") from error
+        text = " ".join(str(error).split())
+        raise NotReady(f"function {name!r}: {text}", reason="FunctionNotUsable") from error

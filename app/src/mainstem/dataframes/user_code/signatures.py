@@ -18,7 +18,9 @@ _PROCESSOR: Final = (
 _WRITER: Final = (("process", ("row",)), ("open", ("partition", "batch")), ("close", ("error",)))
 
 
-def check(where: str, function: Callable[..., Any], given: Sequence[str], named: Iterable[str] = ()) -> None:
+def check(
+    where: str, function: Callable[..., Any], positional: Sequence[str], keywords: Iterable[str] = ()
+) -> None:
     """Raise an error if a function does not accept the arguments.
 
     For a decorated function the parameters of the decorator count, which often accepts any arguments. The arguments that
@@ -27,25 +29,23 @@ def check(where: str, function: Callable[..., Any], given: Sequence[str], named:
     Args:
         where: the part of the document that names the function, for the message.
         function: the function, or a method of an object.
-        given: names of the positional arguments, for the message.
-        named: names of the keyword arguments.
+        positional: names of the positional arguments, for the message.
+        keywords: names of the keyword arguments.
 
     Raises:
         NotReady: `FunctionNotUsable`, with the call and the parameters of the function.
     """
-    names = tuple(named)
+    names = tuple(keywords)
     try:
         signature = inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):  # compiled code may have no signature
         return
     try:
-        signature.bind(*given, **dict.fromkeys(names))
+        signature.bind(*positional, **dict.fromkeys(names))
     except TypeError as error:
         name = getattr(function, "__qualname__", type(function).__qualname__)
-        call = ", ".join([*given, *(f"{each}=..." for each in names)])
-        message = (
-            f"{where}: the call is {name}({call}), but the definition is {name}{_plain(signature)}: {error}"
-        )
+        call = ", ".join([*positional, *(f"{each}=..." for each in names)])
+        message = f"{where}: the call is {name}({call}), but the definition is {name}{_without_types(signature)}: {error}"
         raise NotReady(
             message, reason="FunctionNotUsable", remedy="define it with the parameters of the call"
         ) from None
@@ -62,13 +62,13 @@ def check_processor(where: str, processor: Any, *, initial: bool) -> None:
     Raises:
         NotReady: `FunctionNotUsable`.
     """
-    for name, given, named in _PROCESSOR:
+    for name, positional, keywords in _PROCESSOR:
         method = getattr(processor, name, None)
         if method is None and name in ("init", "handleInputRows"):
             message = f"{where}: {type(processor).__qualname__} has no method {name}"
             raise NotReady(message, reason="FunctionNotUsable", remedy="derive it from StatefulProcessor")
         if method is not None and (initial or name != "handleInitialState"):
-            check(where, method, given, named)
+            check(where, method, positional, keywords)
 
 
 def check_writer(where: str, writer: Any) -> None:
@@ -83,12 +83,12 @@ def check_writer(where: str, writer: Any) -> None:
     if not callable(getattr(writer, "process", None)):
         message = f"{where}: {type(writer).__qualname__} has no method process"
         raise NotReady(message, reason="FunctionNotUsable", remedy="give it process(self, row)")
-    for name, given in _WRITER:
+    for name, positional in _WRITER:
         if (method := getattr(writer, name, None)) is not None:
-            check(where, method, given)
+            check(where, method, positional)
 
 
-def _plain(signature: inspect.Signature) -> str:
+def _without_types(signature: inspect.Signature) -> str:
     """The parameters without their types."""
     empty = inspect.Parameter.empty
     bare = [each.replace(annotation=empty) for each in signature.parameters.values()]

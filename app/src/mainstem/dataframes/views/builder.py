@@ -36,7 +36,7 @@ class Guard(Protocol):
         """The context for the part at the path; `written` maps an offset in `sql` to an offset in the document's text."""
 
 
-def unguarded(path: Path, sql: str = "", written: Callable[[int], int] = int) -> AbstractContextManager[None]:
+def no_guard(path: Path, sql: str = "", written: Callable[[int], int] = int) -> AbstractContextManager[None]:
     """A guard that does nothing."""
     del path, sql, written
     return nullcontext()
@@ -59,7 +59,7 @@ class Builder:
         graph: Graph,
         reader: Reader | None = None,
         output_mode: str = "append",
-        guard: Guard = unguarded,
+        guard: Guard = no_guard,
     ) -> None:
         self._guard = guard
         self._places = {view.name: index for index, view in enumerate(graph.spec.views)}
@@ -80,12 +80,12 @@ class Builder:
         if view := self._graph.views.get(name):
             rows = self._view(name)
             if view.expectations:
-                rows = expectations.kept(self._with_verdicts(rows, view), view)
+                rows = expectations.keep(self._with_verdicts(rows, view), view)
             self._watermarks[name] += 1
             with self._guard(self._place(name, "watermark")):
-                return streaming.watermarked(rows, view.watermark, f"{name}/{self._watermarks[name]}")
+                return streaming.with_watermark(rows, view.watermark, f"{name}/{self._watermarks[name]}")
         if view := self._graph.quarantines.get(name):
-            return expectations.aside(self._with_verdicts(self._view(view.name), view), view)
+            return expectations.quarantine_rows(self._with_verdicts(self._view(view.name), view), view)
         if source := self._graph.dead_letters.get(name):
             return streaming.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
@@ -99,9 +99,9 @@ class Builder:
         try:
             return expectations.with_verdicts(rows, view, counted=counted)
         except (AnalysisException, ParseException):
-            for index, one in enumerate(view.expectations):
-                with self._guard(self._place(view.name, "expectations", index, "expect"), one.expect):
-                    expectations.check_expectation(rows, one)
+            for index, expectation in enumerate(view.expectations):
+                with self._guard(self._place(view.name, "expectations", index, "expect"), expectation.expect):
+                    expectations.check_expectation(rows, expectation)
             raise
 
     def _place(self, view: str, *path: str | int) -> Path:
@@ -114,11 +114,11 @@ class Builder:
         inputs = [self.relation(below) for _, below in view.inputs]
         with self._guard(self._place(name, view.choice())):
             if view.python:
-                return steps.transformed(name, view.python, inputs)
+                return steps.transform(name, view.python, inputs)
             if view.state:
                 return steps.stateful(name, view.state, inputs, self._output_mode)
             if view.deduplicate:
-                return steps.deduplicated(inputs[0], view.deduplicate)
+                return steps.deduplicate(inputs[0], view.deduplicate)
         raise ValueError(f"{name} is no view")
 
     def _select(self, name: str, sql: str) -> DataFrame:
@@ -129,7 +129,7 @@ class Builder:
         else:
             known = [reference for reference in references if reference.name in self._graph.names]
             sql, names = distinct(sql, known)
-            written = partial(written_offset, known, names)
+            written = partial(original_offset, known, names)
             frames = [(alias, self.relation(ref.name)) for alias, ref in zip(names, known, strict=True)]
         # Registered last, because building a relation registers names too.
         for alias, frame in frames:
@@ -150,37 +150,37 @@ def distinct(sql: str, references: list[Reference]) -> tuple[str, list[str]]:
     >>> distinct("SELECT * FROM a JOIN a AS b", [Reference("a", 14, 15, False), Reference("a", 21, 22, True)])
     ('SELECT * FROM a JOIN a__2 AS b', ['a', 'a__2'])
     """
-    taken = set(re.findall(r"\w+", sql.lower()))
+    used_names = set(re.findall(r"\w+", sql.lower()))
     names: list[str] = []
     for reference in references:
         name = reference.name
         if name in names:
             further = (f"{name}__{count}" for count in itertools.count(2))
-            name = next(spelling for spelling in further if spelling not in taken)
-        taken.add(name)
+            name = next(spelling for spelling in further if spelling not in used_names)
+        used_names.add(name)
         names.append(name)
     for reference, name in reversed(list(zip(references, names, strict=True))):
         if name != reference.name:
-            sql = f"{sql[: reference.start]}{_renamed(reference, name)}{sql[reference.end :]}"
+            sql = f"{sql[: reference.start]}{_replacement(reference, name)}{sql[reference.end :]}"
     return sql, names
 
 
-def written_offset(references: list[Reference], names: list[str], offset: int) -> int:
+def original_offset(references: list[Reference], names: list[str], offset: int) -> int:
     """The offset in the original text for an offset in the text that `distinct` returns.
 
-    >>> written_offset([Reference("a", 14, 15, False), Reference("a", 21, 22, True)], ["a", "a__2"], 29)
+    >>> original_offset([Reference("a", 14, 15, False), Reference("a", 21, 22, True)], ["a", "a__2"], 29)
     26
     """
-    grown = 0
+    growth = 0
     for reference, name in zip(references, names, strict=True):
         if name == reference.name:
             continue
-        length = len(_renamed(reference, name))
-        if offset < reference.start + grown + length:
-            return min(offset - grown, reference.start)
-        grown += length - (reference.end - reference.start)
-    return offset - grown
+        length = len(_replacement(reference, name))
+        if offset < reference.start + growth + length:
+            return min(offset - growth, reference.start)
+        growth += length - (reference.end - reference.start)
+    return offset - growth
 
 
-def _renamed(reference: Reference, name: str) -> str:
+def _replacement(reference: Reference, name: str) -> str:
     return name if reference.aliased else f"{name} AS {reference.name}"

@@ -29,11 +29,11 @@ def with_verdicts(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
     rows = frame.withColumns(verdicts)
     if not counted:
         return rows
-    violated = [
+    counts = [
         F.count_if(~F.col(_verdict(i))).alias(expectation.name)
         for i, expectation in enumerate(view.expectations)
     ]
-    return rows.observe(f"{METRIC}{view.name}", F.count(F.lit(1)).alias(ROWS), *violated)
+    return rows.observe(f"{METRIC}{view.name}", F.count(F.lit(1)).alias(ROWS), *counts)
 
 
 def check_expectation(frame: DataFrame, expectation: Expectation) -> None:
@@ -41,7 +41,7 @@ def check_expectation(frame: DataFrame, expectation: Expectation) -> None:
     frame.select(F.coalesce(F.expr(expectation.expect), F.lit(False)))
 
 
-def kept(rows: DataFrame, view: View) -> DataFrame:
+def keep(rows: DataFrame, view: View) -> DataFrame:
     """The rows that the view keeps; a violation with `onViolation: fail` fails the query when the row is read."""
     for index, expectation in enumerate(view.expectations):
         if expectation.on_violation == "fail":
@@ -53,29 +53,32 @@ def kept(rows: DataFrame, view: View) -> DataFrame:
     return rows.drop(*_verdicts(view))
 
 
-def aside(rows: DataFrame, view: View) -> DataFrame:
+def quarantine_rows(rows: DataFrame, view: View) -> DataFrame:
     """The quarantined rows: the view's columns, the names of all violated expectations, and the time.
 
     Raises:
         SpecInvalid: the view has a column `violated` or `time`.
     """
-    taken = [name for name in _ADDED if name in map(str.lower, rows.columns)]
-    if taken:
-        message = f"the view has a column {taken[0]!r}, and its quarantine adds a column of that name; rename it in the view"
+    duplicates = [name for name in _ADDED if name in map(str.lower, rows.columns)]
+    if duplicates:
+        message = f"the view has a column {duplicates[0]!r}, and its quarantine adds a column of that name; rename it in the view"
         raise SpecInvalid([Problem(0, 0, "spec.views", f"{view.name!r}: {message}", "DuplicateColumn")])
-    fine = F.lit(True)
-    for index, one in enumerate(view.expectations):
-        if one.on_violation == "quarantine":
-            fine = fine & F.col(_verdict(index))
+    passes = F.lit(True)
+    for index, expectation in enumerate(view.expectations):
+        if expectation.on_violation == "quarantine":
+            passes = passes & F.col(_verdict(index))
     return (
-        rows.where(~fine)
-        .withColumns({"violated": _violated(view), "time": F.current_timestamp()})
+        rows.where(~passes)
+        .withColumns({"violated": _violated_names(view), "time": F.current_timestamp()})
         .drop(*_verdicts(view))
     )
 
 
-def _violated(view: View) -> Column:
-    names = [F.when(~F.col(_verdict(i)), F.lit(one.name)) for i, one in enumerate(view.expectations)]
+def _violated_names(view: View) -> Column:
+    names = [
+        F.when(~F.col(_verdict(i)), F.lit(expectation.name))
+        for i, expectation in enumerate(view.expectations)
+    ]
     return F.array_compact(F.array(*names))
 
 

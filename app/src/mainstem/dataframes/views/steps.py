@@ -9,7 +9,7 @@ from mainstem.dataframes.user_code import code, signatures
 from mainstem.language.model.views import Deduplicate, PythonStep, Stateful
 
 
-def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:
+def deduplicate(frame: DataFrame, step: Deduplicate) -> DataFrame:
     """The rows without duplicates in the given columns."""
     columns = list(step.columns) if step.columns else None
     return (
@@ -19,7 +19,7 @@ def deduplicated(frame: DataFrame, step: Deduplicate) -> DataFrame:
     )
 
 
-def transformed(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFrame:
+def transform(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFrame:
     """The DataFrame that the user's function returns for the inputs.
 
     Raises:
@@ -27,7 +27,7 @@ def transformed(view: str, step: PythonStep, inputs: list[DataFrame]) -> DataFra
     """
     where = f"view {view!r}"
     signatures.check(where, code.load(where, step.function), step.inputs, step.arguments)
-    return code.frame_of(where, step.function, inputs, step.arguments)
+    return code.dataframe(where, step.function, inputs, step.arguments)
 
 
 def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: str) -> DataFrame:
@@ -44,18 +44,18 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
     """
     where = f"view {view!r}"
     mode = step.output_mode or output_mode
-    grouped = inputs[0].groupBy(*step.keys)
+    groups = inputs[0].groupBy(*step.keys)
     if step.function:
         function = code.load(where, step.function)
         signatures.check(where, function, ["key", "frames", "state"], step.arguments)
         call: Any = partial(function, **step.arguments)
-        return grouped.applyInPandasWithState(
+        return groups.applyInPandasWithState(
             call, step.schema_, step.state_schema or "", mode, step.timeout or "NoTimeout"
         )
-    processor = code.guarded(where, step.processor or "", **step.arguments)
+    processor = code.call(where, step.processor or "", **step.arguments)
     signatures.check_processor(where, processor, initial=step.initial_state is not None)
-    transform: Any = grouped.transformWithStateInPandas if step.pandas else grouped.transformWithState
-    return transform(
+    apply: Any = groups.transformWithStateInPandas if step.pandas else groups.transformWithState
+    return apply(
         processor,
         step.schema_,
         mode,

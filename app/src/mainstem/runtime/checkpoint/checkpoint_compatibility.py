@@ -17,7 +17,7 @@ from mainstem.runtime.clients.filesystem import Directory
 
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
-_ABOUT: Final = re.compile(r"/_metadata/(metadata|v2/\d+)$")
+_METADATA_FILE: Final = re.compile(r"/_metadata/(metadata|v2/\d+)$")
 
 
 def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
@@ -27,15 +27,17 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
         NotReady: `StateLayoutChanged`: the checkpoint has state with another layout.
     """
     folder = Directory(session, checkpoint)
-    about, offsets = folder / "state" / "0" / "_metadata", folder / "offsets"
-    if not about.exists() or not offsets.exists():
+    metadata, offsets = folder / "state" / "0" / "_metadata", folder / "offsets"
+    if not metadata.exists() or not offsets.exists():
         return
-    operators = [Directory(session, file.path).text() for file in about.files() if _ABOUT.search(file.path)]
+    operators = [
+        Directory(session, file.path).text() for file in metadata.files() if _METADATA_FILE.search(file.path)
+    ]
     batches = [name for file in offsets.files() if (name := file.path.rpartition("/")[2]).isdigit()]
     entry = (offsets / max(batches, key=int)).text() if batches else ""
-    if changed := differences(operators, entry, state):
+    if changes := differences(operators, entry, state):
         raise NotReady(
-            f"the state in {checkpoint} has another layout than the document: {'; '.join(changed)}",
+            f"the state in {checkpoint} has another layout than the document: {'; '.join(changes)}",
             reason="StateLayoutChanged",
             remedy="restore the old value, or raise checkpoint.generation to start with an empty checkpoint",
         )
@@ -49,14 +51,14 @@ def differences(operators: list[str], entry: str, state: State) -> list[str]:
         entry: the newest entry of the offset log.
         state: the state settings of the document.
     """
-    found = []
+    changes = []
     stores = [store for text in operators for store in json.loads(text.splitlines()[-1])["stateStoreInfo"]]
     partitions = max((int(store["numPartitions"]) for store in stores), default=state.partitions)
     if partitions != state.partitions:
-        found.append(f"state.partitions is fixed at {partitions}")
-    words = {name: word for word, name in STATE_STORES.items()}
+        changes.append(f"state.partitions is fixed at {partitions}")
+    provider_names = {class_name: provider for provider, class_name in STATE_STORES.items()}
     conf = (json.loads(entry.splitlines()[1]).get("conf") or {}) if entry else {}
     provider = conf.get(PROVIDER, STATE_STORES[state.provider])
     if provider != STATE_STORES[state.provider]:
-        found.append(f"state.provider is fixed at {words.get(provider, provider)}")
-    return found
+        changes.append(f"state.provider is fixed at {provider_names.get(provider, provider)}")
+    return changes

@@ -72,18 +72,18 @@ def suspects(
             checkpoint. Spark would skip batches that it believes are written, and lose them silently.
     """
     target, offsets = Directory(session, folder), Directory(session, checkpoint) / logs[0]
-    planned = newest(offsets)
+    last_planned = newest(offsets)
     if not target.exists():
         return Suspects()
-    _refuse_foreign(target, folder, planned, kind)
-    committed = newest(Directory(session, checkpoint) / logs[1])
-    if planned is None or committed == planned:
+    _refuse_foreign(target, folder, last_planned, kind)
+    last_committed = newest(Directory(session, checkpoint) / logs[1])
+    if last_planned is None or last_committed == last_planned:
         return Suspects()
-    if committed is not None and newest(target / LOG) is None:
+    if last_committed is not None and newest(target / LOG) is None:
         return Suspects()  # earlier batches wrote to another folder, so the files here may be somebody else's
-    since = (offsets / str(planned)).modified() - SKEW_MS
-    found = unlogged_files(session, target, since, kind)
-    return Suspects(tuple(found), newest(offsets) or planned)
+    since = (offsets / str(last_planned)).modified() - SKEW_MS
+    files = unlogged_files(session, target, since, kind)
+    return Suspects(tuple(files), newest(offsets) or last_planned)
 
 
 def clear_incomplete_first_batch(session: SparkSession, checkpoint: str) -> list[str]:
@@ -131,12 +131,12 @@ def unlogged(
         folder: the sink's folder, spelled as in `files`. Another table below it belongs to another writer.
         kind: the format of the files.
     """
-    listed = list(files)
+    all_files = list(files)
     known = {_name(path) for path in logged}
-    foreign = tuple({f"{root}/" for root in _tables(listed) if root != folder.rstrip("/")})
+    foreign = tuple({f"{root}/" for root in _tables(all_files) if root != folder.rstrip("/")})
     return sorted(
         file.path
-        for file in listed
+        for file in all_files
         if file.modified >= since
         and _DATA_FILE[kind].search(file.path)
         and _name(file.path) not in known
@@ -166,13 +166,13 @@ def _logged(session: SparkSession, target: Directory) -> list[str]:
     return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
 
 
-def _refuse_foreign(target: Directory, folder: str, planned: int | None, kind: str) -> None:
+def _refuse_foreign(target: Directory, folder: str, last_planned: int | None, kind: str) -> None:
     """Raise if the folder's data is not from this checkpoint: its log is ahead, or it has data before the first batch."""
-    logged = newest(target / LOG)
-    if planned is None:
-        foreign = logged is not None or any(_is_data(file.path, kind) for file in target.files())
+    last_logged = newest(target / LOG)
+    if last_planned is None:
+        foreign = last_logged is not None or any(_is_data(file.path, kind) for file in target.files())
     else:
-        foreign = logged is not None and logged > planned
+        foreign = last_logged is not None and last_logged > last_planned
     if foreign:
         raise NotReady(
             f"the folder {folder} has data of another checkpoint, of a later state of this one, or of another writer",

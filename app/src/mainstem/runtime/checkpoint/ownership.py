@@ -61,7 +61,7 @@ class Ownership:
         since, host = datetime.now(UTC).isoformat(timespec="seconds"), socket.gethostname()
         text = f"the pipeline '{pipeline}', whose driver started at {since} on {host}"
         self._owner = Owner(pipeline, text, _process(os.getpid()) or "", str(uuid4()))
-        self._taken: set[str] = set()
+        self._owned_checkpoints: set[str] = set()
 
     def take(self, session: SparkSession, checkpoint: str) -> None:
         """Make this driver the owner of a checkpoint; from then on other drivers cannot write to it.
@@ -86,14 +86,18 @@ class Ownership:
         session.conf.set(TOKEN, self._owner.token)
 
     def _write(self, record: SmallFile, path: str, checkpoint: str) -> None:
-        if checkpoint in self._taken or not self._conditional or not record.create(self._owner.text()):
-            self._succeed(record, path, checkpoint)
-        self._taken.add(checkpoint)
+        if (
+            checkpoint in self._owned_checkpoints
+            or not self._conditional
+            or not record.create(self._owner.text())
+        ):
+            self._replace_owner(record, path, checkpoint)
+        self._owned_checkpoints.add(checkpoint)
 
-    def _succeed(self, record: SmallFile, path: str, checkpoint: str) -> None:
+    def _replace_owner(self, record: SmallFile, path: str, checkpoint: str) -> None:
         """Replace the owner in the record, unless the owner may still write."""
         text = record.read()
-        owner = parsed(text, path) if text and text.strip() else None  # a crash may leave an empty file
+        owner = parse(text, path) if text and text.strip() else None  # a crash may leave an empty file
         if owner is not None and owner.token == self._owner.token:
             return
         if owner is not None and owner.pipeline != self._owner.pipeline:
@@ -101,8 +105,10 @@ class Ownership:
                 f"the checkpoint {checkpoint} belongs to {owner.description}",
                 f"set another checkpoints.location; or, once that pipeline no longer uses the checkpoint, remove {path}",
             )
-        elsewhere = owner is not None and owner.process != self._owner.process and alive(owner.process)
-        if owner is not None and (checkpoint in self._taken or elsewhere):
+        is_running_here = (
+            owner is not None and owner.process != self._owner.process and is_alive(owner.process)
+        )
+        if owner is not None and (checkpoint in self._owned_checkpoints or is_running_here):
             raise _in_use(
                 f"another run uses the checkpoint {checkpoint}: {owner.description}",
                 "stop one of the two runs",
@@ -122,7 +128,7 @@ def record_of(checkpoint: str) -> str:
     return f"{above}/_{name}.mainstem-owner.json"
 
 
-def parsed(text: str, path: str) -> Owner:
+def parse(text: str, path: str) -> Owner:
     """The owner that a record names.
 
     Raises:
@@ -138,7 +144,7 @@ def parsed(text: str, path: str) -> Owner:
         ) from error
 
 
-def alive(process: str) -> bool:
+def is_alive(process: str) -> bool:
     """Whether the process of an `Owner.process` runs on this machine; false for a process of another machine."""
     number = process.rpartition(":")[0].rpartition(":")[2]
     return bool(process) and number.isdecimal() and _process(int(number)) == process

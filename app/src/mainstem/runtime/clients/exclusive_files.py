@@ -59,7 +59,7 @@ class S3Object:
             builder = self._builder(overwrite=self._conditional)
             _write(builder.must(_CONDITIONAL, True) if self._conditional else builder, text)
         except Py4JJavaError as error:
-            if _refused(error):
+            if _is_conflict(error):
                 return False
             raise
         return True
@@ -89,7 +89,7 @@ class S3Object:
             builder = self._builder(overwrite=True)
             _write(builder.must(_ETAG, etag) if etag else builder, text)
         except Py4JJavaError as error:
-            if etag and _refused(error):
+            if etag and _is_conflict(error):
                 return False
             if not etag or _status(error) != _NOT_IMPLEMENTED:
                 raise
@@ -113,15 +113,15 @@ class LocalFile:
 
     def create(self, text: str) -> bool:
         """Create the file; returns False if it exists."""
-        made = self._beside(text)
+        temporary = self._write_beside(text)
         try:
-            self._path.hardlink_to(made)
+            self._path.hardlink_to(temporary)
         except FileExistsError:
             return False
         except OSError:  # a file system without hard links, such as SMB or one in user space
             return self._create_without_link(text)
         finally:
-            made.unlink()
+            temporary.unlink()
         return True
 
     def read(self) -> str | None:
@@ -133,7 +133,7 @@ class LocalFile:
 
     def replace(self, text: str) -> bool:
         """Replace the file, whoever has written it: a file system has no conditional replacement."""
-        self._beside(text).replace(self._path)
+        self._write_beside(text).replace(self._path)
         return True
 
     def delete(self) -> None:
@@ -148,11 +148,11 @@ class LocalFile:
             return False
         return True
 
-    def _beside(self, text: str) -> Path:
+    def _write_beside(self, text: str) -> Path:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        made = self._path.with_name(f"{self._path.name}.{uuid4().hex}")
-        made.write_text(text, encoding="utf-8")
-        return made
+        temporary = self._path.with_name(f"{self._path.name}.{uuid4().hex}")
+        temporary.write_text(text, encoding="utf-8")
+        return temporary
 
 
 def _write(builder: Any, text: str) -> None:
@@ -162,7 +162,7 @@ def _write(builder: Any, text: str) -> None:
     stream.close()
 
 
-def _refused(error: Py4JJavaError) -> bool:
+def _is_conflict(error: Py4JJavaError) -> bool:
     """Whether the store refused a conditional write because of another writer."""
     exists = str(error.java_exception.getClass().getName()) == _EXISTS
     return exists or _status(error) in (_CONFLICT, _PRECONDITION_FAILED)

@@ -39,8 +39,8 @@ class Directory:
 
     def matches(self) -> bool:
         """Whether at least one file or directory matches the path as a glob."""
-        found = self._system.globStatus(self._path)
-        return found is not None and len(found) > 0
+        statuses = self._system.globStatus(self._path)
+        return statuses is not None and len(statuses) > 0
 
     def modified(self) -> int:
         """Time of the last change in milliseconds."""

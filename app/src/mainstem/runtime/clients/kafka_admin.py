@@ -51,7 +51,7 @@ class KafkaAdmin:
         self._kafka = kafka
         self._matching: dict[str, bool] = {}
         self._partitions: dict[str, int] = {}
-        self._questions: tuple[Any, Any] = (self._jvm.java.util.HashMap(), self._jvm.java.util.HashMap())
+        self._requests: tuple[Any, Any] = (self._jvm.java.util.HashMap(), self._jvm.java.util.HashMap())
         self._patience = {} if patience is None else time_outs(kafka.properties, patience)
 
     def topics(self) -> set[str]:
@@ -64,14 +64,16 @@ class KafkaAdmin:
         if source.assign:
             return sum(len(partitions) for partitions in source.assign.values())
         with self._admin() as admin:
-            return sum(described.partitions().size() for described in self._described(admin, source).values())
+            return sum(
+                description.partitions().size() for description in self._descriptions(admin, source).values()
+            )
 
-    def _described(self, admin: Any, source: KafkaSource) -> Any:
+    def _descriptions(self, admin: Any, source: KafkaSource) -> Any:
         """Topic -> description, for the existing topics that a source reads."""
         topics = self._jvm.java.util.ArrayList()
         for topic in sorted(self._names(admin)):
-            named = topic in (source.subscribe or ()) or topic in (source.assign or ())
-            if named or self._matches(source.subscribe_pattern, topic):
+            is_named = topic in (source.subscribe or ()) or topic in (source.assign or ())
+            if is_named or self._matches(source.subscribe_pattern, topic):
                 topics.add(topic)
         return admin.describeTopics(topics).allTopicNames().get()
 
@@ -96,18 +98,18 @@ class KafkaAdmin:
     def offsets(self, source: KafkaSource) -> TopicOffsets:
         """The current ids and offsets of a source's existing topics; one `KafkaAdmin` serves only one source here."""
         with self._admin() as admin:
-            topics = self._described(admin, source)
-            ids = {str(topic): str(described.topicId()) for topic, described in topics.items()}
+            topics = self._descriptions(admin, source)
+            ids = {str(topic): str(description.topicId()) for topic, description in topics.items()}
             partitions = {str(topic): int(each.partitions().size()) for topic, each in topics.items()}
             if partitions != self._partitions:
-                self._partitions, self._questions = partitions, self._questions_about(source, partitions)
-            earliest, latest = self._questions
+                self._partitions, self._requests = partitions, self._build_requests(source, partitions)
+            earliest, latest = self._requests
             level = self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(source.isolation_level.upper())
             options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(level)
-            answers = [admin.listOffsets(question, options).all() for question in (earliest, latest)]
+            answers = [admin.listOffsets(request, options).all() for request in (earliest, latest)]
             return TopicOffsets(ids, *(offsets(answer.get().toString()) for answer in answers))
 
-    def _questions_about(self, source: KafkaSource, partitions: Mapping[str, int]) -> tuple[Any, Any]:
+    def _build_requests(self, source: KafkaSource, partitions: Mapping[str, int]) -> tuple[Any, Any]:
         """The requests for the earliest and the latest offsets; the partitions of a topic have the numbers from 0 on."""
         spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
         first, last = spec.earliest(), spec.latest()

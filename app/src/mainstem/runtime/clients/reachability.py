@@ -23,15 +23,15 @@ _POSTGRES: Final = re.compile(r"jdbc:postgresql://(\[[^\]/]+\]|[^:/?,]+)(?::(\d+
 
 def unreachable(connections: Iterable[Connection]) -> dict[str, NotReady]:
     """Name of each connection whose server does not answer -> the error; asks all servers at once."""
-    questioned = list(connections)
-    if not questioned:
+    targets = list(connections)
+    if not targets:
         return {}
-    with ThreadPoolExecutor(len(questioned), thread_name_prefix="reachability") as pool:
-        errors = list(pool.map(silence, questioned))
-    return {connection.name: error for connection, error in zip(questioned, errors, strict=True) if error}
+    with ThreadPoolExecutor(len(targets), thread_name_prefix="reachability") as pool:
+        errors = list(pool.map(connection_error, targets))
+    return {connection.name: error for connection, error in zip(targets, errors, strict=True) if error}
 
 
-def silence(connection: Connection) -> NotReady | None:
+def connection_error(connection: Connection) -> NotReady | None:
     """The error of a server that does not answer; None if it answers or its address is not known.
 
     The reason is `BrokerUnreachable`, `StoreUnreachable` or `DatabaseUnreachable`. The addresses of AWS's own stores and
@@ -48,32 +48,32 @@ def _store(name: str, s3: S3Connection, endpoint: str) -> NotReady | None:
     url = urlsplit(endpoint)
     tls = url.scheme == "https"
     host = url.hostname or ""
-    question = f"HEAD / HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode()
-    why = _silence(host, url.port or (443 if tls else 80), question, tls=tls)
+    request = f"HEAD / HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode()
+    why = _socket_error(host, url.port or (443 if tls else 80), request, tls=tls)
     buckets = ", ".join(s3.buckets)
     message = f"the S3 store of connection {name!r} ({buckets}) at {endpoint} does not answer: {why}"
     return NotReady(message, reason="StoreUnreachable") if why else None
 
 
 def _broker(name: str, kafka: KafkaConnection) -> NotReady | None:
-    own = kafka.security.protocol if kafka.security else kafka.properties.get("security.protocol", "")
-    tls = own.upper().endswith("SSL")
-    whys = []
+    protocol = kafka.security.protocol if kafka.security else kafka.properties.get("security.protocol", "")
+    tls = protocol.upper().endswith("SSL")
+    errors = []
     for server in kafka.bootstrap_servers.split(","):
         host, _, port = server.strip().rpartition("://")[2].rpartition(":")
-        why = _silence(host.strip("[]"), int(port), _API_VERSIONS, tls=tls)
+        why = _socket_error(host.strip("[]"), int(port), _API_VERSIONS, tls=tls)
         if why is None:
             return None
-        whys.append(f"{server.strip()}: {why}")
+        errors.append(f"{server.strip()}: {why}")
     return NotReady(
-        f"no broker of connection {name!r} answers: {'; '.join(whys)}", reason="BrokerUnreachable"
+        f"no broker of connection {name!r} answers: {'; '.join(errors)}", reason="BrokerUnreachable"
     )
 
 
 def _database(name: str, jdbc: JdbcConnection) -> NotReady | None:
     """The error of a PostgreSQL server; None for other databases and URLs with several hosts, which Spark checks."""
     match = _POSTGRES.fullmatch(jdbc.url)
-    if match and (why := _silence(match[1].strip("[]"), int(match[2] or 5432), _SSL_REQUEST, tls=False)):
+    if match and (why := _socket_error(match[1].strip("[]"), int(match[2] or 5432), _SSL_REQUEST, tls=False)):
         message = (
             f"the database of connection {name!r} at {match[1]}:{match[2] or 5432} does not answer: {why}"
         )
@@ -81,7 +81,7 @@ def _database(name: str, jdbc: JdbcConnection) -> NotReady | None:
     return None
 
 
-def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
+def _socket_error(host: str, port: int, request: bytes, *, tls: bool) -> str | None:
     """Why the server does not answer; None if it answers, or closes the connection."""
     try:
         plain = socket.create_connection((host, port), timeout=ANSWER_SECONDS)
@@ -90,9 +90,9 @@ def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
     try:
         with plain:
             if tls:
-                _shake_hands(plain, host)
+                _tls_handshake(plain, host)
             else:
-                plain.sendall(question)
+                plain.sendall(request)
                 plain.recv(1)
     except TimeoutError as error:
         return _why(error)
@@ -101,7 +101,7 @@ def _silence(host: str, port: int, question: bytes, *, tls: bool) -> str | None:
     return None
 
 
-def _shake_hands(plain: socket.socket, host: str) -> None:
+def _tls_handshake(plain: socket.socket, host: str) -> None:
     # The clients verify certificates later, with the settings of the document.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -40,17 +40,17 @@ class _Quiet:
 
     def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Pass the statuses on."""
-        self._tell(lambda reporter: reporter.changed(statuses))
+        self._call(lambda reporter: reporter.changed(statuses))
 
     def output(self, line: str) -> None:
         """Pass the line on."""
-        self._tell(lambda reporter: reporter.output(line))
+        self._call(lambda reporter: reporter.output(line))
 
     def close(self) -> None:
         """Close the reporter."""
-        self._tell(lambda reporter: reporter.close())
+        self._call(lambda reporter: reporter.close())
 
-    def _tell(self, call: Callable[[Reporter], None]) -> None:
+    def _call(self, call: Callable[[Reporter], None]) -> None:
         # Rows of a console sink come from another thread, which may also be the first one to fail.
         reporter = self._reporter
         if reporter is None:
@@ -67,7 +67,7 @@ class Lines:
     def __init__(self, stream: TextIO, pipeline: str) -> None:
         self._stream = stream
         self._pipeline = pipeline
-        self._written: dict[str, tuple[QueryState, int, float]] = {}
+        self._last_lines: dict[str, tuple[QueryState, int, float]] = {}
         self._last: Sequence[QueryProgress] = ()
 
     def changed(self, statuses: Sequence[QueryProgress]) -> None:
@@ -75,7 +75,7 @@ class Lines:
         now = time.monotonic()
         self._last = statuses
         for status in statuses:
-            state, rows, when = self._written.get(status.name, (QueryState.STARTING, 0, 0.0))
+            state, rows, when = self._last_lines.get(status.name, (QueryState.STARTING, 0, 0.0))
             if status.state is not state or (status.input_rows != rows and now - when >= LINE_SECONDS):
                 self._write(status, now)
 
@@ -87,12 +87,12 @@ class Lines:
     def close(self) -> None:
         """Write the last status of each query whose rows have changed since its last line."""
         for status in self._last:
-            _, rows, _ = self._written.get(status.name, (None, -1, 0.0))
+            _, rows, _ = self._last_lines.get(status.name, (None, -1, 0.0))
             if rows != status.input_rows:
                 self._write(status, time.monotonic())
 
     def _write(self, status: QueryProgress, now: float) -> None:
-        self._written[status.name] = (status.state, status.input_rows, now)
+        self._last_lines[status.name] = (status.state, status.input_rows, now)
         self.output(json.dumps({"event": "progress", "pipeline": self._pipeline, **as_json(status)}))
 
 
@@ -107,13 +107,13 @@ class Table:
         self._console = Console(file=sys.stdout)
         # Log lines on the same terminal are printed above the table; log lines in a file or pipe stay there.
         self._live = Live(console=self._console, auto_refresh=False, redirect_stderr=sys.stderr.isatty())
-        self._drawn: Sequence[QueryProgress] = ()
+        self._last: Sequence[QueryProgress] = ()
         self._live.start()
 
     def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Draw the table if a status has changed."""
-        if list(statuses) != list(self._drawn):
-            self._drawn = list(statuses)
+        if list(statuses) != list(self._last):
+            self._last = list(statuses)
             self._live.update(_table(self._pipeline, statuses), refresh=True)
 
     def output(self, line: str) -> None:
@@ -138,7 +138,7 @@ _COLOURS: Final = {
 }
 
 
-_SELDOM: Final[tuple[tuple[str, Callable[[QueryProgress], int]], ...]] = (
+_OPTIONAL_COLUMNS: Final[tuple[tuple[str, Callable[[QueryProgress], int]], ...]] = (
     ("MALFORMED", lambda status: status.malformed),
     ("EXPIRED", lambda status: status.expired),
     ("VIOLATED", lambda status: status.violated),
@@ -157,7 +157,7 @@ def _table(pipeline: str, statuses: Sequence[QueryProgress]) -> Any:
     for name in ("BATCH", "ROWS/S", "LAG", "BATCH TIME", "STATE ROWS", "DROPPED"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("WATERMARK", no_wrap=True)
-    counts = [(name, value) for name, value in _SELDOM if any(map(value, statuses))]
+    counts = [(name, value) for name, value in _OPTIONAL_COLUMNS if any(map(value, statuses))]
     for name, _ in counts:
         table.add_column(name, justify="right", no_wrap=True)
     for status in statuses:

@@ -67,8 +67,8 @@ def command(
     Raises:
         NotReady: `NotAnExecutor`, naming every variable that is missing.
     """
-    wanted = [*_ARGUMENTS.values(), "SPARK_EXECUTOR_MEMORY"]
-    if missing := [name for name in wanted if not environment.get(name)]:
+    required = [*_ARGUMENTS.values(), "SPARK_EXECUTOR_MEMORY"]
+    if missing := [name for name in required if not environment.get(name)]:
         raise NotReady(
             f"these environment variables are not set: {', '.join(missing)}",
             reason="NotAnExecutor",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from mainstem.dataframes.user_code.code import Frame, described
+from mainstem.dataframes.user_code.code import Frame, describe
 
 
 _BEGIN: Final = "Traceback (most recent call last):"
@@ -44,7 +44,7 @@ class Raised(NamedTuple):
         return (match["reason"], match["message"]) if match else None
 
     def __str__(self) -> str:
-        return described(re.sub(r"^pyspark\.[\w.]*?(?=\w+(?:: |$))", "", self.message), self.frames)
+        return describe(re.sub(r"^pyspark\.[\w.]*?(?=\w+(?:: |$))", "", self.message), self.frames)
 
 
 def raised(text: str) -> Raised | None:

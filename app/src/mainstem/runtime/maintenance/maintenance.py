@@ -1,7 +1,7 @@
 """Compacts and vacuums Delta tables beside their streams: one table at a time, in its own thread and scheduler pool.
 
 Maintenance never ends a query. A compaction moves rows and changes none, so concurrent appends to the table and streams
-that read it are not affected. Merges into the same table wait (`dataframes.sinks.merge.alone`), because of two
+that read it are not affected. Merges into the same table wait (`dataframes.sinks.merge.exclusive`), because of two
 concurrent changes one would fail.
 """
 
@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.dataframes.sinks.merge import alone, located, session_by_path
+from mainstem.dataframes.sinks.merge import absolute_path, exclusive, session_by_path
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.connectors.delta import DeltaSink, Optimize, Vacuum
@@ -76,23 +76,23 @@ class TableMaintenance:
                 self._session.sparkContext.cancelJobGroup(_GROUP)
             self._thread.join(_STOP_SECONDS)
 
-    def tend(self, sink: DeltaSink) -> None:
+    def maintain(self, sink: DeltaSink) -> None:
         """Do one round on a table; a failure is only logged and counted."""
         from delta.tables import DeltaTable
 
-        path, settings = located(sink.path), sink.maintenance
+        path, settings = absolute_path(sink.path), sink.maintenance
         try:
             if settings is None or not DeltaTable.isDeltaTable(self._session, path):
                 return  # no batch has created the table yet
             table = DeltaTable.forPath(self._session, path)
             if settings.optimize:
-                with alone(path):
+                with exclusive(path):
                     _optimize(table, settings.optimize)
             if settings.vacuum and not self._done.is_set():
                 self._retain(table, path, settings.vacuum)
                 table.vacuum()
         except (PySparkException, Py4JError, ConnectionError) as error:
-            self._failed(path, error)
+            self._log_failure(path, error)
         else:
             self._log.info("table maintained", table=path)
 
@@ -105,20 +105,20 @@ class TableMaintenance:
         due = [now + min(_every(sink), FIRST) for sink in self._tables]
         while not self._done.wait(max(0.0, min(due) - time.monotonic())):
             index = due.index(min(due))
-            self.tend(self._tables[index])
+            self.maintain(self._tables[index])
             due[index] = time.monotonic() + _every(self._tables[index])
 
     def _retain(self, table: Any, path: str, vacuum: Vacuum) -> None:
         """Set the retention of deleted files as a property of the table, which is the only setting that Delta obeys."""
-        wanted = f"interval {int(seconds(vacuum.retain))} seconds"
-        if table.detail().first()["properties"].get(_RETENTION) != wanted:
+        interval = f"interval {int(seconds(vacuum.retain))} seconds"
+        if table.detail().first()["properties"].get(_RETENTION) != interval:
             quoted = path.replace("`", "``")
-            with alone(path):
+            with exclusive(path):
                 session_by_path(self._session).sql(
-                    f"ALTER TABLE delta.`{quoted}` SET TBLPROPERTIES ('{_RETENTION}' = '{wanted}')"
+                    f"ALTER TABLE delta.`{quoted}` SET TBLPROPERTIES ('{_RETENTION}' = '{interval}')"
                 )
 
-    def _failed(self, path: str, error: Exception) -> None:
+    def _log_failure(self, path: str, error: Exception) -> None:
         if self._done.is_set():
             return  # `stop` cancelled the round
         self.failures += 1

@@ -82,7 +82,7 @@ class OrphanCleaner:
         self._targets = list(_targets(graph))
         self._has_executors = not session.sparkContext.master.startswith("local[")
         self._lost: set[str] = set()
-        self._suspected: queue.SimpleQueue[tuple[str, str, Suspects]] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[str, str, Suspects]] = queue.SimpleQueue()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="orphans", daemon=True)
         self._log = logs.get("mainstem")
@@ -102,14 +102,14 @@ class OrphanCleaner:
 
     def suspect(self, query: str, folder: str, suspects: Suspects) -> None:
         """Add files that an unfinished batch may have left in a folder of the query; does not block, from any thread."""
-        self._suspected.put((query, folder, suspects))
+        self._queue.put((query, folder, suspects))
 
     def look(self) -> None:
         """Remove the orphan files of committed batches; files of a running batch wait for a later call."""
         with suppress(*_ERRORS):
             self._note_losses()
-        while not self._suspected.empty():
-            self._suspect(*self._suspected.get())
+        while not self._queue.empty():
+            self._suspect(*self._queue.get())
         for target in self._targets:
             try:
                 self._clear(target)
@@ -140,8 +140,8 @@ class OrphanCleaner:
         if not self._has_executors:
             return
         store: Any = self._session.sparkContext._jsc.sc().statusStore()  # noqa: SLF001
-        known = store.executorList(False)
-        executors = (known.apply(index) for index in range(known.size()))
+        executor_list = store.executorList(False)
+        executors = (executor_list.apply(index) for index in range(executor_list.size()))
         lost = {str(executor.id()) for executor in executors if not executor.isActive()}
         if lost - self._lost:
             self._lost |= lost

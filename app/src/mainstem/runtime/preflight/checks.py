@@ -76,10 +76,10 @@ def writable(subject: str, path: str) -> None:
 
 def _unwritable(folder: Path) -> str | None:
     """Why a folder can be neither written nor created; None if it can."""
-    there = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
-    if not there.is_dir():
-        return f"{there} is not a folder"
-    return None if os.access(there, os.W_OK | os.X_OK) else f"no permission to write in {there}"
+    existing = next((place for place in (folder, *folder.absolute().parents) if place.exists()), folder)
+    if not existing.is_dir():
+        return f"{existing} is not a folder"
+    return None if os.access(existing, os.W_OK | os.X_OK) else f"no permission to write in {existing}"
 
 
 def _probe(location: Directory) -> None:

@@ -19,29 +19,29 @@ from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.preflight.inputs import ask
 
 
-def enough(session: SparkSession, graph: Graph) -> None:
+def check(session: SparkSession, graph: Graph) -> None:
     """Compare the cores with the number of partitions whose tasks never end.
 
     Raises:
         NotReady: `CoresMissing`.
     """
-    found = resident(graph.spec.queries)
-    if not found:
+    queries = resident(graph.spec.queries)
+    if not queries:
         return
-    there = cores(dict(session.sparkContext.getConf().getAll()))
+    available = cores(dict(session.sparkContext.getConf().getAll()))
     known = connections(graph, session)
 
     def partitions(source: Source) -> int:
         if source.kafka is None:
-            return there  # the rate source has one partition for each core
+            return available  # the rate source has one partition for each core
         connection = known[source.kafka.connection]
         subject = f"connection {source.kafka.connection!r} ({connection.bootstrap_servers})"
         kafka = source.kafka
         return int(ask(subject, "", lambda: KafkaAdmin(session, connection).partitions(kafka)))
 
-    needed = {query.name: held(graph, query, partitions) for query in found}
-    others = sum(not query.suspend for query in graph.spec.queries) > len(found)
-    judge(needed, others=others, there=there)
+    needed = {query.name: occupied_cores(graph, query, partitions) for query in queries}
+    others = sum(not query.suspend for query in graph.spec.queries) > len(queries)
+    check_cores(needed, others=others, available=available)
 
 
 def resident(queries: Sequence[Query]) -> list[Query]:
@@ -49,29 +49,29 @@ def resident(queries: Sequence[Query]) -> list[Query]:
     return [query for query in queries if query.trigger and query.trigger.resident and not query.suspend]
 
 
-def held(graph: Graph, query: Query, partitions: Callable[[Source], int]) -> int:
+def occupied_cores(graph: Graph, query: Query, partitions: Callable[[Source], int]) -> int:
     """The number of cores that a query occupies: one for each partition; a source that is read twice counts twice."""
     names = [name for _, name in occurrence_names(graph, query.from_)]
     return sum(partitions(graph.sources.get(name) or graph.dead_letters[name]) for name in names)
 
 
-def judge(needed: Mapping[str, int], *, others: bool, there: int) -> None:
+def check_cores(needed: Mapping[str, int], *, others: bool, available: int) -> None:
     """Raise an error if there are too few cores.
 
     Args:
         needed: query -> number of cores that it occupies.
         others: whether the document has other queries, which together need one core.
-        there: number of cores of all executors, or of the driver without executors.
+        available: number of cores of all executors, or of the driver without executors.
 
     Raises:
         NotReady: `CoresMissing`.
     """
-    least = sum(needed.values()) + others
-    if least > there:
-        of = ", ".join(f"{name} {count}" for name, count in needed.items())
+    required = sum(needed.values()) + others
+    if required > available:
+        parts = ", ".join(f"{name} {count}" for name, count in needed.items())
         message = (
-            f"the queries need {least} cores, and there are {there}: one for each partition of a continuous or real-time "
-            f"query ({of}){', and one for the other queries' if others else ''}"
+            f"the queries need {required} cores, and there are {available}: one for each partition of a continuous or real-time "
+            f"query ({parts}){', and one for the other queries' if others else ''}"
         )
         remedy = (
             "raise --cores, or the executors on a cluster; or move these queries to a pipeline of their own"

@@ -21,7 +21,7 @@ from mainstem.language.requirements import path_of, running, used
 from mainstem.language.rules.connectors.paths import normal
 from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
-from mainstem.runtime.clients.reachability import silence
+from mainstem.runtime.clients.reachability import connection_error
 from mainstem.runtime.failures.classification import classify
 
 
@@ -43,22 +43,22 @@ class Absent:
         return self.reason in OUTAGES
 
 
-def makers(graph: Graph, query: Query) -> set[str]:
+def input_writers(graph: Graph, query: Query) -> set[str]:
     """The names of the other running queries that write an input of the query."""
     read = {normal(path) for source in graph.sources_of(query.from_) if (path := path_of(source))}
     return {
         other.name
         for other in running(graph)
-        if other.name != query.name and any(normal(path) in read for path in _written(other))
+        if other.name != query.name and any(normal(path) in read for path in _output_paths(other))
     }
 
 
 def waits(graph: Graph, query: Query) -> bool:
     """Whether the query waits for a missing input; a bounded query whose inputs no query writes does not wait."""
-    return not graph.ends(query) or bool(makers(graph, query))
+    return not graph.ends(query) or bool(input_writers(graph, query))
 
 
-def demanded(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
+def required_paths(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
     """The input paths that must exist at the start of the query, because it does not wait; each with its source."""
     if waits(graph, query):
         return
@@ -89,26 +89,26 @@ class Inputs:
         for connection in (each for each in self._graph.spec.connections if each.name in needs):
             key = f"connection {connection.name}"
             if key not in known:
-                error = silence(connection)
+                error = connection_error(connection)
                 known[key] = Absent(error.reason, error.message) if error else None
             if absent := known[key]:
                 return absent
         for source in self._graph.sources_of(query.from_):
             if source.name not in known:
                 known[source.name] = self._missing(source)
-            if found := known[source.name]:
-                return found
+            if absent := known[source.name]:
+                return absent
         return None
 
     def _missing(self, source: Source) -> Absent | None:
         subject = f"source {source.name!r}"
         if source.kafka:
-            return self._without_topics(
+            return self._missing_topics(
                 source.kafka.connection, {*(source.kafka.subscribe or ()), *(source.kafka.assign or ())}
             )
         path = path_of(source)
         if path is None:
-            return self._without_table(subject, source.static) if source.static else None
+            return self._missing_table(subject, source.static) if source.static else None
         if not ask(subject, path, lambda: Directory(self._session, path).matches()):
             return Absent("PathNotFound", f"{subject}: nothing exists at {path}")
         table = source.delta or (source.static and source.static.delta)
@@ -116,7 +116,7 @@ class Inputs:
             return Absent("PathNotFound", f"{subject}: no Delta table exists at {path}")
         return None
 
-    def _without_topics(self, connection: str, topics: set[str]) -> Absent | None:
+    def _missing_topics(self, connection: str, topics: set[str]) -> Absent | None:
         kafka = self._connections.kafka[connection]
         subject = f"connection {connection!r} ({kafka.bootstrap_servers})"
         missing = sorted(topics - ask(subject, "", KafkaAdmin(self._session, kafka).topics)) if topics else []
@@ -124,12 +124,12 @@ class Inputs:
             return None
         return Absent("TopicNotFound", f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}")
 
-    def _without_table(self, subject: str, source: StaticSource) -> Absent | None:
+    def _missing_table(self, subject: str, source: StaticSource) -> Absent | None:
         """The missing table of a source without a path: it is opened as the query will read it, but no row is read."""
         if source.table:
             words = source.table.name.lower().replace("`", "").split(".")
-            named = [each.name for each in self._graph.spec.connections if each.name.lower() in words]
-            connector.catalogs(self._session, self._graph, named)
+            catalogs = [each.name for each in self._graph.spec.connections if each.name.lower() in words]
+            connector.catalogs(self._session, self._graph, catalogs)
         name = source.table.name if source.table else None
         if name and not ask(subject, "", lambda: self._session.catalog.tableExists(name)):
             return Absent("TableNotFound", f"{subject}: the table {name!r} does not exist")
@@ -161,7 +161,7 @@ def ask(subject: str, path: str, question: Callable[[], Any]) -> Any:
         ) from error
 
 
-def _written(query: Query) -> Iterator[str]:
+def _output_paths(query: Query) -> Iterator[str]:
     for sink in query.to:
         if sink.folder:
             yield sink.folder.path

@@ -18,7 +18,7 @@ from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.preflight import table_ownership, user_modules
 from mainstem.runtime.preflight.checks import local_path, writable
-from mainstem.runtime.preflight.inputs import ask, demanded
+from mainstem.runtime.preflight.inputs import ask, required_paths
 from mainstem.runtime.spark import secrets
 
 
@@ -64,11 +64,11 @@ def _unready(graph: Graph, check: Callable[[Query], None]) -> dict[str, NotReady
 
 
 def _on_this_machine(graph: Graph, query: Query) -> None:
-    user_modules.installed(graph, query)
-    secrets.complete(graph, query)
-    for subject, path in (*demanded(graph, query), *_jars(graph, query)):
+    user_modules.check_installed(graph, query)
+    secrets.check_complete(graph, query)
+    for subject, path in (*required_paths(graph, query), *_jars(graph, query)):
         if (local := local_path(path)) and not local.exists():
-            raise _absent(subject, path)
+            raise _path_not_found(subject, path)
     for subject, path in _outputs(query):
         writable(subject, path)
 
@@ -80,15 +80,15 @@ class _Asker:
         self._session, self._graph, self._owner, self._silent = session, graph, owner, silent
         self._connections = connections(graph, session)
         self._topics: dict[str, set[str]] = {}
-        self._there: set[str] = set()
+        self._existing: set[str] = set()
 
     def ask(self, query: Query) -> None:
         """Raise `NotReady` if the query lacks something."""
         self._make_topics(query)
-        for subject, path in demanded(self._graph, query):
-            if path not in self._there and not ask(subject, path, Directory(self._session, path).matches):
-                raise _absent(subject, path)
-            self._there.add(path)
+        for subject, path in required_paths(self._graph, query):
+            if path not in self._existing and not ask(subject, path, Directory(self._session, path).matches):
+                raise _path_not_found(subject, path)
+            self._existing.add(path)
         for subject, path in _outputs(query):
             ask(subject, path, Directory(self._session, path).exists)
         table_ownership.take(self._session, query, self._owner)
@@ -109,7 +109,7 @@ class _Asker:
                 self._topics[name].add(topic)
 
 
-def _absent(subject: str, path: str) -> NotReady:
+def _path_not_found(subject: str, path: str) -> NotReady:
     return NotReady(f"{subject}: nothing exists at {path}", reason="PathNotFound")
 
 

@@ -58,21 +58,21 @@ def take(session: SparkSession, query: Query, pipeline: str) -> None:
 
 def _take(session: SparkSession, table: str, pipeline: str) -> None:
     file = owner_record(table)
-    holder = read(session, file)
-    if holder is None:
-        mine = TableOwner(pipeline, datetime.now(UTC).isoformat(timespec="seconds"))
-        if create(session, file, mine):
-            if create(session, file, mine):
+    owner = read(session, file)
+    if owner is None:
+        new_owner = TableOwner(pipeline, datetime.now(UTC).isoformat(timespec="seconds"))
+        if create(session, file, new_owner):
+            if create(session, file, new_owner):
                 logs.get("mainstem").warning(
                     "the store has no conditional writes, so nothing keeps another pipeline from writing this table",
                     table=table,
                 )
             return
-        holder = read(session, file)
-    if holder is None or holder.pipeline != pipeline:
-        owner = f"the pipeline {holder.pipeline!r}, since {holder.since}" if holder else "another pipeline"
+        owner = read(session, file)
+    if owner is None or owner.pipeline != pipeline:
+        owner_text = f"the pipeline {owner.pipeline!r}, since {owner.since}" if owner else "another pipeline"
         raise NotReady(
-            f"the Delta table {table} belongs to {owner}; on S3 only one pipeline may write a Delta table",
+            f"the Delta table {table} belongs to {owner_text}; on S3 only one pipeline may write a Delta table",
             reason="TableOwnedByAnotherPipeline",
             remedy=f"write another table; or, once that pipeline no longer writes this table, remove {file}",
         )
@@ -99,8 +99,8 @@ def read(session: SparkSession, file: str) -> TableOwner | None:
     if text is None:
         return None
     try:
-        found = json.loads(text)
-        return TableOwner(str(found["pipeline"]), str(found["since"]))
+        record = json.loads(text)
+        return TableOwner(str(record["pipeline"]), str(record["since"]))
     except (ValueError, KeyError, TypeError) as error:
         raise NotReady(
             f"the owner record {file} does not name the pipeline that writes the table",

@@ -91,7 +91,7 @@ class Starter:
                 another state layout, or cores are missing.
         """
         if supervised.resident:
-            core_check.enough(supervised.session, self._graph)
+            core_check.check(supervised.session, self._graph)
         checkpoint, logs_of_batches = build.checkpoint(self._graph, supervised.query), ("offsets", "commits")
         # Take the checkpoint before listing files: a driver that still owns it may still write files.
         self._ownership.take(supervised.session, checkpoint)

@@ -63,20 +63,20 @@ spec:
 def main(target: Path) -> int:
     """Run the pipeline in a temporary folder and write the archive to `target`; returns the run's exit code."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        (place / "input").mkdir()
-        (place / "input" / "orders.json").write_text(_ROWS + "{\n", encoding="utf-8")
-        (place / "shops.csv").write_text("shop,name\ns0,Bern\ns1,Thun\n", encoding="utf-8")
-        (place / "warm-up.yaml").write_text(_DOCUMENT, encoding="utf-8")
+        work = Path(folder)
+        (work / "input").mkdir()
+        (work / "input" / "orders.json").write_text(_ROWS + "{\n", encoding="utf-8")
+        (work / "shops.csv").write_text("shop,name\ns0,Bern\ns1,Thun\n", encoding="utf-8")
+        (work / "warm-up.yaml").write_text(_DOCUMENT, encoding="utf-8")
         # Only the first compiler: in a run of seconds the second one would cost more time than it saves.
         environment = {key: value for key, value in os.environ.items() if key != ARCHIVE}
         environment |= {DUMP: str(target), "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
         command = [sys.executable, "-m", "mainstem", "run", "warm-up.yaml", "--cores=2", "--heap=1g"]
-        done = subprocess.run(command, cwd=place, env=environment, check=False)
-    if done.returncode == 0 and not target.exists():
+        process = subprocess.run(command, cwd=work, env=environment, check=False)
+    if process.returncode == 0 and not target.exists():
         sys.stderr.write(f"error: Java did not write the class archive {target}\n")
         return 1
-    return done.returncode
+    return process.returncode
 
 
 def load_clients(jvm: Any) -> None:

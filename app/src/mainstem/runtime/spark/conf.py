@@ -143,8 +143,8 @@ def redaction(pipeline: StreamingPipeline) -> dict[str, str]:
 
     They hide the values of names like those of a credential, and every option from a secret.
     """
-    told = [each.spark or each.catalog for each in pipeline.spec.connections]
-    names = "|".join(sorted({re.escape(key) for each in told if each for key in each.secret_options}))
+    connectors = [each.spark or each.catalog for each in pipeline.spec.connections]
+    names = "|".join(sorted({re.escape(key) for each in connectors if each for key in each.secret_options}))
     if not names:
         return {"spark.redaction.regex": _REDACTED}
     return {

@@ -31,8 +31,8 @@ def _raise_open_files() -> None:
             remedy=f"raise the hard limit to {OPEN_FILES} or more: `ulimit -n` as root, or LimitNOFILE of the service",
         )
     if soft < hard or (hard == resource.RLIM_INFINITY and soft < OPEN_FILES):
-        most = OPEN_FILES * 64 if hard == resource.RLIM_INFINITY else hard
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        limit = OPEN_FILES * 64 if hard == resource.RLIM_INFINITY else hard
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _check_user() -> None:

@@ -11,7 +11,7 @@ from mainstem.errors import NotReady
 from mainstem.runtime.spark import command_line, java, scratch
 
 
-LONGEST: Final = 600.0
+TIMEOUT_SECONDS: Final = 600.0
 """Time-out of a resolution in seconds."""
 _FAILED: Final = re.compile(r":: ([\w.-]+#[\w.-]+;\S+: .+?) *:*$")
 _TROUBLE: Final = re.compile(
@@ -42,8 +42,13 @@ def resolve(
     with scratch.folder() as own:
         (own / "ivy.xml").write_text(_module(coordinates), encoding="utf-8")
         (own / "settings.xml").write_text(_settings(repositories), encoding="utf-8")
-        found = sorted((command_line.spark_home() / "jars").glob("ivy-*.jar"))
-        command: list[str | Path] = [f"{java.home()}/bin/java", f"-Djava.io.tmpdir={own}", "-jar", found[-1]]
+        ivy_jars = sorted((command_line.spark_home() / "jars").glob("ivy-*.jar"))
+        command: list[str | Path] = [
+            f"{java.home()}/bin/java",
+            f"-Djava.io.tmpdir={own}",
+            "-jar",
+            ivy_jars[-1],
+        ]
         command += [
             "-ivy",
             own / "ivy.xml",
@@ -55,29 +60,31 @@ def resolve(
         command += ["-cache", cache or own / "cache", "-types", "jar", "bundle", "-retrieve"]
         command += [f"{target}/[artifact]-[revision](-[classifier]).[ext]"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
+            process = subprocess.run(
+                command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+            )
         except subprocess.TimeoutExpired:
-            raise _unresolved(coordinates, f"no answer within {LONGEST:g} seconds") from None
-    if done.returncode:
-        raise _unresolved(coordinates, why(done.stdout + done.stderr))
+            raise _unresolved(coordinates, f"no answer within {TIMEOUT_SECONDS:g} seconds") from None
+    if process.returncode:
+        raise _unresolved(coordinates, why(process.stdout + process.stderr))
 
 
-def why(said: str) -> str:
+def why(output: str) -> str:
     """The cause of a failure from Ivy's output: artifacts that do not exist, and servers that do not answer.
 
     >>> why("  :: a.b#c;1: not found")
     'a.b#c;1: not found'
     """
-    lines = [line.strip() for line in said.splitlines()]
+    lines = [line.strip() for line in output.splitlines()]
     failed = [match[1] for line in lines if (match := _FAILED.search(line))]
     trouble = [match[1] for line in lines if (match := _TROUBLE.search(line)) and match[1]]
     last = [line for line in lines if line][-1:]
     return "; ".join(list(dict.fromkeys([*failed, *trouble]))[:6] or last) or "Ivy wrote no output"
 
 
-def _unresolved(coordinates: Sequence[str], because: str) -> NotReady:
+def _unresolved(coordinates: Sequence[str], cause: str) -> NotReady:
     return NotReady(
-        f"the packages {', '.join(coordinates)} cannot be resolved: {because}",
+        f"the packages {', '.join(coordinates)} cannot be resolved: {cause}",
         reason="PackagesNotResolved",
         remedy="check the coordinates and the network; or name a mirror in packages.repositories or in the Ivy settings "
         "file of $MAINSTEM_IVY_SETTINGS; or list the jars in packages.jars",
@@ -85,23 +92,23 @@ def _unresolved(coordinates: Sequence[str], because: str) -> NotReady:
 
 
 def _module(coordinates: Sequence[str]) -> str:
-    wanted = "".join(
+    dependencies = "".join(
         f"<dependency org={quoteattr(group)} name={quoteattr(name)} rev={quoteattr(version)} conf='default->default' force='true'/>"
         for group, name, version in (each.split(":") for each in coordinates)
     )
     return (
         "<ivy-module version='2.0'><info organisation='dev.mainstem' module='packages'/>"
         "<configurations><conf name='default'/></configurations>"
-        f"<publications/><dependencies>{wanted}</dependencies></ivy-module>"
+        f"<publications/><dependencies>{dependencies}</dependencies></ivy-module>"
     )
 
 
 def _settings(repositories: Sequence[str]) -> str:
-    further = "".join(
+    mirrors = "".join(
         f"<ibiblio name='repository-{number}' m2compatible='true' root={quoteattr(url)}/>"
         for number, url in enumerate(repositories)
     )
     return (
         "<ivysettings><settings defaultResolver='all'/><resolvers><chain name='all'>"
-        f"<ibiblio name='central' m2compatible='true'/>{further}</chain></resolvers></ivysettings>"
+        f"<ibiblio name='central' m2compatible='true'/>{mirrors}</chain></resolvers></ivysettings>"
     )

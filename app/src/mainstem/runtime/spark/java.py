@@ -32,12 +32,12 @@ def home() -> str:
 
 
 def _candidates() -> Iterator[Path]:
-    if given := os.environ.get("JAVA_HOME"):
-        yield Path(given)
+    if java_home := os.environ.get("JAVA_HOME"):
+        yield Path(java_home)
     for version in VERSIONS:
         yield from sorted(Path("/usr/lib/jvm").glob(f"*{version}*"))
-    if found := shutil.which("java"):
-        yield Path(found).resolve().parent.parent
+    if java := shutil.which("java"):
+        yield Path(java).resolve().parent.parent
 
 
 def _version(candidate: Path) -> str | None:

@@ -66,7 +66,7 @@ def launch(
     Raises:
         NotReady: `JvmNotStarted`, with the last lines that the JVM wrote.
     """
-    _own_environment(scratch, address)
+    _set_environment(scratch, address)
     options = conf["spark.driver.extraJavaOptions"]
     spark, stream, task = ("info", "error", "warn") if verbose else ("warn", "off", "off")
     levels = f"-Dmainstem.spark.level={spark} -Dmainstem.stream.level={stream} -Dmainstem.task.level={task}"
@@ -90,18 +90,18 @@ def launch(
         from mainstem.runtime.spark import class_data_sharing
 
         class_data_sharing.load_clients(gateway.jvm)
-        atexit.register(_ended, gateway.proc)
+        atexit.register(_await_end, gateway.proc)
     return Jvm(gateway, pump.last_lines)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
+def _await_end(process: subprocess.Popen[bytes]) -> None:
     """Close the JVM's pipe, which ends it, and wait until it has written its class archive and ended."""
     if process.stdin is not None:
         process.stdin.close()
     process.wait()
 
 
-def _own_environment(scratch: Path, address: str | None) -> None:
+def _set_environment(scratch: Path, address: str | None) -> None:
     """Set the environment so that the JVM uses the installed pyspark and no settings of another Spark on the machine."""
     # Not Java's temporary folder: for every executor that Spark requests, it reads all files of its configuration folder.
     settings = scratch / "spark-conf"
@@ -185,17 +185,17 @@ class _popen_hook:  # noqa: N801 - reads as the context manager it is
     """
 
     def __init__(
-        self, command: Callable[[list[str]], list[str]], started: Callable[[subprocess.Popen[bytes]], None]
+        self, command: Callable[[list[str]], list[str]], on_start: Callable[[subprocess.Popen[bytes]], None]
     ) -> None:
         self._command = command
-        self._started = started
+        self._on_start = on_start
 
     def __enter__(self) -> None:
         from pyspark import java_gateway
 
         def popen(submit: list[str], **kwargs: Any) -> subprocess.Popen[bytes]:
             process: subprocess.Popen[bytes] = subprocess.Popen(self._command(submit[1:]), **kwargs)
-            self._started(process)
+            self._on_start(process)
             return process
 
         java_gateway.Popen = popen

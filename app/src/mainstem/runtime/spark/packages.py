@@ -33,15 +33,15 @@ def class_path(packages: Packages, folder: Path | None) -> list[Path]:
     Raises:
         NotReady: `PackagesMissing`, `JarNotFound`, `PackagesNotResolved`.
     """
-    there = command_line.image_jars(os.environ)
-    present = {jar.name for jar in there}
-    maven = [each for each in packages.maven if jar_of(each) not in present]
-    jars = [each for each in packages.jars if Path(each).name not in present]
+    image = command_line.image_jars(os.environ)
+    image_names = {jar.name for jar in image}
+    maven = [each for each in packages.maven if jar_of(each) not in image_names]
+    jars = [each for each in packages.jars if Path(each).name not in image_names]
     if folder is None and (maven or jars):
         raise _missing(maven, jars)
     local = [_local(folder or Path(), jar) for jar in jars]
-    resolved = _resolved(maven, packages.repositories) if maven else []
-    return [*there, *local, *(jar for jar in resolved if jar.name not in present)]
+    resolved = _resolve(maven, packages.repositories) if maven else []
+    return [*image, *local, *(jar for jar in resolved if jar.name not in image_names)]
 
 
 def install(packages: Packages, folder: Path, target: Path) -> list[str]:
@@ -73,8 +73,8 @@ def install(packages: Packages, folder: Path, target: Path) -> list[str]:
 def _missing(maven: Sequence[str], jars: Sequence[str]) -> NotReady:
     lines = ["FROM the current image of the pipeline"]
     lines += [f"RUN mainstem packages install {' '.join(maven)}"] if maven else []
-    copied = " ".join(Path(jar).name for jar in jars)
-    lines += [f"COPY {copied} {os.environ.get(names.ENV_PACKAGES, '')}/"] if jars else []
+    file_names = " ".join(Path(jar).name for jar in jars)
+    lines += [f"COPY {file_names} {os.environ.get(names.ENV_PACKAGES, '')}/"] if jars else []
     return NotReady(
         f"the image has no {', '.join([*map(jar_of, maven), *(Path(jar).name for jar in jars)])}",
         reason="PackagesMissing",
@@ -89,26 +89,26 @@ def _local(folder: Path, jar: str) -> Path:
     return file
 
 
-def _resolved(maven: Sequence[str], repositories: Sequence[str]) -> list[Path]:
+def _resolve(maven: Sequence[str], repositories: Sequence[str]) -> list[Path]:
     """The jars of artifacts and of their dependencies, resolved once and then read from the cache."""
     settings = _settings()
     rules = settings.read_text(encoding="utf-8") if settings else ""
     key = hashlib.sha256(json.dumps([*maven, "", *repositories, "", rules]).encode()).hexdigest()[:16]
-    kept = _cache() / key
-    if not kept.is_dir():
+    entry = _cache() / key
+    if not entry.is_dir():
         logs.get("mainstem").info("resolving packages", maven=", ".join(maven))
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=kept.parent, prefix=f"{key}-"))
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=entry.parent, prefix=f"{key}-"))
         try:
-            ivy.resolve(maven, repositories, part, cache=kept.parent / "ivy", settings=settings)
+            ivy.resolve(maven, repositories, part, cache=entry.parent / "ivy", settings=settings)
             try:
-                part.rename(kept)
+                part.rename(entry)
             except OSError:  # another run was faster
                 shutil.rmtree(part)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
-    return _useful(kept.glob("*.jar"), maven)
+    return _useful(entry.glob("*.jar"), maven)
 
 
 def _useful(jars: Iterable[Path], maven: Sequence[str]) -> list[Path]:

@@ -32,7 +32,7 @@ def folder(least: int = 0) -> Iterator[Path]:
     try:
         remove_abandoned(parent)
         _check_space(parent, least)
-        path, lock = _locked(parent)
+        path, lock = _create_locked(parent)
     except OSError as error:
         raise _not_writable(str(parent), error) from None
     try:
@@ -50,8 +50,8 @@ def remove_abandoned(parent: Path) -> None:
     """
     for path in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):  # another process removes the folder, or the file system has no locks
-            found = path.lstat()
-            if found.st_uid == os.geteuid() and stat.S_ISDIR(found.st_mode):
+            status = path.lstat()
+            if status.st_uid == os.geteuid() and stat.S_ISDIR(status.st_mode):
                 _remove_unlocked(path)
 
 
@@ -89,7 +89,7 @@ def _not_writable(parent: str, error: OSError) -> NotReady:
     )
 
 
-def _locked(parent: Path) -> tuple[Path, int]:
+def _create_locked(parent: Path) -> tuple[Path, int]:
     """A new folder and the file descriptor of its lock; the lock ends with this process."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))

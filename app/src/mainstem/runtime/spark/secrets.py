@@ -21,9 +21,9 @@ def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
     pipeline = _with_secrets(pipeline)
     for connection in pipeline.spec.connections:
         if connection.kafka and connection.kafka.security:
-            found = kafka_properties(connection.kafka.security)
-            text = "".join(f"{key}={_escaped(given)}\n" for key, given in found.items())
-            _private(folder / credentials_file(connection.name), text)
+            properties = kafka_properties(connection.kafka.security)
+            text = "".join(f"{key}={_escape(property_value)}\n" for key, property_value in properties.items())
+            _write_private(folder / credentials_file(connection.name), text)
     return write_profiles(pipeline, folder)
 
 
@@ -38,7 +38,7 @@ def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
     return pipeline.model_copy(update={"spec": spec.model_copy(update={"connections": kept})})
 
 
-def complete(graph: Graph, query: Query) -> None:
+def check_complete(graph: Graph, query: Query) -> None:
     """Check that the secrets of a query's brokers, stores and databases exist, before any request to a server.
 
     Raises:
@@ -76,12 +76,12 @@ def _is_complete(connection: Connection) -> bool:
 
 def kafka_properties(security: KafkaSecurity) -> dict[str, str]:
     """The client properties of Kafka that contain credentials."""
-    found = {}
+    properties = {}
     if security.sasl:
-        found["sasl.jaas.config"] = _jaas(security.sasl)
+        properties["sasl.jaas.config"] = _jaas(security.sasl)
     if security.tls and security.tls.secret_ref:
         name = security.tls.secret_ref.name
-        found["ssl.truststore.certificates"] = value(name, "ca.crt")
+        properties["ssl.truststore.certificates"] = value(name, "ca.crt")
         if exists(name, "tls.crt"):
             key = value(name, "tls.key")
             if "-----BEGIN PRIVATE KEY-----" not in key:
@@ -90,28 +90,28 @@ def kafka_properties(security: KafkaSecurity) -> dict[str, str]:
                     reason="SecretInvalid",
                     remedy="convert it with `openssl pkcs8 -topk8 -nocrypt -in tls.key`",
                 )
-            found["ssl.keystore.certificate.chain"] = value(name, "tls.crt")
-            found["ssl.keystore.key"] = key
-    return found
+            properties["ssl.keystore.certificate.chain"] = value(name, "tls.crt")
+            properties["ssl.keystore.key"] = key
+    return properties
 
 
 def _jaas(sasl: Sasl) -> str:
     kind = "plain.Plain" if sasl.mechanism == "PLAIN" else "scram.Scram"
     name = sasl.secret_ref.name
-    given = {
+    credentials = {
         key: value(name, key).replace("\\", "\\\\").replace('"', '\\"') for key in ("username", "password")
     }
-    user = " ".join(f'{key}="{text}"' for key, text in given.items())
+    user = " ".join(f'{key}="{text}"' for key, text in credentials.items())
     return f"org.apache.kafka.common.security.{kind}LoginModule required {user};"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """The value, escaped for java.util.Properties."""
     text = text.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n")
     return f"\\{text}" if text.startswith((" ", "\t")) else text
 
 
-def _private(file: Path, text: str) -> None:
+def _write_private(file: Path, text: str) -> None:
     file.touch(mode=0o600)
     file.write_text(text, encoding="utf-8")
 
@@ -125,7 +125,7 @@ def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
     if not profiles:
         return None
     file = folder / "s3-profiles"
-    _private(file, "\n".join(profiles) + "\n")
+    _write_private(file, "\n".join(profiles) + "\n")
     return file
 
 

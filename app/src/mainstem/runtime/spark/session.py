@@ -26,7 +26,7 @@ from mainstem.runtime.spark.scratch import LEAST, folder
 
 
 @contextmanager
-def opened(
+def open_session(
     pipeline: StreamingPipeline, environment: Environment, *, output: Callable[[str], None], verbose: bool
 ) -> Iterator[SparkSession]:
     """A session for the pipeline; closing the context stops the session and removes its scratch folder.
@@ -83,10 +83,10 @@ def _session(gateway: Any, conf: dict[str, str], environment: Environment) -> Sp
     except Py4JNetworkError:
         raise
     except (PySparkException, Py4JError) as error:
-        raise not_started(classify(error), environment) from error
+        raise start_error(classify(error), environment) from error
 
 
-def not_started(failure: Failure, environment: Environment) -> NotReady:
+def start_error(failure: Failure, environment: Environment) -> NotReady:
     """The error of a failed start of Spark; if the heap is too small, with the option or field that sets it."""
     if failure.reason == "INVALID_DRIVER_MEMORY":
         message = f"Spark did not start: a Java heap of {environment.heap} is too small; the minimum is {WANTED_HEAP}"

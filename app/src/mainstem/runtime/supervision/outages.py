@@ -15,7 +15,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import Connection
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import running, stores_used, used
-from mainstem.runtime.clients.reachability import silence
+from mainstem.runtime.clients.reachability import connection_error
 
 
 GREET_SECONDS: Final = 8.0
@@ -53,7 +53,9 @@ class Outages:
         greet: asks a connection's server; returns the error if it does not answer.
     """
 
-    def __init__(self, graph: Graph, greet: Callable[[Connection], NotReady | None] = silence) -> None:
+    def __init__(
+        self, graph: Graph, greet: Callable[[Connection], NotReady | None] = connection_error
+    ) -> None:
         self._greet = greet
         self._uses = {
             query.name: used(graph, [query]) | stores_used(graph, query) for query in running(graph)

@@ -9,7 +9,7 @@ from mainstem import logs
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.preflight.inputs import Absent, Inputs, makers, waits
+from mainstem.runtime.preflight.inputs import Absent, Inputs, input_writers, waits
 from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.refusals import Refusals
 from mainstem.runtime.query.supervised_query import SupervisedQuery
@@ -93,7 +93,7 @@ class WaitingQueries:
 
     def _may_come(self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery]) -> bool:
         """Whether the input may still appear: not for a bounded query once all queries that could write it are over."""
-        writers = makers(self._graph, supervised.query)
+        writers = input_writers(self._graph, supervised.query)
         return not self._graph.ends(supervised.query) or any(
             not other.over for other in queries if other.query.name in writers
         )
