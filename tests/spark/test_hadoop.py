@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from mainstem.runtime.clients.filesystem import Directory, newest
+from mainstem.filesystem import Directory, newest
 from pyspark.sql import SparkSession
 
 

@@ -4,8 +4,8 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mainstem.filesystem import FileInfo
 from mainstem.runtime.checkpoint.orphan_files import unlogged
-from mainstem.runtime.clients.filesystem import FileInfo
 
 
 UUID = "0b51b1a4-6f0b-4a5a-9d3a-0a2c8b7d6e5f"

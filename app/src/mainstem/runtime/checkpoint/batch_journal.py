@@ -16,7 +16,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.runtime.clients.filesystem import Directory, newest
+from mainstem.filesystem import Directory, newest
 
 
 PLANNED: Final = "planned"

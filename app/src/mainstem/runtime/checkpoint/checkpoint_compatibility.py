@@ -12,8 +12,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
+from mainstem.filesystem import Directory
 from mainstem.language.model.queries import STATE_STORES, State
-from mainstem.runtime.clients.filesystem import Directory
 
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from mainstem.errors import NotReady
-from mainstem.runtime.clients.filesystem import Directory, FileInfo, newest
+from mainstem.filesystem import Directory, FileInfo, newest
 
 
 LOG: Final = "_spark_metadata"

@@ -1,4 +1,4 @@
-"""Clients of the systems that a run uses: file systems, brokers, object stores, plain sockets.
+"""Clients of the systems that a run uses: brokers, object stores, plain sockets.
 
 Never knows queries or documents beyond their connections.
 """

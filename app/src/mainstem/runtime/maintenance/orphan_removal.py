@@ -21,12 +21,12 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.dataframes import query as build
+from mainstem.filesystem import Directory, newest, oldest
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import running
 from mainstem.runtime.checkpoint import orphan_files
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED
 from mainstem.runtime.checkpoint.orphan_files import Suspects
-from mainstem.runtime.clients.filesystem import Directory, newest, oldest
 from mainstem.runtime.failures.classification import classify
 
 

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.errors import NotReady
+from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import required_connections, running, used
 from mainstem.runtime.clients.exclusive_files import S3Object
-from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.reachability import unreachable
 from mainstem.runtime.preflight.inputs import ask
 

@@ -12,6 +12,7 @@ from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import connections
 from mainstem.dataframes.sources import static
 from mainstem.errors import MainstemError, NotReady
+from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connectors.static_sources import StaticSource
 from mainstem.language.model.queries import Query
@@ -19,7 +20,6 @@ from mainstem.language.model.sources import Source
 from mainstem.language.model.status.states import OUTAGES
 from mainstem.language.requirements import path_of, running, used
 from mainstem.language.rules.connectors.paths import normal
-from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.clients.reachability import connection_error
 from mainstem.runtime.failures.classification import classify

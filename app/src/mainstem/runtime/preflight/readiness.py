@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 from mainstem.dataframes.options.connections import connections
 from mainstem.errors import NotReady
+from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import functions_of, running, used
-from mainstem.runtime.clients.filesystem import Directory
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.preflight import table_ownership, user_modules
 from mainstem.runtime.preflight.checks import local_path, writable

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.runtime.clients.filesystem import Directory, newest
+from mainstem.filesystem import Directory, newest
 from mainstem.runtime.progress.spark_progress import Offsets
 
 
