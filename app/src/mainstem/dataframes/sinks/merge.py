@@ -20,6 +20,7 @@ from pyspark.sql.types import DataType
 from pyspark.sql.window import Window
 
 from mainstem.dataframes.sinks.writers import BatchWriter
+from mainstem.filesystem import Directory
 from mainstem.language.model.connectors.delta import DeltaSink, Merge
 
 
@@ -87,10 +88,8 @@ def _ensure_table(session: SparkSession, sink: DeltaSink, path: str, rows: DataF
 
 
 def _has_log(session: SparkSession, path: str) -> bool:
-    """Whether the folder of the table's log exists; a driver that is killed before the log's first entry leaves it empty."""
-    jvm: Any = session._jvm  # noqa: SLF001
-    log = jvm.org.apache.hadoop.fs.Path(path, "_delta_log")
-    return bool(log.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).exists(log))  # noqa: SLF001
+    """Whether the folder of the table's log exists; it is empty if a driver was killed before the log's first entry."""
+    return (Directory(session, path) / "_delta_log").exists()
 
 
 def _append_nothing(sink: DeltaSink, path: str, rows: DataFrame) -> None:
