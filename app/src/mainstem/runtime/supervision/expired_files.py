@@ -41,7 +41,7 @@ class ExpiredFiles:
             if occurrences.get(source.name) not in self._sources:
                 counted.append(source)
                 continue
-            expired = registry.of(status.id, source.name)
+            expired = registry.paths(status.id, source.name)
             count = int(expired.size())
             if count > source.expired:  # each path costs a call of the JVM
                 self._name(status.name, source.name, {str(path) for path in expired})

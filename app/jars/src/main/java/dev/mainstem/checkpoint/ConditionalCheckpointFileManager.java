@@ -28,7 +28,7 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
   private final CheckpointFileManager files;
   private final FileSystem store;
   private final Fence fence;
-  private final Path planned;
+  private final Path checkpoint;
 
   /** The constructor that Spark calls, with the managed folder and the session's properties. */
   public ConditionalCheckpointFileManager(Path folder, Configuration conf) throws IOException {
@@ -37,7 +37,7 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
     this.files = onS3 ? new FileSystemBasedCheckpointFileManager(folder, conf) : withRename(folder, conf);
     this.fence = Fence.from(conf);
     boolean plans = "offsets".equals(folder.getName());
-    this.planned = plans ? folder.getFileSystem(conf).makeQualified(folder).getParent() : null;
+    this.checkpoint = plans ? folder.getFileSystem(conf).makeQualified(folder).getParent() : null;
   }
 
   /** The manager that Spark itself chooses for a file system with rename. */
@@ -60,8 +60,8 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwriteIfPossible) {
     try {
-      if (planned != null) {
-        TopicIds.beforePlan(planned);
+      if (checkpoint != null) {
+        TopicIds.beforePlan(checkpoint);
       }
       if (store == null) {
         if (!overwriteIfPossible) {

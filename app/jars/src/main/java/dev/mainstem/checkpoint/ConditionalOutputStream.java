@@ -30,7 +30,7 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
   private final Path path;
   private final Fence fence;
   private final String token;
-  private boolean over;
+  private boolean closed;
 
   private ConditionalOutputStream(FSDataOutputStream object, FileSystem store, Path path, Fence fence, String token) {
     super(object);
@@ -69,10 +69,10 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
    */
   @Override
   public synchronized void close() throws IOException {
-    if (over) {
+    if (closed) {
       return;
     }
-    over = true;
+    closed = true;
     if (token == null) {
       object.close();
       return;
@@ -86,12 +86,12 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
     try {
       object.close();
     } catch (IOException error) {
-      judge(error);
+      handleFailure(error);
     }
   }
 
   /** Handles a failed PUT: returns if this writer has created the object, else throws the error. */
-  private void judge(IOException error) throws IOException {
+  private void handleFailure(IOException error) throws IOException {
     String writer;
     try {
       writer = writer();
@@ -117,8 +117,8 @@ final class ConditionalOutputStream extends CancellableFSDataOutputStream {
   /** Discards the written bytes; does nothing after {@code close}. */
   @Override
   public synchronized void cancel() {
-    if (!over) {
-      over = true;
+    if (!closed) {
+      closed = true;
       object.abort();
     }
   }

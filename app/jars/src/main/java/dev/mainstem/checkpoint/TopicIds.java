@@ -76,22 +76,22 @@ public final class TopicIds {
   static void beforePlan(Path checkpoint) throws IOException {
     TopicIds watched = WATCHED.get(checkpoint.toString());
     if (watched != null) {
-      watched.keep();
+      watched.storeNewIds();
     }
   }
 
-  private synchronized void keep() throws IOException {
-    Map<String, Map<String, KafkaFuture<TopicDescription>>> asked = new HashMap<>();
+  private synchronized void storeNewIds() throws IOException {
+    Map<String, Map<String, KafkaFuture<TopicDescription>>> requests = new HashMap<>();
     for (Map.Entry<String, Map<String, String>> source : known.entrySet()) {
       Admin admin = admins.computeIfAbsent(source.getKey(), name -> Admin.create(clients.get(name)));
-      asked.put(source.getKey(), admin.describeTopics(source.getValue().keySet()).topicNameValues());
+      requests.put(source.getKey(), admin.describeTopics(source.getValue().keySet()).topicNameValues());
     }
-    for (Map.Entry<String, Map<String, KafkaFuture<TopicDescription>>> source : asked.entrySet()) {
+    for (Map.Entry<String, Map<String, KafkaFuture<TopicDescription>>> source : requests.entrySet()) {
       for (Map.Entry<String, KafkaFuture<TopicDescription>> topic : source.getValue().entrySet()) {
         String id = id(topic.getValue());
         if (id != null && !id.equals(known.get(source.getKey()).get(topic.getKey()))) {
-          Path kept = new Path(new Path(new Path(checkpoint, "topics"), source.getKey()), topic.getKey());
-          files.create(new Path(kept, id), true).close();
+          Path folder = new Path(new Path(new Path(checkpoint, "topics"), source.getKey()), topic.getKey());
+          files.create(new Path(folder, id), true).close();
           known.get(source.getKey()).put(topic.getKey(), id);
         }
       }
@@ -99,9 +99,9 @@ public final class TopicIds {
   }
 
   /** The topic's id; null if the topic does not exist now, or its broker has no topic ids. */
-  private static String id(KafkaFuture<TopicDescription> asked) throws IOException {
+  private static String id(KafkaFuture<TopicDescription> description) throws IOException {
     try {
-      Uuid id = asked.get().topicId();
+      Uuid id = description.get().topicId();
       return Uuid.ZERO_UUID.equals(id) ? null : id.toString();
     } catch (ExecutionException error) {
       if (error.getCause() instanceof UnknownTopicOrPartitionException) {

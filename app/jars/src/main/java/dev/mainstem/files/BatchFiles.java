@@ -24,13 +24,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * batch was planned.
  */
 final class BatchFiles implements FileIndex {
-    private final FileIndex listed;
+    private final FileIndex index;
     private final String query;
     private final String source;
     private final boolean failOnLoss;
 
-    BatchFiles(FileIndex listed, String query, String source, boolean failOnLoss) {
-        this.listed = listed;
+    BatchFiles(FileIndex index, String query, String source, boolean failOnLoss) {
+        this.index = index;
         this.query = query;
         this.source = source;
         this.failOnLoss = failOnLoss;
@@ -38,57 +38,57 @@ final class BatchFiles implements FileIndex {
 
     @Override
     public Seq<PartitionDirectory> listFiles(Seq<Expression> partitions, Seq<Expression> data) {
-        if (listed instanceof PartitioningAwareFileIndex) {
+        if (index instanceof PartitioningAwareFileIndex) {
             ExpiredFiles.check(query, source, missing(), failOnLoss);
         }
         List<PartitionDirectory> folders = new ArrayList<>();
-        for (PartitionDirectory folder : CollectionConverters.asJava(listed.listFiles(partitions, data))) {
-            folders.add(folder.copy(folder.values(), once(folder.files())));
+        for (PartitionDirectory folder : CollectionConverters.asJava(index.listFiles(partitions, data))) {
+            folders.add(folder.copy(folder.values(), distinct(folder.files())));
         }
         return ArraySeq.unsafeWrapArray(folders.toArray());
     }
 
     /** The planned files that are not in the listing of the batch. */
     private Set<Path> missing() {
-        Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(listed.rootPaths()));
-        Set<Path> there = new HashSet<>();
-        PartitioningAwareFileIndex index = (PartitioningAwareFileIndex) listed;
-        CollectionConverters.asJava(index.allFiles()).forEach(file -> there.add(file.getPath()));
-        missing.removeAll(there);
+        Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
+        Set<Path> existing = new HashSet<>();
+        PartitioningAwareFileIndex listing = (PartitioningAwareFileIndex) index;
+        CollectionConverters.asJava(listing.allFiles()).forEach(file -> existing.add(file.getPath()));
+        missing.removeAll(existing);
         return missing;
     }
 
-    private static <T> Seq<T> once(Seq<T> values) {
+    private static <T> Seq<T> distinct(Seq<T> values) {
         return ArraySeq.unsafeWrapArray(new LinkedHashSet<>(CollectionConverters.asJava(values)).toArray());
     }
 
     @Override
     public Seq<Path> rootPaths() {
-        return once(listed.rootPaths());
+        return distinct(index.rootPaths());
     }
 
     @Override
     public String[] inputFiles() {
-        return new LinkedHashSet<>(List.of(listed.inputFiles())).toArray(new String[0]);
+        return new LinkedHashSet<>(List.of(index.inputFiles())).toArray(new String[0]);
     }
 
     @Override
     public void refresh() {
-        listed.refresh();
+        index.refresh();
     }
 
     @Override
     public long sizeInBytes() {
-        return listed.sizeInBytes();
+        return index.sizeInBytes();
     }
 
     @Override
     public StructType partitionSchema() {
-        return listed.partitionSchema();
+        return index.partitionSchema();
     }
 
     @Override
     public Option<Object> metadataOpsTimeNs() {
-        return listed.metadataOpsTimeNs();
+        return index.metadataOpsTimeNs();
     }
 }

@@ -19,7 +19,7 @@ public final class ExpiredFiles {
     private ExpiredFiles() {}
 
     /** Paths of the source's expired files, over all batches of the query. */
-    public static List<String> of(String query, String source) {
+    public static List<String> paths(String query, String source) {
         return new ArrayList<>(EXPIRED.getOrDefault(key(query, source), Set.of()));
     }
 

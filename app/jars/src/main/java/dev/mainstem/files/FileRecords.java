@@ -24,8 +24,8 @@ final class FileRecords {
     private final Lines lines;
     private final Function1<PartitionedFile, Iterator<InternalRow>> text;
     private final PartitionedFile file;
-    private UTF8String misfit;
-    private boolean begun;
+    private UTF8String headerError;
+    private boolean started;
     private FileRecord next;
 
     FileRecords(Function1<PartitionedFile, Iterator<InternalRow>> text, PartitionedFile file, Layout layout) {
@@ -40,9 +40,9 @@ final class FileRecords {
     }
 
     boolean hasNext() {
-        if (!begun) {
-            begun = true;
-            misfit = layout.hasHeader() ? headerFault() : null;
+        if (!started) {
+            started = true;
+            headerError = layout.hasHeader() ? readHeader() : null;
         }
         while (next == null && lines.hasNext()) {
             UTF8String line = lines.next();
@@ -56,23 +56,23 @@ final class FileRecords {
     }
 
     FileRecord next() {
-        FileRecord found = next;
+        FileRecord record = next;
         next = null;
-        return found;
+        return record;
     }
 
     /** The error of the file's header, or null; skips the header if this part of the file has it. */
-    private UTF8String headerFault() {
+    private UTF8String readHeader() {
         if (file.start() == 0) {
-            return fault(lines);
+            return headerErrorIn(lines);
         }
         PartitionedFile head = file.copy(
                 file.partitionValues(), file.filePath(), 0, file.start(), file.locations(), file.modificationTime(),
                 file.fileSize(), file.otherConstantMetadataColumnValues());
-        return fault(new SoundLines(() -> text.apply(head), true));
+        return headerErrorIn(new SoundLines(() -> text.apply(head), true));
     }
 
-    private UTF8String fault(Lines from) {
+    private UTF8String headerErrorIn(Lines from) {
         while (from.hasNext()) {
             UTF8String line = from.next();
             if (line == null) {
@@ -80,8 +80,8 @@ final class FileRecords {
                 return null;
             }
             if (!isComment(line) && !line.trim().equals(UTF8String.EMPTY_UTF8)) {
-                String misfit = layout.misfit(String.valueOf(record(line).value));
-                return misfit == null ? null : UTF8String.fromString(misfit);
+                String error = layout.headerError(String.valueOf(record(line).value));
+                return error == null ? null : UTF8String.fromString(error);
             }
         }
         return null;
@@ -93,10 +93,10 @@ final class FileRecords {
 
     private FileRecord record(UTF8String line) {
         if (decoder == null) {
-            return new FileRecord(line, misfit);
+            return new FileRecord(line, headerError);
         }
         try {
-            return new FileRecord(UTF8String.fromString(decoder.decode(ByteBuffer.wrap(line.getBytes())).toString()), misfit);
+            return new FileRecord(UTF8String.fromString(decoder.decode(ByteBuffer.wrap(line.getBytes())).toString()), headerError);
         } catch (CharacterCodingException error) {
             return new FileRecord(line, undecodable);
         }

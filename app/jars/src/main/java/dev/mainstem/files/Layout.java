@@ -60,18 +60,18 @@ final class Layout implements Serializable {
     }
 
     /** Why the header differs from the expected columns; null if it does not, or if no columns are expected. */
-    String misfit(String header) {
+    String headerError(String header) {
         String names = options.get("mainstemcolumns");
         if (names == null) {
             return null;
         }
-        String[] wanted = names.split("\n", -1);
-        String[] found = new CsvParser(csv().asParserSettings()).parseLine(header);
-        boolean fits = found != null && found.length == wanted.length;
-        for (int place = 0; fits && place < wanted.length; place++) {
-            fits = wanted[place].equalsIgnoreCase(found[place]);
+        String[] expected = names.split("\n", -1);
+        String[] actual = new CsvParser(csv().asParserSettings()).parseLine(header);
+        boolean fits = actual != null && actual.length == expected.length;
+        for (int place = 0; fits && place < expected.length; place++) {
+            fits = expected[place].equalsIgnoreCase(actual[place]);
         }
-        return fits ? null : "the file's header has the columns " + Arrays.toString(found) + ", the schema has " + Arrays.toString(wanted);
+        return fits ? null : "the file's header has the columns " + Arrays.toString(actual) + ", the schema has " + Arrays.toString(expected);
     }
 
     private boolean isTrue(String option) {

@@ -21,7 +21,7 @@ final class QuotedLines implements Lines {
     private final byte[] separator;
     private final byte quote;
     private final byte escape;
-    private final Deque<byte[]> waiting = new ArrayDeque<>();
+    private final Deque<byte[]> pending = new ArrayDeque<>();
     private boolean damaged;
 
     QuotedLines(Lines lines, CSVOptions options) {
@@ -33,7 +33,7 @@ final class QuotedLines implements Lines {
 
     @Override
     public boolean hasNext() {
-        return !waiting.isEmpty() || damaged || lines.hasNext();
+        return !pending.isEmpty() || damaged || lines.hasNext();
     }
 
     @Override
@@ -47,7 +47,7 @@ final class QuotedLines implements Lines {
         List<byte[]> record = new ArrayList<>(List.of(first));
         int size = first.length;
         while (open && size < LIMIT) {
-            byte[] further = hasNext() && !(waiting.isEmpty() && damaged) ? line() : null;
+            byte[] further = hasNext() && !(pending.isEmpty() && damaged) ? line() : null;
             if (further == null) {
                 break;
             }
@@ -59,15 +59,15 @@ final class QuotedLines implements Lines {
             return joined(record);
         }
         for (int place = record.size() - 1; place > 0; place--) {
-            waiting.addFirst(record.get(place));
+            pending.addFirst(record.get(place));
         }
         return UTF8String.fromBytes(first);
     }
 
     /** The next line; null if the file is damaged. */
     private byte[] line() {
-        if (!waiting.isEmpty()) {
-            return waiting.removeFirst();
+        if (!pending.isEmpty()) {
+            return pending.removeFirst();
         }
         UTF8String line = damaged ? null : lines.next();
         damaged = line == null;

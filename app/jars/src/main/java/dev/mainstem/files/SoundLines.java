@@ -9,26 +9,26 @@ import scala.collection.Iterator;
 
 /** The lines from Spark's text reader, up to the end of the file or to its damaged part. */
 final class SoundLines implements Lines {
-    private static final UTF8String MARK = UTF8String.fromBytes(new byte[] {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF});
-    private final Supplier<Iterator<InternalRow>> opening;
+    private static final UTF8String BYTE_ORDER_MARK = UTF8String.fromBytes(new byte[] {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF});
+    private final Supplier<Iterator<InternalRow>> open;
     private Iterator<InternalRow> lines;
     private boolean first;
     private boolean damaged;
-    private boolean over;
+    private boolean ended;
 
-    SoundLines(Supplier<Iterator<InternalRow>> opening, boolean first) {
-        this.opening = opening;
+    SoundLines(Supplier<Iterator<InternalRow>> open, boolean first) {
+        this.open = open;
         this.first = first;
     }
 
     @Override
     public boolean hasNext() {
         if (damaged) {
-            return !over;
+            return !ended;
         }
         try {
             if (lines == null) {
-                lines = opening.get();
+                lines = open.get();
             }
             return lines.hasNext();
         } catch (Throwable error) {
@@ -43,13 +43,13 @@ final class SoundLines implements Lines {
     @Override
     public UTF8String next() {
         if (damaged) {
-            over = true;
+            ended = true;
             return null;
         }
         UTF8String line = lines.next().getUTF8String(0);
-        boolean marked = first && line.startsWith(MARK);
+        boolean marked = first && line.startsWith(BYTE_ORDER_MARK);
         first = false;
-        return marked ? UTF8String.fromBytes(line.getBytes(), MARK.numBytes(), line.numBytes() - MARK.numBytes()) : line;
+        return marked ? UTF8String.fromBytes(line.getBytes(), BYTE_ORDER_MARK.numBytes(), line.numBytes() - BYTE_ORDER_MARK.numBytes()) : line;
     }
 
     /**
