@@ -64,10 +64,10 @@ class Stage:
         }
         [document_read] = read_text(json.dumps(document))
         unready = readiness.before_session(Graph(document_read.pipeline))
-        pipeline = readiness.without(document_read.pipeline, unready)
+        pipeline = readiness.suspend_unready(document_read.pipeline, unready)
         graph = Graph(pipeline)
-        silent = checks.reachable(graph)
-        checks.present(self.spark, graph)
+        silent = checks.check_servers(graph)
+        checks.check_checkpoint_store(self.spark, graph)
         unready |= readiness.in_session(self.spark, graph, pipeline.name, silent)
         turning = Turning(
             Supervisor(self.spark, pipeline, lambda _statuses: None, Stop(), locate=document_read.problem)

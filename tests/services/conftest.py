@@ -63,8 +63,8 @@ class Pipelines:
         pipeline = self.pipeline(spec, values)
         secrets.write(pipeline, Path(self.spark.conf.get(CREDENTIALS) or ""))
         graph = Graph(pipeline)
-        checks.reachable(graph)
-        checks.present(self.spark, graph)
+        checks.check_servers(graph)
+        checks.check_checkpoint_store(self.spark, graph)
         unready = readiness.in_session(self.spark, graph, pipeline.name)
         supervisor = Supervisor(self.spark, pipeline, lambda _: None, Stop())
         try:

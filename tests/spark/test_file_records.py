@@ -173,7 +173,7 @@ def test_records_of_files_are_split_and_decoded(spark: SparkSession, tmp_path: P
     how = how.model_copy(update={"on_malformed_record": "deadLetter"})
     raw = file_records.table(session, str(tmp_path), how, files.files.options)
     many = case.kind == "json" and file_records.is_many(files.files.options)
-    decoded = DecodedRecords(raw, how, "src", counted=False, many=many)
+    decoded = DecodedRecords(raw, how, "src", is_counted=False, many=many)
     rows = decoded.rows().selectExpr(*map(shown, decoded.rows().columns)).collect()
     letters = decoded.dead_letters().collect()
     assert sorted(map(tuple, rows)) == case.good
@@ -196,7 +196,7 @@ def test_each_part_of_a_large_file_is_checked_against_its_header(spark: SparkSes
     how = Decode.model_validate({"csv": {"schema": NS}, "onMalformedRecord": "drop"})
     raw = file_records.table(session, str(tmp_path), how, {"header": "true"})
     assert raw.rdd.getNumPartitions() > 4
-    decoded = DecodedRecords(raw, how, "src", counted=False)
+    decoded = DecodedRecords(raw, how, "src", is_counted=False)
     assert sorted(row.n for row in decoded.rows().collect()) == list(range(10_000))
     assert decoded.dead_letters().count() == 10_000
 

@@ -5,7 +5,7 @@ from documents import VALID
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.runtime.preflight.core_check import check_cores, cores, occupied_cores, resident
+from mainstem.runtime.preflight.core_check import check_cores, cores, occupied_cores, resident_queries
 
 
 pytestmark = pytest.mark.S34
@@ -39,11 +39,11 @@ def test_cores_are_those_of_all_executors_or_of_the_driver(conf: dict[str, str],
 
 def test_queries_with_endless_tasks_hold_a_core_for_each_partition() -> None:
     document_graph = graph()
-    names = [query.name for query in resident(document_graph.spec.queries)]
+    names = [query.name for query in resident_queries(document_graph.spec.queries)]
     assert names == ["at-once", "row-by-row"]
     assert occupied_cores(document_graph, document_graph.spec.queries[0], lambda source: 3) == 3
-    [first, *_] = resident(document_graph.spec.queries)
-    assert resident([first.model_copy(update={"suspend": True})]) == []
+    [first, *_] = resident_queries(document_graph.spec.queries)
+    assert resident_queries([first.model_copy(update={"suspend": True})]) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.filesystem import FileInfo
-from mainstem.runtime.checkpoint.orphan_files import unlogged
+from mainstem.runtime.checkpoint.orphan_files import select_unlogged
 
 
 UUID = "0b51b1a4-6f0b-4a5a-9d3a-0a2c8b7d6e5f"
@@ -32,7 +32,7 @@ def new(path: str) -> FileInfo:
     ],
 )
 def test_a_logged_file_is_kept_in_every_spelling(listed: str, logged: str) -> None:
-    assert unlogged([new(listed)], [logged], SINCE, "file:/data/out") == []
+    assert select_unlogged([new(listed)], [logged], SINCE, "file:/data/out") == []
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_logged_file_is_kept_in_every_spelling(listed: str, logged: str) -> No
 )
 def test_an_unlogged_file_of_spark_is_removed(name: str) -> None:
     path = f"file:/data/out/{name}"
-    assert unlogged([new(path)], [], SINCE, "file:/data/out") == [path]
+    assert select_unlogged([new(path)], [], SINCE, "file:/data/out") == [path]
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_an_unlogged_file_of_spark_is_removed(name: str) -> None:
     ],
 )
 def test_a_file_that_spark_did_not_name_is_kept(name: str) -> None:
-    assert unlogged([new(f"file:/data/out/{name}")], [], SINCE, "file:/data/out") == []
+    assert select_unlogged([new(f"file:/data/out/{name}")], [], SINCE, "file:/data/out") == []
 
 
 def test_a_file_older_than_the_batch_is_kept() -> None:
     files = [
         FileInfo(f"file:/o/part-{n:05d}-{UUID}-c000.parquet", SINCE + age) for n, age in enumerate((-1, 0, 1))
     ]
-    assert unlogged(files, [], SINCE, "file:/o") == [files[1].path, files[2].path]
+    assert select_unlogged(files, [], SINCE, "file:/o") == [files[1].path, files[2].path]
 
 
 @pytest.mark.parametrize("log", ["_delta_log/00000000000000000000.json", "_spark_metadata/0"])
@@ -84,12 +84,12 @@ def test_a_table_in_a_subdirectory_is_kept(log: str) -> None:
     files = [
         new(f"s3a://lake/out/{name}") for name in (NAME, f"late/{NAME}", f"late/x=1/{NAME}", f"late/{log}")
     ]
-    assert unlogged(files, [], SINCE, "s3a://lake/out") == [f"s3a://lake/out/{NAME}"]
+    assert select_unlogged(files, [], SINCE, "s3a://lake/out") == [f"s3a://lake/out/{NAME}"]
 
 
 def test_the_log_of_the_directory_itself_protects_nothing() -> None:
     files = [new(f"file:/data/out/{name}") for name in (NAME, "_spark_metadata/0")]
-    assert unlogged(files, [], SINCE, "file:/data/out/") == [f"file:/data/out/{NAME}"]
+    assert select_unlogged(files, [], SINCE, "file:/data/out/") == [f"file:/data/out/{NAME}"]
 
 
 NAMES = st.one_of(
@@ -129,7 +129,7 @@ def test_logged_foreign_and_old_files_are_never_removed(
             logged.append(roots[1] + quote(inside, safe="/="))
         if in_log or modified < SINCE or not name.startswith("part-"):
             kept.add(path)
-    removed = unlogged(listing, logged, SINCE, roots[0].rstrip("/"))
+    removed = select_unlogged(listing, logged, SINCE, roots[0].rstrip("/"))
     assert not kept & set(removed)
     assert set(removed) <= {file.path for file in listing}
     for path in removed:
@@ -153,8 +153,8 @@ def test_logged_foreign_and_old_files_are_never_removed(
 )
 def test_each_format_has_its_file_suffixes(kind: str, name: str) -> None:
     path = f"file:/data/out/{name}"
-    assert unlogged([new(path)], [], SINCE, "file:/data/out", kind) == [path]
+    assert select_unlogged([new(path)], [], SINCE, "file:/data/out", kind) == [path]
     for other in {"parquet", "orc", "csv", "json", "text"} - {kind}:
-        assert unlogged([new(path)], [], SINCE, "file:/data/out", other) == []
+        assert select_unlogged([new(path)], [], SINCE, "file:/data/out", other) == []
     for ending in (".crc", ".tmp"):
-        assert unlogged([new(f"{path}{ending}")], [], SINCE, "file:/data/out", kind) == []
+        assert select_unlogged([new(f"{path}{ending}")], [], SINCE, "file:/data/out", kind) == []

@@ -168,7 +168,7 @@ def test_a_failure_of_ivy_is_reported_in_one_line() -> None:
 :::: ERRORS
         Server access error at url https://repo.example.com/none.pom (java.net.UnknownHostException: repo.example.com)
 """
-    assert ivy.why(message) == (
+    assert ivy.cause_of(message) == (
         "com.example#none;1.0: not found; https://repo.example.com/none.pom (java.net.UnknownHostException: repo.example.com)"
     )
-    assert ivy.why("") == "Ivy wrote no output"
+    assert ivy.cause_of("") == "Ivy wrote no output"

@@ -75,11 +75,11 @@ def test_resources_of_suspended_queries_are_not_required(tmp_path: Path) -> None
         "reader": [],
     }
     assert "far" not in asked_of(part)
-    assert checks.reachable(whole) == {"both", "gone", "shop"}  # three queries run without
-    assert checks.reachable(part) == frozenset()
+    assert checks.check_servers(whole) == {"both", "gone", "shop"}  # three queries run without
+    assert checks.check_servers(part) == frozenset()
     only_far = graph(tmp_path, copy=True, maker=True, reader=True)
     with pytest.raises(NotReady, match="BrokerUnreachable"):
-        checks.reachable(only_far)
+        checks.check_servers(only_far)
 
 
 def test_each_query_lists_the_servers_that_it_uses(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_an_unused_connection_stops_no_run(
     }
     head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    assert checks.reachable(Graph(document.pipeline)) == frozenset()
+    assert checks.check_servers(Graph(document.pipeline)) == frozenset()
     assert secrets.write(document.pipeline, tmp_path) is None
 
 

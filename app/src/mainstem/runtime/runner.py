@@ -103,8 +103,8 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
         unready = readiness.before_session(Graph(pipeline))
         if unready and (options.strict or len(unready) == len(running(Graph(pipeline)))):
             raise not_ready(unready)
-        pipeline = readiness.without(pipeline, unready)
-        silent = checks.reachable(Graph(pipeline))
+        pipeline = readiness.suspend_unready(pipeline, unready)
+        silent = checks.check_servers(Graph(pipeline))
         with session.open_session(
             pipeline, options.environment, output=reporter.output, verbose=options.verbose
         ) as spark:
@@ -137,7 +137,7 @@ def _run(
     try:
         with _interruptible(spark, stop):
             graph = Graph(pipeline)
-            checks.present(spark, graph)
+            checks.check_checkpoint_store(spark, graph)
             owner = options.environment.owner(pipeline.name)
             unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
             with TableMaintenance(spark, graph) as maintenance:

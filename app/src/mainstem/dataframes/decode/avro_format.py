@@ -66,15 +66,15 @@ class AvroFormat:
         texts = has_valid_texts(record, kind)
         return has_mark if texts is None else has_mark & texts
 
-    def why(self, record: Column, value: Column) -> Column:
+    def error(self, record: Column, value: Column) -> Column:
         """The error of a malformed record."""
         excerpt = F.concat(F.lit(": "), misfits.beginning_of_bytes(value.cast("binary")))
-        why = F.when(value.isNull(), "the record has no value")
+        message = F.when(value.isNull(), "the record has no value")
         if self.registry_id is not None:
             missing = F.lit(f"the record has no Confluent header with the schema id {self.registry_id}")
-            why = why.when(~self._has_header(value), F.concat(missing, excerpt))
-        why = why.when(self._has_mark(record), "a string is not valid UTF-8")
-        return why.otherwise(
+            message = message.when(~self._has_header(value), F.concat(missing, excerpt))
+        message = message.when(self._has_mark(record), "a string is not valid UTF-8")
+        return message.otherwise(
             F.concat(F.lit(f"the record does not match the Avro schema{self._quoted_name()}"), excerpt)
         )
 

@@ -66,7 +66,7 @@ class CsvFormat:
         unaltered = is_unaltered(record, self.schema, text, self.options)
         return fits if unaltered is None else fits & unaltered
 
-    def why(self, record: Column, value: Column) -> Column:
+    def error(self, record: Column, value: Column) -> Column:
         """The error of a malformed line."""
         text = text_of(value)
         names = [field.name for field in self.schema.fields]

@@ -41,7 +41,7 @@ class DecodedRecords:
         decode: the format, and what happens to malformed records.
         occurrence: name of the source's occurrence in the query.
         watermark: the event time; `maxFuture` limits how far ahead of the clock a decoded record may be.
-        counted: false for a relation that each batch reads again.
+        is_counted: false for a relation that each batch reads again.
         many: each record is a whole JSON file, with one object or an array of objects; each object counts.
         remedy: what to do if a malformed record fails the query.
 
@@ -56,7 +56,7 @@ class DecodedRecords:
         occurrence: str,
         watermark: Watermark | None = None,
         *,
-        counted: bool = True,
+        is_counted: bool = True,
         many: bool = False,
         remedy: str = "set decode.onMalformedRecord to drop or deadLetter",
     ) -> None:
@@ -76,7 +76,7 @@ class DecodedRecords:
         self._event_time = self._bounded_event_time(record, watermark)
         self._ahead = self._is_ahead(watermark) & whole
         self._records = record.withColumn(_DECODED, whole & ~self._ahead)
-        if counted:
+        if is_counted:
             self._records = self._records.observe(
                 f"{METRIC}.{occurrence}",
                 F.count_if(F.col(_DECODED)).alias("decoded"),
@@ -105,7 +105,7 @@ class DecodedRecords:
         return self._records.where(~F.col(_DECODED)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            misfits.without_codegen(self._why()).alias("error"),
+            misfits.without_codegen(self._error()).alias("error"),
             F.current_timestamp().alias("time"),
         )
 
@@ -147,14 +147,14 @@ class DecodedRecords:
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         error = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
         detail = F.coalesce(
-            F.when(~self._ahead, F.concat(F.lit(": "), misfits.without_codegen(self._why()))), F.lit("")
+            F.when(~self._ahead, F.concat(F.lit(": "), misfits.without_codegen(self._error()))), F.lit("")
         )
         return F.concat(F.lit(MALFORMED_RECORD), error, *places, detail, F.lit(f"; {self._remedy}"))
 
-    def _why(self) -> Column:
+    def _error(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))
-        why = F.when(self._ahead, ahead).otherwise(self._format.why(F.col(_RECORD), F.col("value")))
-        return F.coalesce(self._fault, why)
+        error = F.when(self._ahead, ahead).otherwise(self._format.error(F.col(_RECORD), F.col("value")))
+        return F.coalesce(self._fault, error)
 
 
 def _format(decode: Decode, folders: Sequence[str], *, many: bool) -> RecordFormat:

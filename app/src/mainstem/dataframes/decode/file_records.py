@@ -56,8 +56,8 @@ def columns(decode: Decode) -> StructType:
     Raises:
         NotReady: a schema file cannot be read, or has no schema.
     """
-    structured = decode.json_ or decode.csv
-    return schemas.columns(structured.schema_, structured.schema_file) if structured else StructType()
+    json_or_csv = decode.json_ or decode.csv
+    return schemas.columns(json_or_csv.schema_, json_or_csv.schema_file) if json_or_csv else StructType()
 
 
 def is_many(options: Mapping[str, str]) -> bool:

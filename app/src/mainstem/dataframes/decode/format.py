@@ -18,7 +18,7 @@ class RecordFormat(Protocol):
     """A record format; `value` is the undecoded record, BINARY or STRING."""
 
     def parse(self, value: Column) -> Column:
-        """The record as a struct: its columns, and fields that `is_whole` and `why` need. It never fails."""
+        """The record as a struct: its columns, and fields that `is_whole` and `error` need. It never fails."""
 
     def columns(self, record: Column) -> list[Column]:
         """The columns of the struct from `parse`, under their names."""
@@ -26,7 +26,7 @@ class RecordFormat(Protocol):
     def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:
         """Whether the struct from `parse` has the whole record and fits the schema; null counts as no."""
 
-    def why(self, record: Column, value: Column) -> Column:
+    def error(self, record: Column, value: Column) -> Column:
         """The error of a record that is not whole, from the struct of `parse` and the record itself."""
 
 

@@ -67,7 +67,7 @@ class JsonFormat:
         unaltered = is_unaltered(record[_OBJECT], self._kind, text, self.options)
         return fits if unaltered is None else fits & unaltered
 
-    def why(self, record: Column, value: Column) -> Column:
+    def error(self, record: Column, value: Column) -> Column:
         """The error of a malformed record, found with Spark's other JSON parser, the one of VARIANT."""
         text = text_of(value)
         excerpt = F.concat(F.lit(": "), misfits.beginning(text))

@@ -25,6 +25,6 @@ class TextFormat:
         """Whether the text is UTF-8."""
         return F.is_valid_utf8(text_of(value))
 
-    def why(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - nothing is parsed
+    def error(self, record: Column, value: Column) -> Column:  # noqa: ARG002 - nothing is parsed
         """What is wrong with the record."""
         return no_text(text_of(value))

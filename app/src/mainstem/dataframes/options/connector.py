@@ -73,8 +73,8 @@ def active(session: SparkSession) -> Iterator[None]:
             sessions.clearActiveSession()
 
 
-def _is_connector(loaded: Any) -> bool:
-    return isinstance(loaded, type) and issubclass(loaded, DataSource)
+def _is_connector(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, DataSource)
 
 
 def options(connector: CustomConnector, connections: Mapping[str, SparkConnection]) -> dict[str, str]:

@@ -75,7 +75,7 @@ def _keys(file: Path) -> list[str]:
     return [line.partition("=")[0] for line in lines]
 
 
-def client(connection: KafkaConnection) -> dict[str, str]:
+def client_properties(connection: KafkaConnection) -> dict[str, str]:
     """The properties of any client: those of the connection, and shorter time-outs than Kafka's defaults for the rest.
 
     A longer `request.timeout.ms` also raises the other time-outs. Kafka refuses `default.api.timeout.ms` below
@@ -146,7 +146,7 @@ def sink_options(sink: KafkaSink, connection: KafkaConnection) -> dict[str, str]
 
 
 def _with_prefix(connection: KafkaConnection) -> dict[str, str]:
-    return {f"kafka.{key}": value for key, value in client(connection).items()}
+    return {f"kafka.{key}": value for key, value in client_properties(connection).items()}
 
 
 def _milliseconds(text: str | None, default: int) -> int:

@@ -104,7 +104,7 @@ class _Database:
         sql = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE starts_with(tablename::text, ?)"
         self.run([f"DROP TABLE IF EXISTS {table}" for (table,) in self._rows(sql, target.prefix(checkpoint))])
 
-    def commit(self, target: Target, checkpoint: str, batch: int, staging: str, written: int) -> None:
+    def commit(self, target: Target, checkpoint: str, batch: int, staging: str, row_count: int) -> None:
         """Move the staged rows and record the batch in one transaction; do nothing if the batch is already recorded.
 
         Raises:
@@ -112,10 +112,10 @@ class _Database:
         """
         if not self._rows(target.record_batch(), checkpoint, target.table, str(batch)):
             return
-        [(staged,)] = self._rows(target.count_staged_rows(staging))
-        if staged != str(written):
+        [(staged_count,)] = self._rows(target.count_staged_rows(staging))
+        if staged_count != str(row_count):
             raise RuntimeError(
-                f"{STAGED_ROWS_LOST}: the staging table of {target.table} has {staged} of the {written} rows of the "
+                f"{STAGED_ROWS_LOST}: the staging table of {target.table} has {staged_count} of the {row_count} rows of the "
                 "batch: the database crashed or failed over; the batch runs again"
             )
         self.run(target.move(staging))

@@ -69,7 +69,7 @@ def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name
         raw,
         decode,
         name,
-        counted=False,
+        is_counted=False,
         many=bool(decode.json_) and file_records.is_many(options),
         remedy=f"correct the record: {name} is a side input, and all its records must be valid",
     ).rows()

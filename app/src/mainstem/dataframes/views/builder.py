@@ -68,7 +68,7 @@ class Builder:
         self._graph = graph
         self._counts: Counter[str] = Counter()
         self._watermarks: Counter[str] = Counter()
-        self._counted: set[str] = set()
+        self._counted_views: set[str] = set()
         self._reader = reader or Reader(connections(graph, session))
 
     def relation(self, name: str) -> DataFrame:
@@ -94,10 +94,10 @@ class Builder:
 
     def _with_verdicts(self, rows: DataFrame, view: View) -> DataFrame:
         """The rows with verdicts; counted at the first occurrence of a stream. Each batch reads a table again, so no count."""
-        counted = view.name not in self._counted and self._graph.streams(view.name)
-        self._counted.add(view.name)
+        is_counted = view.name not in self._counted_views and self._graph.streams(view.name)
+        self._counted_views.add(view.name)
         try:
-            return expectations.with_verdicts(rows, view, counted=counted)
+            return expectations.with_verdicts(rows, view, is_counted=is_counted)
         except (AnalysisException, ParseException):
             for index, expectation in enumerate(view.expectations):
                 with self._guard(self._place(view.name, "expectations", index, "expect"), expectation.expect):

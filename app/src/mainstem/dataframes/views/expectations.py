@@ -14,20 +14,20 @@ EXPECTATION_FAILED: Final = "mainstem:ExpectationFailed:"
 _ADDED: Final = ("violated", "time")
 
 
-def with_verdicts(frame: DataFrame, view: View, *, counted: bool) -> DataFrame:
+def with_verdicts(frame: DataFrame, view: View, *, is_counted: bool) -> DataFrame:
     """The rows with a verdict for each expectation: true if the row meets the expectation; null counts as false.
 
     Args:
         frame: the rows of the view.
         view: the view.
-        counted: whether violations are counted, under `mainstem-expectations.<view>`.
+        is_counted: whether violations are counted, under `mainstem-expectations.<view>`.
     """
     verdicts = {
         _verdict(index): F.coalesce(F.expr(expectation.expect), F.lit(False))
         for index, expectation in enumerate(view.expectations)
     }
     rows = frame.withColumns(verdicts)
-    if not counted:
+    if not is_counted:
         return rows
     counts = [
         F.count_if(~F.col(_verdict(i))).alias(expectation.name)

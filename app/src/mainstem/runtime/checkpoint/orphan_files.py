@@ -108,18 +108,18 @@ def unlogged_files(session: SparkSession, folder: Directory, since: int, kind: s
     """
     if (folder / _SUCCESS).exists():
         return []
-    return unlogged(folder.files(), _logged(session, folder), since, folder.qualified(), kind)
+    return select_unlogged(folder.files(), _logged_paths(session, folder), since, folder.qualified(), kind)
 
 
 def leftovers(session: SparkSession, folder: Directory, files: Iterable[str]) -> list[str]:
     """The suspects that are orphans, after the commit of their batch: the log does not name them."""
     if (folder / _SUCCESS).exists():
         return []
-    known = {_name(path) for path in _logged(session, folder)}
+    known = {_name(path) for path in _logged_paths(session, folder)}
     return [path for path in files if _name(path) not in known]
 
 
-def unlogged(
+def select_unlogged(
     files: Iterable[FileInfo], logged: Iterable[str], since: int, folder: str, kind: str = "parquet"
 ) -> list[str]:
     """The data files in a folder that no log entry names and that are not older than `since`; pure.
@@ -153,7 +153,7 @@ def _tables(files: Iterable[FileInfo]) -> Iterator[str]:
             yield root
 
 
-def _logged(session: SparkSession, target: Directory) -> list[str]:
+def _logged_paths(session: SparkSession, target: Directory) -> list[str]:
     if not (target / LOG).exists():
         return []
     jvm: Any = session._jvm  # noqa: SLF001

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.dataframes.options.kafka import client
+from mainstem.dataframes.options.kafka import client_properties
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.runtime.progress.spark_progress import Offsets
@@ -132,7 +132,7 @@ class KafkaAdmin:
         """The client properties of the connection, as Java properties."""
         properties = self._jvm.java.util.Properties()
         serializers = {"key.serializer": _BYTES, "value.serializer": _BYTES}
-        for key, value in (client(self._kafka) | serializers | self._patience).items():
+        for key, value in (client_properties(self._kafka) | serializers | self._patience).items():
             properties.setProperty(key, value)
         return properties
 

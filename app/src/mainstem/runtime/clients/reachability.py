@@ -21,7 +21,7 @@ _SSL_REQUEST: Final = struct.pack(">ii", 8, 80877103)
 _POSTGRES: Final = re.compile(r"jdbc:postgresql://(\[[^\]/]+\]|[^:/?,]+)(?::(\d+))?(?:[/?].*)?")
 
 
-def unreachable(connections: Iterable[Connection]) -> dict[str, NotReady]:
+def unreachable_connections(connections: Iterable[Connection]) -> dict[str, NotReady]:
     """Name of each connection whose server does not answer -> the error; asks all servers at once."""
     targets = list(connections)
     if not targets:
@@ -86,7 +86,7 @@ def _socket_error(host: str, port: int, request: bytes, *, tls: bool) -> str | N
     try:
         plain = socket.create_connection((host, port), timeout=ANSWER_SECONDS)
     except (OSError, OverflowError, UnicodeError) as error:
-        return _why(error)
+        return _error_text(error)
     try:
         with plain:
             if tls:
@@ -95,7 +95,7 @@ def _socket_error(host: str, port: int, request: bytes, *, tls: bool) -> str | N
                 plain.sendall(request)
                 plain.recv(1)
     except TimeoutError as error:
-        return _why(error)
+        return _error_text(error)
     except OSError:
         return None
     return None
@@ -108,7 +108,7 @@ def _tls_handshake(plain: socket.socket, host: str) -> None:
     context.wrap_socket(plain, server_hostname=host).close()
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {ANSWER_SECONDS:g} s"
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()

@@ -94,12 +94,12 @@ def command(
 
 def _options(environment: Mapping[str, str]) -> list[str]:
     """The Java options, sorted by the numbers of their variables: `SPARK_JAVA_OPT_10` comes after `SPARK_JAVA_OPT_9`."""
-    numbered = {
+    options = {
         int(number): value
         for name, value in environment.items()
         if name.startswith(_OPTION) and (number := name.removeprefix(_OPTION)).isdecimal()
     }
-    return [numbered[number] for number in sorted(numbered)]
+    return [options[number] for number in sorted(options)]
 
 
 def _jars() -> list[Path]:

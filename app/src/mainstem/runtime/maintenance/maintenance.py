@@ -112,10 +112,10 @@ class TableMaintenance:
         """Set the retention of deleted files as a property of the table, which is the only setting that Delta obeys."""
         interval = f"interval {int(seconds(vacuum.retain))} seconds"
         if table.detail().first()["properties"].get(_RETENTION) != interval:
-            quoted = path.replace("`", "``")
+            quoted_path = path.replace("`", "``")
             with exclusive(path):
                 session_by_path(self._session).sql(
-                    f"ALTER TABLE delta.`{quoted}` SET TBLPROPERTIES ('{_RETENTION}' = '{interval}')"
+                    f"ALTER TABLE delta.`{quoted_path}` SET TBLPROPERTIES ('{_RETENTION}' = '{interval}')"
                 )
 
     def _log_failure(self, path: str, error: Exception) -> None:

@@ -19,11 +19,11 @@ from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import required_connections, running, used
 from mainstem.runtime.clients.exclusive_files import S3Object
-from mainstem.runtime.clients.reachability import unreachable
+from mainstem.runtime.clients.reachability import unreachable_connections
 from mainstem.runtime.preflight.inputs import ask
 
 
-def reachable(graph: Graph) -> frozenset[str]:
+def check_servers(graph: Graph) -> frozenset[str]:
     """Check, without a JVM, that every store, broker and database answers, and that a local checkpoint folder is writable.
 
     Returns:
@@ -35,18 +35,18 @@ def reachable(graph: Graph) -> frozenset[str]:
     """
     names = required_connections(graph)
     connections = {each.name: each for each in graph.spec.connections if each.name in names}
-    silent = unreachable(connections.values())
+    silent = unreachable_connections(connections.values())
     queries = running(graph)
     for name, error in silent.items():
         if connections[name].s3 or all(used(graph, [query]) & silent.keys() for query in queries):
             raise error
     for error in silent.values():
         logs.get("mainstem").warning("a connection does not answer", reason=error.reason, error=error.message)
-    writable("checkpoints.location", graph.spec.checkpoints.location)
+    check_writable("checkpoints.location", graph.spec.checkpoints.location)
     return frozenset(silent)
 
 
-def present(session: SparkSession, graph: Graph) -> None:
+def check_checkpoint_store(session: SparkSession, graph: Graph) -> None:
     """Check that the location of checkpoints is writable, and on S3 that the store supports conditional writes.
 
     Raises:
@@ -64,7 +64,7 @@ def local_path(path: str) -> Path | None:
     return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
 
 
-def writable(subject: str, path: str) -> None:
+def check_writable(subject: str, path: str) -> None:
     """Check that a local folder is writable, or the existing folder in which it will be created.
 
     Raises:

@@ -25,7 +25,7 @@ def check(session: SparkSession, graph: Graph) -> None:
     Raises:
         NotReady: `CoresMissing`.
     """
-    queries = resident(graph.spec.queries)
+    queries = resident_queries(graph.spec.queries)
     if not queries:
         return
     available = cores(dict(session.sparkContext.getConf().getAll()))
@@ -44,7 +44,7 @@ def check(session: SparkSession, graph: Graph) -> None:
     check_cores(needed, others=others, available=available)
 
 
-def resident(queries: Sequence[Query]) -> list[Query]:
+def resident_queries(queries: Sequence[Query]) -> list[Query]:
     """The running queries whose tasks never end."""
     return [query for query in queries if query.trigger and query.trigger.resident and not query.suspend]
 

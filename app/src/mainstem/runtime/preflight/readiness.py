@@ -17,7 +17,7 @@ from mainstem.language.model.queries import Query
 from mainstem.language.requirements import functions_of, running, used
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.preflight import table_ownership, user_modules
-from mainstem.runtime.preflight.checks import local_path, writable
+from mainstem.runtime.preflight.checks import check_writable, local_path
 from mainstem.runtime.preflight.inputs import ask, required_paths
 from mainstem.runtime.spark import secrets
 
@@ -46,10 +46,10 @@ def in_session(
     return _unready(graph, _Asker(session, graph, owner, silent).ask)
 
 
-def without(pipeline: StreamingPipeline, refused: Mapping[str, NotReady]) -> StreamingPipeline:
+def suspend_unready(pipeline: StreamingPipeline, errors: Mapping[str, NotReady]) -> StreamingPipeline:
     """The document with the refused queries suspended, so that the run needs nothing that only they use."""
-    names = [query.name for query in running(Graph(pipeline)) if query.name not in refused]
-    return pipeline.running_only(names) if refused else pipeline
+    names = [query.name for query in running(Graph(pipeline)) if query.name not in errors]
+    return pipeline.running_only(names) if errors else pipeline
 
 
 def _unready(graph: Graph, check: Callable[[Query], None]) -> dict[str, NotReady]:
@@ -70,7 +70,7 @@ def _on_this_machine(graph: Graph, query: Query) -> None:
         if (local := local_path(path)) and not local.exists():
             raise _path_not_found(subject, path)
     for subject, path in _outputs(query):
-        writable(subject, path)
+        check_writable(subject, path)
 
 
 class _Asker:

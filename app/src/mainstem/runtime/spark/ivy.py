@@ -66,13 +66,13 @@ def resolve(
         except subprocess.TimeoutExpired:
             raise _unresolved(coordinates, f"no answer within {TIMEOUT_SECONDS:g} seconds") from None
     if process.returncode:
-        raise _unresolved(coordinates, why(process.stdout + process.stderr))
+        raise _unresolved(coordinates, cause_of(process.stdout + process.stderr))
 
 
-def why(output: str) -> str:
+def cause_of(output: str) -> str:
     """The cause of a failure from Ivy's output: artifacts that do not exist, and servers that do not answer.
 
-    >>> why("  :: a.b#c;1: not found")
+    >>> cause_of("  :: a.b#c;1: not found")
     'a.b#c;1: not found'
     """
     lines = [line.strip() for line in output.splitlines()]

@@ -40,8 +40,8 @@ def class_path(packages: Packages, folder: Path | None) -> list[Path]:
     if folder is None and (maven or jars):
         raise _missing(maven, jars)
     local = [_local(folder or Path(), jar) for jar in jars]
-    resolved = _resolve(maven, packages.repositories) if maven else []
-    return [*image, *local, *(jar for jar in resolved if jar.name not in image_names)]
+    maven_jars = _resolve(maven, packages.repositories) if maven else []
+    return [*image, *local, *(jar for jar in maven_jars if jar.name not in image_names)]
 
 
 def install(packages: Packages, folder: Path, target: Path) -> list[str]:
@@ -117,9 +117,9 @@ def _useful(jars: Iterable[Path], maven: Sequence[str]) -> list[Path]:
     Spark's jars come first on the class path. From another version of such a jar the JVM would load only the classes that
     Spark's version lacks, and these do not fit the others.
     """
-    named = set(map(jar_of, maven))
+    named_jars = set(map(jar_of, maven))
     own = {_artifact(jar.name) for jar in [*(command_line.spark_home() / "jars").glob("*.jar"), *_own_jars()]}
-    return sorted(jar for jar in jars if jar.name in named or _artifact(jar.name) not in own)
+    return sorted(jar for jar in jars if jar.name in named_jars or _artifact(jar.name) not in own)
 
 
 def _own_jars() -> list[Path]:

@@ -34,8 +34,8 @@ def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
     """
     names = required_connections(Graph(pipeline))
     spec = pipeline.spec
-    kept = tuple(each for each in spec.connections if each.name in names or _is_complete(each))
-    return pipeline.model_copy(update={"spec": spec.model_copy(update={"connections": kept})})
+    connections = tuple(each for each in spec.connections if each.name in names or _is_complete(each))
+    return pipeline.model_copy(update={"spec": spec.model_copy(update={"connections": connections})})
 
 
 def check_complete(graph: Graph, query: Query) -> None:
