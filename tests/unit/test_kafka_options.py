@@ -1,7 +1,7 @@
 """The options of Kafka's clients."""
 
 import pytest
-from mainstem.dataframes.options.kafka import client, source_options
+from mainstem.dataframes.options.kafka import client_properties, source_options
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.runtime.clients.kafka_admin import time_outs
@@ -9,7 +9,9 @@ from mainstem.runtime.clients.kafka_admin import time_outs
 
 def client_options(**properties: str) -> dict[str, str]:
     given = {key.replace("_", "."): value for key, value in properties.items()}
-    return client(KafkaConnection.model_validate({"bootstrapServers": "kafka:9092", "properties": given}))
+    return client_properties(
+        KafkaConnection.model_validate({"bootstrapServers": "kafka:9092", "properties": given})
+    )
 
 
 @pytest.mark.parametrize(
