@@ -89,9 +89,9 @@ def test_an_invalid_document_is_reported_by_its_first_problem(tmp_path: Path) ->
 
 def test_commands_of_containers_are_hidden_and_describe_themselves() -> None:
     runner = CliRunner()
-    assert "driver" not in runner.invoke(main, ["--help"]).output
+    assert "\n  driver " not in runner.invoke(main, ["--help"]).output
     assert "mainstem run" in runner.invoke(main, ["driver", "--help"]).output
-    assert "Spark starts it" in runner.invoke(main, ["executor", "--help"]).output
+    assert "Spark starts this command" in runner.invoke(main, ["executor", "--help"]).output
 
 
 HANDS_OVER = """
