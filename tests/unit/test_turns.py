@@ -1,36 +1,16 @@
 """Turns, by a clock that goes on only while all wait."""
 
 import asyncio
-import selectors
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem_operator.turns import FairTurns
+from unit.virtual_time import run
 
 
 TOTAL, EACH, SLOW_AFTER = 24, 8, 2.0
-
-
-class _Clock(selectors.SelectSelector):
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        assert timeout is not None, "all wait for each other"
-        self.now += max(timeout, 0.0)
-        return super().select(0)
-
-
-def run(work: Coroutine[Any, Any, None]) -> None:
-    clock = _Clock()
-    loop = asyncio.SelectorEventLoop(clock)
-    loop.time = lambda: clock.now  # type: ignore[method-assign]
-    try:
-        loop.run_until_complete(work)
-    finally:
-        loop.close()
 
 
 class Tenants:

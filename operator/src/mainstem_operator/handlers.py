@@ -16,7 +16,7 @@ from mainstem_operator.api.fence import Fence
 from mainstem_operator.api.kubernetes_api import NO_ANSWER, KubernetesApi
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.kopf_settings import DRIVERS, configure, fenced_session
-from mainstem_operator.loop.first_starts import FirstStarts
+from mainstem_operator.loop.admission import AdmissionQueue
 from mainstem_operator.loop.pipeline_cache import PipelineCache
 from mainstem_operator.loop.pipeline_loop import STUCK_SECONDS, TURN_SECONDS, PipelineLoop, pause_seconds
 from mainstem_operator.loop.reconcile import Reconciler
@@ -47,9 +47,10 @@ class Operator:
         self._loops: dict[str, PipelineLoop] = {}
         self._phases: dict[str, str] = {}
         self._cluster: KubernetesApi | None = None
+        self._reconciler: Reconciler | None = None
         self._turns = FairTurns(_AT_A_TIME, _OF_ONE_NAMESPACE, _SLOW_SECONDS)
         self._validators = Validators()
-        self._first_starts = FirstStarts()
+        self._admission = AdmissionQueue()
         self._log = structlog.get_logger(component="operator")
 
     def register(self, registry: kopf.OperatorRegistry) -> None:
@@ -65,6 +66,7 @@ class Operator:
         """Configure Kopf, and connect to the API server."""
         configure(settings)
         self._cluster = await KubernetesApi.connect(self._fence)
+        self._reconciler = Reconciler(self._cluster, self._settings, self._validators)
         await self._validators.start()
 
     async def ended(self, **_: Any) -> None:
@@ -122,22 +124,13 @@ class Operator:
             loop.pipeline.observe(body)
             loop.wake.set()
         elif not written_status(body):
-            pipeline = await self._first_start(uid, body, is_news=type == "ADDED")
-            if pipeline.is_held:  # as if Kopf had written the finalizer itself
-                metadata["finalizers"] = pipeline.finalizers
-
-    async def _first_start(self, uid: str, body: kopf.Body, *, is_news: bool) -> PipelineCache:
-        """Start a new pipeline's driver; Kopf calls the loop once this returns."""
-        assert self._cluster is not None
-        loop = self._loops.setdefault(uid, PipelineLoop())
-        loop.pipeline.observe(body)
-        if is_news:
-            loop.pipeline.created = datetime.now(UTC)
-        async with self._first_starts.start(str(body.meta.namespace)):
-            loop.pipeline.finalizer_first = not self._first_starts.are_many
-            reconciler = Reconciler(self._cluster, self._settings, self._validators)
-            await self._turn(reconciler, loop, body, failures=0)
-        return loop.pipeline
+            loop = self._loop_for(uid, body)
+            if type == "ADDED":
+                loop.pipeline.created = datetime.now(UTC)
+            # Kopf calls the loop once this returns, and would write the finalizer before.
+            await self._reconcile(loop, body, failures=0)
+            if loop.pipeline.is_held:  # as if Kopf had written the finalizer itself
+                metadata["finalizers"] = loop.pipeline.finalizers
 
     async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
         """Take a change of a driver pod. A copy of the pod with another name is not a driver."""
@@ -153,16 +146,13 @@ class Operator:
 
     async def _carry(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped | None = None) -> None:
         """Run the loop; without `stopped` until the driver of a deleted pipeline has ended."""
-        assert self._cluster is not None
-        loop = self._loops.setdefault(uid, PipelineLoop())
+        loop = self._loop_for(uid, body)
         loop.is_carried = True
-        loop.pipeline.observe(body)
-        reconciler = Reconciler(self._cluster, self._settings, self._validators)
         failures = 0
         try:
             while not stopped or (body.meta.get("deletionTimestamp") and not _exiting(stopped)):
                 loop.wake.clear()  # before observing: no later event is lost
-                requeue, finished = await self._turn(reconciler, loop, body, failures)
+                requeue, finished = await self._reconcile(loop, body, failures)
                 if finished:
                     return
                 failures = failures + 1 if requeue is None else 0
@@ -173,14 +163,33 @@ class Operator:
             self._loops.pop(uid, None)
             self._count_phase(uid, None)
 
-    async def _turn(
-        self, reconciler: Reconciler, loop: PipelineLoop, body: kopf.Body, failures: int
+    def _loop_for(self, uid: str, body: kopf.Body) -> PipelineLoop:
+        """The loop of a pipeline, whose cache has the resource as it is now."""
+        loop = self._loops.setdefault(uid, PipelineLoop())
+        loop.pipeline.observe(body)
+        return loop
+
+    async def _reconcile(
+        self, loop: PipelineLoop, body: kopf.Body, failures: int
     ) -> tuple[float | None, bool]:
-        """Seconds until the next turn, None after an error; and whether the pipeline may go."""
+        """Reconcile once; every driver starts here. A new pipeline passes the admission queue, once.
+
+        Returns the seconds until the next time, None after an error; and whether Kopf may release the resource.
+        """
+        if not loop.pipeline.needs_admission:
+            return await self._turn(loop, body, failures)
+        loop.pipeline.is_admitted = True
+        async with self._admission.first_start(str(body.meta.namespace)):
+            loop.pipeline.finalizer_first = not self._admission.is_crowded
+            return await self._turn(loop, body, failures)
+
+    async def _turn(self, loop: PipelineLoop, body: kopf.Body, failures: int) -> tuple[float | None, bool]:
+        """Wait for a turn of the namespace, and reconcile in it. An error is logged, and ends no loop."""
+        assert self._reconciler is not None
         try:
             async with self._turns.turn(str(body.meta.namespace)), asyncio.timeout(TURN_SECONDS):
                 loop.busy_since = time.monotonic()
-                plan = await reconciler.reconcile(loop.pipeline, lambda event: _post(body, event))
+                plan = await self._reconciler.reconcile(loop.pipeline, lambda event: _post(body, event))
         except Exception as error:  # noqa: BLE001 - no error ends the loop
             RECONCILES.labels(result="error").inc()
             self._log_error(body, error, failures)

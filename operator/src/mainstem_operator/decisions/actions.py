@@ -58,6 +58,11 @@ class Plan:
     requeue: float | None = None
     finished: bool = False
 
+    @property
+    def is_first_start(self) -> bool:
+        """True for the very first start, before which no status is written."""
+        return self.start is not None and not self.status
+
 
 def with_failure(observation: Observation, message: str) -> str:
     """The message of a deletion, with the API server's error if the server has not carried the deletion out."""

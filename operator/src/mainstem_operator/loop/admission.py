@@ -1,59 +1,84 @@
-"""Many pipelines that are applied at once: those without a driver start first, the others wait for them."""
+"""The admission queue of first starts: of many new pipelines, each gets its driver before their statuses are written."""
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final
 
 
-_LONGEST_SECONDS: Final = 30.0
-"""How long a pipeline whose driver was just started waits, so that pipelines of its namespace without a driver start first:
-each shall have its driver before the statuses are written, which cost the API server as much again.
+LONGEST_SECONDS: Final = 30.0
+"""How long a pipeline whose driver was just created waits for the other new pipelines of its namespace: their drivers are
+created first, because the statuses cost the API server as much again.
 """
-_MANY: Final = 50
-"""More first starts than these go ahead of the finalizers, too: a finalizer costs the API server about half of what a driver
-costs it, and a thousand drivers would take a quarter longer.
+CROWD: Final = 50
+"""With more first starts than this, drivers are created before the finalizers: a finalizer costs the API server about half of
+what a driver costs it, and a thousand drivers would take a quarter longer.
 """
-_PACE_SECONDS: Final = 0.02
-"""Then they come one after the other, about as fast as an API server takes them: a thousand at once take memory."""
+PACE_SECONDS: Final = 0.02
+"""Pause between two pipelines that leave the queue, about as fast as an API server takes them: a thousand at once would need
+much memory.
+"""
 
 
 @dataclass
-class _Starting:
-    """Pipelines of one namespace that have no driver yet, while these are made."""
+class _Namespace:
+    """The first starts of one namespace that have not ended.
+
+    Attributes:
+        count: their number.
+        is_empty: set while there is none.
+    """
 
     count: int = 0
-    are_done: asyncio.Event = field(default_factory=asyncio.Event)
+    is_empty: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class FirstStarts:
-    """The first starts under way, by namespace."""
+class AdmissionQueue:
+    """Counts the first starts, and lets pipelines leave one after the other. Namespaces never wait for each other's starts.
 
-    def __init__(self) -> None:
-        self._starting: dict[str, _Starting] = defaultdict(_Starting)
-        self._pace = asyncio.Lock()
+    Args:
+        crowd: more first starts than this make the queue crowded.
+        longest_seconds: how long a pipeline waits for the others of its namespace, at most.
+        pace_seconds: pause between two pipelines that leave.
+    """
+
+    def __init__(
+        self, crowd: int = CROWD, longest_seconds: float = LONGEST_SECONDS, pace_seconds: float = PACE_SECONDS
+    ) -> None:
+        self._crowd = crowd
+        self._longest_seconds = longest_seconds
+        self._pace_seconds = pace_seconds
+        self._namespaces: dict[str, _Namespace] = {}
+        self._exit = asyncio.Lock()  # its waiters leave in the order in which they came
 
     @property
-    def are_many(self) -> bool:
-        """True where so many drivers start that what can come after them does."""
-        return sum(starting.count for starting in self._starting.values()) > _MANY
+    def is_crowded(self) -> bool:
+        """True while so many first starts run that writes which may wait come after them."""
+        return sum(namespace.count for namespace in self._namespaces.values()) > self._crowd
 
     @contextlib.asynccontextmanager
-    async def start(self, namespace: str) -> AsyncIterator[None]:
-        """Start one driver within; afterwards wait for the others of the namespace, then for one's place in the line."""
-        others = self._starting[namespace]
-        others.count += 1
-        others.are_done.clear()
+    async def first_start(self, namespace: str) -> AsyncIterator[None]:
+        """Make one first start within. Afterwards wait until the namespace's other first starts have ended, then leave the
+        queue after those that came before.
+        """
+        others = self._enter(namespace)
         try:
             yield
         finally:
-            others.count -= 1
-            if others.count == 0:
-                others.are_done.set()
-                self._starting.pop(namespace, None)
+            self._end(namespace, others)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(others.are_done.wait(), _LONGEST_SECONDS)
-        async with self._pace:
-            await asyncio.sleep(_PACE_SECONDS)
+            await asyncio.wait_for(others.is_empty.wait(), self._longest_seconds)
+        async with self._exit:
+            await asyncio.sleep(self._pace_seconds)
+
+    def _enter(self, namespace: str) -> _Namespace:
+        others = self._namespaces.setdefault(namespace, _Namespace())
+        others.count += 1
+        return others
+
+    def _end(self, namespace: str, others: _Namespace) -> None:
+        others.count -= 1
+        if others.count == 0:
+            others.is_empty.set()
+            del self._namespaces[namespace]

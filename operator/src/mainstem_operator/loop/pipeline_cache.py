@@ -59,6 +59,7 @@ class PipelineCache:
         created_objects: names of the objects that the attempts of the current start have created.
         warnings: the warning events of pods that do not start.
         finalizer_first: True if the finalizer is written before the first start, not after it.
+        is_admitted: True once the pipeline has entered the admission queue of first starts.
     """
 
     body: Object | None = None
@@ -75,6 +76,7 @@ class PipelineCache:
     created: datetime | None = None
     warnings: PodWarnings = field(default_factory=PodWarnings)
     finalizer_first: bool = True
+    is_admitted: bool = False
 
     @property
     def pod_uid(self) -> str:
@@ -93,6 +95,16 @@ class PipelineCache:
     def is_new(self) -> bool:
         """True while the resource has no status, so that a first start is most likely due."""
         return self.body is not None and not written_status(self.body)
+
+    @property
+    def needs_admission(self) -> bool:
+        """True for a new pipeline that is not deleted and has not entered the admission queue."""
+        return self.is_new and not self.is_admitted and not self.is_deleted
+
+    @property
+    def is_deleted(self) -> bool:
+        """True if the resource was deleted."""
+        return bool(self.body and self.body["metadata"].get("deletionTimestamp"))
 
     @property
     def finalizers(self) -> list[str]:

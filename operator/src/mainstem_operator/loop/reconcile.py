@@ -50,8 +50,8 @@ class Reconciler:
             observation = await self._observer.observe(cache)
             next_plan = plan(observation)
             changed = await self._apply(cache, next_plan, post_event)
-            waits_for_others = next_plan.start and not next_plan.status and cache.failed_step is None
-            if not changed or next_plan.finished or waits_for_others:
+            is_first_start = next_plan.is_first_start and cache.failed_step is None
+            if not changed or next_plan.finished or is_first_start:
                 break  # the status of a first start is written after the other first starts
         RECONCILE_SECONDS.observe(time.perf_counter() - started)
         if observation.refused and cache.pod_check is not None and next_plan.requeue is not None:

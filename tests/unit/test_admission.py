@@ -1,0 +1,139 @@
+"""The admission queue of first starts, by a clock that advances only while all wait."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from mainstem_operator.loop.admission import AdmissionQueue
+from unit.virtual_time import run
+
+
+CROWD, LONGEST, PACE = 3, 30.0, 0.5
+
+
+class Starts:
+    """First starts through one queue: when each driver was created, and when each pipeline left the queue."""
+
+    def __init__(self) -> None:
+        self.queue = AdmissionQueue(CROWD, LONGEST, PACE)
+        self.created: dict[str, float] = {}
+        self.left: dict[str, float] = {}
+        self.crowded: dict[str, bool] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def add(self, name: str, seconds: float, *, at: float = 0.0, namespace: str = "a") -> asyncio.Task[None]:
+        task = asyncio.ensure_future(self._start(name, seconds, at, namespace))
+        self._tasks.append(task)
+        return task
+
+    async def _start(self, name: str, seconds: float, at: float, namespace: str) -> None:
+        clock = asyncio.get_running_loop()
+        await asyncio.sleep(at)
+        async with self.queue.first_start(namespace):
+            self.crowded[name] = self.queue.is_crowded
+            await asyncio.sleep(seconds)
+            self.created[name] = clock.time()
+        self.left[name] = clock.time()
+
+    async def done(self) -> list[Any]:
+        """What each start raised; nothing is left of them in the queue."""
+        raised = await asyncio.gather(*self._tasks, return_exceptions=True)
+        assert self.queue._namespaces == {}
+        return raised
+
+
+def test_a_single_pipeline_leaves_after_its_start_and_the_pause() -> None:
+    async def work() -> None:
+        starts = Starts()
+        starts.add("first", 1.0)
+        await starts.done()
+        assert (starts.created, starts.left) == ({"first": 1.0}, {"first": 1.0 + PACE})
+
+    run(work())
+
+
+def test_a_pipeline_waits_until_all_others_of_its_namespace_have_a_driver() -> None:
+    async def work() -> None:
+        starts = Starts()
+        starts.add("quick", 1.0)
+        starts.add("later", 3.0, at=0.5)
+        await starts.done()
+        assert starts.created == {"quick": 1.0, "later": 3.5}
+        assert starts.left == {"quick": 3.5 + PACE, "later": 3.5 + 2 * PACE}
+
+    run(work())
+
+
+def test_a_start_of_another_namespace_delays_no_pipeline() -> None:
+    async def work() -> None:
+        starts = Starts()
+        starts.add("slow", 25.0, namespace="a")
+        starts.add("quick", 1.0, namespace="b")
+        await starts.done()
+        assert starts.left["quick"] == 1.0 + PACE
+
+    run(work())
+
+
+def test_a_pipeline_waits_for_a_hanging_start_no_longer_than_the_limit() -> None:
+    async def work() -> None:
+        starts = Starts()
+        starts.add("hangs", 80.0)
+        starts.add("quick", 1.0)
+        await starts.done()
+        assert starts.left == {"quick": 1.0 + LONGEST + PACE, "hangs": 80.0 + PACE}
+
+    run(work())
+
+
+def test_pipelines_leave_one_after_the_other_in_the_order_of_their_arrival() -> None:
+    async def work() -> None:
+        starts = Starts()
+        for index, name in enumerate("abcd"):
+            starts.add(name, 1.0 + index / 100, namespace=name)
+        await starts.done()
+        assert list(starts.left) == list("abcd")
+        assert [left - 1.0 for left in starts.left.values()] == pytest.approx(
+            [PACE * n for n in (1, 2, 3, 4)]
+        )
+
+    run(work())
+
+
+def test_the_queue_is_crowded_above_its_limit_over_all_namespaces() -> None:
+    async def work() -> None:
+        starts = Starts()
+        for index, name in enumerate("abcd"):
+            starts.add(name, 5.0, at=index, namespace=name)
+        starts.add("e", 1.0, at=20.0)
+        await starts.done()
+        assert starts.crowded == {"a": False, "b": False, "c": False, "d": True, "e": False}
+
+    run(work())
+
+
+def test_a_cancelled_start_holds_no_other_pipeline_up() -> None:
+    async def work() -> None:
+        starts = Starts()
+        cancelled = starts.add("cancelled", 25.0)
+        starts.add("quick", 1.0)
+        await asyncio.sleep(2.0)
+        cancelled.cancel()
+        [first, second] = await starts.done()
+        assert isinstance(first, asyncio.CancelledError)
+        assert second is None
+        assert starts.left == {"quick": 2.0 + PACE}
+
+    run(work())
+
+
+def test_an_error_of_a_start_ends_its_place_in_the_queue_at_once() -> None:
+    async def work() -> None:
+        queue = AdmissionQueue(CROWD, LONGEST, PACE)
+        with pytest.raises(ZeroDivisionError):
+            async with queue.first_start("a"):
+                raise ZeroDivisionError
+        assert asyncio.get_running_loop().time() == 0.0
+        assert queue._namespaces == {}
+
+    run(work())
