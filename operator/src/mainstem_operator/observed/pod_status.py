@@ -82,7 +82,7 @@ def leaving(pod: Object) -> bool:
 
 
 def overdue(pod: Object, now: datetime) -> bool:
-    """True where it was told to go, and its node has not let it go half a minute after its grace: the node is silent."""
+    """True if the pod is being deleted, and its node does not report its end half a minute after the grace period."""
     if not leaving(pod):
         return False
     # The API server's time at which the grace is over.
