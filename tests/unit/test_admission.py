@@ -1,10 +1,17 @@
 """The admission queue of first starts, by a clock that advances only while all wait."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
+import kopf
 import pytest
-from mainstem_operator.loop.admission import AdmissionQueue
+from mainstem_operator.api.fence import Fence
+from mainstem_operator.decisions.actions import Plan
+from mainstem_operator.handlers import Operator
+from mainstem_operator.loop.admission import CROWD as MANY
+from mainstem_operator.loop.admission import PACE_SECONDS, AdmissionQueue
+from mainstem_operator.loop.pipeline_cache import PipelineCache
+from unit.operator_steps import SETTINGS, body
 from unit.virtual_time import run
 
 
@@ -135,5 +142,71 @@ def test_an_error_of_a_start_ends_its_place_in_the_queue_at_once() -> None:
                 raise ZeroDivisionError
         assert asyncio.get_running_loop().time() == 0.0
         assert queue._namespaces == {}
+
+    run(work())
+
+
+class Reconciles:
+    """Stands for the reconciler: records the pipelines that reach it, and whether the finalizer comes first."""
+
+    def __init__(self) -> None:
+        self.finalizer_first: list[bool] = []
+
+    async def reconcile(self, cache: PipelineCache, _: Any) -> Plan:
+        self.finalizer_first.append(cache.finalizer_first)
+        await asyncio.sleep(0.1)
+        return Plan({}, requeue=5.0)
+
+
+def operator_with(reconciles: Reconciles) -> Operator:
+    operator = Operator(SETTINGS, Fence())
+    operator._reconciler = cast("Any", reconciles)
+    return operator
+
+
+def pipeline(number: int, **more: Any) -> kopf.Body:
+    resource = body(**more)
+    resource["metadata"] |= {"name": f"ticks-{number}", "uid": f"uid-{number}"}
+    return kopf.Body(cast("Any", resource))
+
+
+async def added(operator: Operator, resource: kopf.Body) -> None:
+    event = cast("Any", {"object": {"metadata": dict(resource["metadata"])}})
+    await operator.pipeline_seen(uid=str(resource.meta.uid), body=resource, event=event, type="ADDED")
+
+
+def test_a_new_pipeline_enters_the_queue_once() -> None:
+    async def work() -> None:
+        reconciles, resource, clock = Reconciles(), pipeline(1), asyncio.get_running_loop()
+        operator = operator_with(reconciles)
+        await added(operator, resource)
+        assert clock.time() == pytest.approx(0.1 + PACE_SECONDS)
+        loop = operator._loops["uid-1"]
+        assert await operator._reconcile(loop, resource, failures=0) == (5.0, False)
+        assert clock.time() == pytest.approx(0.2 + PACE_SECONDS)
+        assert reconciles.finalizer_first == [True, True]
+
+    run(work())
+
+
+def test_a_pipeline_with_a_status_or_a_deletion_does_not_enter_the_queue() -> None:
+    async def work() -> None:
+        reconciles, clock = Reconciles(), asyncio.get_running_loop()
+        operator = operator_with(reconciles)
+        for resource in (pipeline(1, status={"phase": "Running"}), pipeline(2, deleted=True)):
+            loop = operator._loop_for(str(resource.meta.uid), resource)
+            await operator._reconcile(loop, resource, failures=0)
+            assert not loop.pipeline.is_admitted
+        assert clock.time() == pytest.approx(0.2)
+
+    run(work())
+
+
+def test_the_finalizers_of_a_crowd_are_written_after_the_drivers() -> None:
+    async def work() -> None:
+        reconciles = Reconciles()
+        operator = operator_with(reconciles)
+        await asyncio.gather(*(added(operator, pipeline(number)) for number in range(MANY + 5)))
+        assert reconciles.finalizer_first == [True] * MANY + [False] * 5
 
     run(work())
