@@ -67,7 +67,7 @@ FAULTS = {
     ),
     "shop:priced": (
         "FunctionNotUsable",
-        r"called as priced\(orders\).*missing a required argument: 'prices'",
+        r"the call is priced\(orders\), but .*missing a required argument: 'prices'",
     ),
 }
 
