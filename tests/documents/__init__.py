@@ -111,6 +111,8 @@ INVALID: Final = [
     Edit("files-csv", "queries/0/trigger/availableNow", False, "InvalidValue", "Unsupported value: false"),
     Edit("runtime", "drain/timeout", "soon", "InvalidDuration", "drain.timeout in body should match"),
     Edit("smallest", "queries/0/to", [{"name": f"n{n}", "console": {}} for n in range(9)], "OutOfRange", "must have at most 8 items"),
+    Edit("several-sinks", "queries/1/outputMode", "complete", "OutputModeNotAllowed", "upsert writes new and changed rows"),
+    Edit("complete", "sources/0/files/onMalformedRecord", "drop", "FieldNotAllowed", "files.onMalformedRecord needs csv or json"),
     Edit("several-sinks", "queries/1/to/2/jdbc/upsert", DROP, "UpsertNeeded", "in the JDBC sink"),
     Edit("connectors", "queries/0/to/0/spark/mode", "stream", "SinkModeNotAllowed", "with several sinks a connector must write batches"),
     Edit("connectors", "queries/0/outputMode", "update", "OutputModeNotAllowed", "delivery: atLeastOnce only appends rows"),

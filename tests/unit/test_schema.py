@@ -18,6 +18,9 @@ from mainstem.language.yaml.yamltext import YamlText
 from mainstem.schema import crd, crd_yaml, files, json_schema, reference
 from mainstem.schema.__main__ import main
 from mainstem.schema.cel import escaped, exactly_one
+from mainstem.schema.cel_connector_rules import CONNECTOR_RULES
+from mainstem.schema.cel_pipeline_rules import PIPELINE_RULES
+from mainstem.schema.cel_query_rules import QUERY_RULES
 from mainstem.schema.models import definitions, referred
 
 
@@ -92,6 +95,18 @@ def test_every_union_has_its_rule() -> None:
     rules_of_unions = {rule["rule"] for rule in rules if rule["message"].startswith("exactly one of")}
     assert rules_of_unions == {exactly_one(keys).rule for keys in unions}
     assert all(len(rule["message"]) < 120 for rule in rules)
+
+
+def test_each_rule_of_the_server_has_a_document_that_our_reader_refuses_too() -> None:
+    """Holds each rule in CEL equal to its counterpart in Python: our reader and the API server both refuse `INVALID`."""
+    messages = {
+        rule.message
+        for rules in {**CONNECTOR_RULES, **PIPELINE_RULES, **QUERY_RULES}.values()
+        for rule in rules
+    }
+    assert [
+        text for text in messages if not any(edit.server and edit.server in text for edit in INVALID)
+    ] == []
 
 
 def test_rules_name_fields_as_the_server_does() -> None:

@@ -6,6 +6,7 @@ from mainstem.language.model.deployment import DynamicAllocation, Executors, Res
 from mainstem.language.model.pipeline import PipelineName, PipelineSpec, SparkSettings, StreamingPipeline
 from mainstem.language.rules.connectors.owned_options import OWNED_CONF, OWNED_PREFIXES
 from mainstem.schema.cel import CelRule, CelRules
+from mainstem.schema.cel_traits import connections
 
 
 _NAME: Final = PipelineName.__metadata__[0]  # type: ignore[attr-defined]
@@ -31,30 +32,7 @@ PIPELINE_RULES: Final[CelRules] = {
             "each `from` must name a source, a view, a quarantine, or dead letters of a source with onMalformedRecord: deadLetter",
             ".queries",
         ),
-        CelRule(
-            "self.sources.all(s, !has(s.kafka) || "
-            "self.connections.exists(c, c.name == s.kafka.connection && has(c.kafka)))",
-            "each Kafka source must name a Kafka connection",
-            ".sources",
-        ),
-        CelRule(
-            "self.sources.all(s, !has(s.static) || !has(s.static.jdbc) || "
-            "self.connections.exists(c, c.name == s.static.jdbc.connection && has(c.jdbc)))",
-            "each JDBC table must name a JDBC connection",
-            ".sources",
-        ),
-        CelRule(
-            "self.queries.all(q, q.to.all(t, !has(t.jdbc) || "
-            "self.connections.exists(c, c.name == t.jdbc.connection && has(c.jdbc))))",
-            "each JDBC sink must name a JDBC connection",
-            ".queries",
-        ),
-        CelRule(
-            "self.queries.all(q, q.to.all(t, !has(t.kafka) || "
-            "self.connections.exists(c, c.name == t.kafka.connection && has(c.kafka))))",
-            "each Kafka sink must name a Kafka connection",
-            ".queries",
-        ),
+        *connections(),
         CelRule(
             "self.views.all(v, !self.sources.exists(s, s.name == v.name))",
             "a view and a source have the same name; rename one, because SQL reads both by name",

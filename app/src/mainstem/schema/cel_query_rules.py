@@ -2,15 +2,11 @@
 
 from typing import Final
 
-from mainstem.language.model.connectors.file_sink import FILE_FORMATS
 from mainstem.language.model.functions import JavaFunction
 from mainstem.language.model.queries import Query
 from mainstem.language.model.views import Stateful
 from mainstem.schema.cel import CelRule, CelRules
-
-
-_MERGE: Final = "t, has(t.delta) && has(t.delta.merge)"
-_FILES: Final = " || ".join(f"has(t.{kind})" for kind in FILE_FORMATS)
+from mainstem.schema.cel_traits import output_modes
 
 
 QUERY_RULES: Final[CelRules] = {
@@ -25,44 +21,10 @@ QUERY_RULES: Final[CelRules] = {
             "asyncProgressTracking supports only the default trigger and processingTime",
             ".asyncProgressTracking",
         ),
-        CelRule(
-            "self.outputMode != 'update' || self.to.all(t, !has(t.jdbc) || has(t.jdbc.upsert))",
-            "in update mode changed rows replace earlier rows; set upsert: {keys: [...]} in the JDBC sink",
-            ".outputMode",
-        ),
-        CelRule(
-            "self.outputMode == 'append' || !self.to.exists(t, has(t.jdbc) && t.jdbc.delivery == 'atLeastOnce')",
-            "delivery: atLeastOnce only appends rows; use outputMode: append",
-            ".outputMode",
-        ),
+        *output_modes(),
         CelRule(
             "self.to.size() == 1 || !self.to.exists(t, has(t.spark) && t.spark.mode == 'stream')",
             "with several sinks a connector must write batches; use mode: batch",
-            ".to",
-        ),
-        CelRule(
-            "self.outputMode != 'complete' || !self.to.exists(t, has(t.jdbc) && has(t.jdbc.upsert))",
-            "upsert writes new and changed rows, and complete mode replaces all rows; use another outputMode or remove upsert",
-            ".outputMode",
-        ),
-        CelRule(
-            f"self.outputMode == 'append' || !self.to.exists(t, {_FILES})",
-            "a file sink supports only append mode; use outputMode: append or a delta sink",
-            ".outputMode",
-        ),
-        CelRule(
-            "self.outputMode != 'update' || self.to.all(t, !has(t.delta) || has(t.delta.merge))",
-            "a Delta sink without merge has no update mode; set merge: {keys: [...]}",
-            ".outputMode",
-        ),
-        CelRule(
-            f"self.outputMode != 'complete' || !self.to.exists({_MERGE})",
-            "merge upserts new and changed rows, and complete mode replaces the table; use another outputMode or remove merge",
-            ".outputMode",
-        ),
-        CelRule(
-            f"!self.to.exists({_MERGE} && t.delta.options.size() > 0)",
-            "options are for Delta's streaming writer, which a merge does not use; remove options",
             ".to",
         ),
     ),

@@ -136,21 +136,21 @@ class Maintenance(Model):
 _MERGE_NEEDED: Final = ModeRefusal(
     ("update",),
     "Delta has no update mode; give the sink merge: {{keys: [...]}} to upsert",
-    "Delta has no update mode; give the sink merge: {keys: [...]} to upsert",
+    "a Delta sink without merge has no update mode; set merge: {keys: [...]}",
     reason="MergeNeeded",
     conditions=(FieldCondition("merge", given=False),),
 )
 _MERGE_REPLACES: Final = ModeRefusal(
     ("complete",),
     "merge upserts rows that are new or changed, and complete replaces the table; use update",
-    "merge upserts rows that are new or changed; complete replaces the table",
+    "merge upserts new and changed rows, and complete mode replaces the table; use another outputMode or remove merge",
     conditions=(FieldCondition("merge"),),
     field="merge",
 )
 _MERGE_WITHOUT_OPTIONS: Final = ModeRefusal(
     (),
     "options go to Delta's streaming writer, which a merge does not use",
-    "options go to Delta's streaming writer, which a merge does not use",
+    "options are for Delta's streaming writer, which a merge does not use; remove options",
     reason="OptionsNotAllowed",
     conditions=(FieldCondition("merge"), FieldCondition("options")),
     field="options",

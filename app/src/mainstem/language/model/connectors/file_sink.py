@@ -41,7 +41,7 @@ class FileSink(SinkKind):
         ModeRefusal(
             ("update", "complete"),
             "a folder of {kind} files can only be appended to, not written in {mode} mode; use delta",
-            "a folder of files can only be appended to; use delta",
+            "a file sink supports only append mode; use outputMode: append or a delta sink",
         ),
     )
     continuous: ClassVar = False

@@ -28,20 +28,20 @@ class Upsert(Model):
 _APPENDS: Final = ModeRefusal(
     ("update", "complete"),
     "delivery: atLeastOnce appends rows, and is not for {mode} mode; use append",
-    "delivery: atLeastOnce appends rows; use append",
+    "delivery: atLeastOnce only appends rows; use outputMode: append",
     conditions=(FieldCondition("delivery", value="atLeastOnce"),),
 )
 _UPSERT_NEEDED: Final = ModeRefusal(
     ("update",),
     "rows that changed replace those of their keys; give the sink upsert: {{keys: [...]}}",
-    "rows that changed replace those of their keys; give the JDBC sink upsert: {keys: [...]}",
+    "in update mode changed rows replace earlier rows; set upsert: {keys: [...]} in the JDBC sink",
     reason="UpsertNeeded",
     conditions=(FieldCondition("upsert", given=False),),
 )
 _UPSERT_REPLACES: Final = ModeRefusal(
     ("complete",),
     "upsert writes rows that are new or changed, and complete replaces all rows; use update",
-    "upsert writes rows that are new or changed; complete replaces all rows",
+    "upsert writes new and changed rows, and complete mode replaces all rows; use another outputMode or remove upsert",
     conditions=(FieldCondition("upsert"),),
     field="upsert",
 )
