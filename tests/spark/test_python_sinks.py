@@ -118,7 +118,7 @@ def test_a_bounded_query_gives_rows_and_batches_to_code_too(spark: SparkSession,
     frame = spark.createDataFrame([("a",)], "v STRING")
     [document] = read_text(yaml.safe_dump(sparks.HEAD | {"spec": spec(tmp_path, foreach(tmp_path))}))
     [query] = document.pipeline.spec.queries
-    writer = batch_writer(frame, query, query.to[0], Connections({}, {}))
+    writer = batch_writer(frame, query, query.to[0], Connections())
     writer(frame, 7)
     assert list(read(tmp_path).values()) == [["a"]]
     assert next(iter(read(tmp_path))).startswith("7-")

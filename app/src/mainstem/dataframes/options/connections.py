@@ -2,27 +2,39 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
 from mainstem.dataframes.options import kafka
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.connections import JdbcConnection, KafkaConnection, SparkConnection
+from mainstem.language.model.connections import KafkaConnection, SparkConnection
+from mainstem.language.model.connectors.kinds import ConnectionKind
+
+
+Settings = TypeVar("Settings", bound=ConnectionKind)
 
 
 @dataclass(frozen=True)
 class Connections:
-    """The document's connections by name, for each kind.
+    """The document's connections by name.
 
     Attributes:
-        kafka: connections to Kafka clusters.
-        jdbc: connections to databases.
+        kafka: connections to Kafka clusters, with the properties that their clients need.
         spark: options of connectors.
+        settings: all connections, as the document has them.
     """
 
     kafka: Mapping[str, KafkaConnection] = field(default_factory=dict)
-    jdbc: Mapping[str, JdbcConnection] = field(default_factory=dict)
     spark: Mapping[str, SparkConnection] = field(default_factory=dict)
+    settings: Mapping[str, ConnectionKind] = field(default_factory=dict)
+
+    def get(self, kind: type[Settings], name: str) -> Settings:
+        """The connection of this name and kind."""
+        settings = self.settings[name]
+        if not isinstance(settings, kind):
+            raise TypeError(f"the connection {name!r} is not a {kind.title} connection")
+        return settings
 
 
 def connections(graph: Graph, session: SparkSession) -> Connections:
@@ -30,6 +42,6 @@ def connections(graph: Graph, session: SparkSession) -> Connections:
     models = graph.spec.connections
     return Connections(
         kafka.connections(graph, session),
-        {each.name: each.jdbc for each in models if each.jdbc},
         {each.name: each.spark for each in models if each.spark},
+        {each.name: each.settings for each in models},
     )

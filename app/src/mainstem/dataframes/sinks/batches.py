@@ -17,6 +17,7 @@ from mainstem.dataframes.options.triggers import with_trigger
 from mainstem.dataframes.sinks import database, python
 from mainstem.dataframes.sinks.merge import merger
 from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shape
+from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.inspection_sinks import ConsoleSink
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
@@ -91,7 +92,7 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
         return merger(sink.delta)
     if sink.jdbc and sink.jdbc.delivery == "exactlyOnce":
         return database.writer(
-            session, sink.jdbc, connections.jdbc[sink.jdbc.connection], mode, frame.columns
+            session, sink.jdbc, connections.get(JdbcConnection, sink.jdbc.connection), mode, frame.columns
         )
     if sink.python:
         return python.batch_writer(sink.python)

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.dataframes.options import connector, delta, jdbc, kafka
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
+from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.sinks import Sink
 
 
@@ -72,7 +73,9 @@ def _with_connection(session: SparkSession, sink: Sink, connections: Connections
     if sink.kafka:
         return Native("kafka", kafka.sink_options(sink.kafka, connections.kafka[sink.kafka.connection]))
     if sink.jdbc:
-        return Native("jdbc", jdbc.sink_options(sink.jdbc, connections.jdbc[sink.jdbc.connection]))
+        return Native(
+            "jdbc", jdbc.sink_options(sink.jdbc, connections.get(JdbcConnection, sink.jdbc.connection))
+        )
     if sink.spark is None:
         raise ValueError(f"{sink.name} has no connection")
     return Native(connector.format_of(session, sink.spark), connector.options(sink.spark, connections.spark))

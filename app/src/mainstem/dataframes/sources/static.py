@@ -10,6 +10,7 @@ from mainstem.dataframes.decode import file_records
 from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.dataframes.options import connector, jdbc
 from mainstem.dataframes.options.connections import Connections
+from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.file_source import decoding
 from mainstem.language.model.connectors.static_sources import CsvTable, DeltaTable, JsonTable, StaticSource
 
@@ -27,7 +28,7 @@ def table(session: SparkSession, name: str, source: StaticSource, connections: C
             session.sql(f"REFRESH TABLE {source.table.name}")
         return session.table(source.table.name)
     if source.jdbc:
-        options = jdbc.source_options(source.jdbc, connections.jdbc[source.jdbc.connection])
+        options = jdbc.source_options(source.jdbc, connections.get(JdbcConnection, source.jdbc.connection))
         return session.read.format("jdbc").options(**options).load()
     if source.spark:
         return connector.table(session, source.spark, connections.spark)

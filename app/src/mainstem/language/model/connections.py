@@ -128,6 +128,11 @@ class JdbcConnection(ConnectionKind):
     properties: Options = Field(default_factory=dict)
     """Properties of the database's driver, such as `sslmode`; PostgreSQL's gets a `socketTimeout` of 600 s."""
 
+    def required_secrets(self) -> Iterator[tuple[str, str]]:
+        """User name and password."""
+        if self.secret_ref:
+            yield from ((self.secret_ref.name, key) for key in ("username", "password"))
+
 
 class ConnectorOptions(ConnectionKind):
     """Options from the document, and options from secrets."""

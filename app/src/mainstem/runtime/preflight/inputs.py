@@ -163,5 +163,5 @@ def ask(subject: str, path: str, question: Callable[[], Any]) -> Any:
 
 def _output_paths(query: Query) -> Iterator[str]:
     for sink in query.to:
-        if sink.folder:
-            yield sink.folder.path
+        if path := sink.connector.main_path:
+            yield path

@@ -127,5 +127,5 @@ def _jars(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
 
 def _outputs(query: Query) -> Iterator[tuple[str, str]]:
     for sink in query.to:
-        if sink.folder:
-            yield f"sink {sink.name!r} of query {query.name!r}", sink.folder.path
+        if path := sink.connector.main_path:
+            yield f"sink {sink.name!r} of query {query.name!r}", path

@@ -47,9 +47,8 @@ def check_complete(graph: Graph, query: Query) -> None:
     names = used(graph, [query]) | stores_used(graph, query)
     for connection in (each for each in graph.spec.connections if each.name in names):
         _read(connection)
-        if connection.jdbc and connection.jdbc.secret_ref:
-            for key in ("username", "password"):
-                value(connection.jdbc.secret_ref.name, key)
+        for name, key in connection.settings.required_secrets():
+            value(name, key)
 
 
 def _read(connection: Connection) -> None:

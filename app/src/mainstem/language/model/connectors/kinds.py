@@ -126,6 +126,10 @@ class ConnectionKind(Kind):
     title: ClassVar[str]
     """Its name in messages."""
 
+    def required_secrets(self) -> Iterator[tuple[str, str]]:
+        """Name and key of every secret value that a query needs before its first request to the server."""
+        yield from ()
+
 
 class ConnectorKind(Kind):
     """A kind of source, table or sink."""

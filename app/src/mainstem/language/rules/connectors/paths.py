@@ -46,11 +46,11 @@ def sinks(context: Context) -> Iterator[Problem]:
     earlier: list[tuple[Query, Sink, str]] = []
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
-            target = sink.folder
-            if target is None:
+            written = sink.connector.main_path
+            if written is None:
                 continue
             path: Path = ("queries", index, "to", place, sink.choice(), "path")
-            folder = normal(target.path)
+            folder = normal(written)
             yield from _apart(context, path, (query, sink, folder), earlier)
             earlier.append((query, sink, folder))
             if within(folder, checkpoints):
