@@ -5,7 +5,7 @@ runs again with the same input. A sink that already has the batch skips it. Delt
 own sinks, which store the batch's number with the rows. Kafka gets the batch again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -88,18 +88,9 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
         Py4JJavaError: a database refuses the sink.
     """
     session, mode = frame.sparkSession, query.output_mode
-    if sink.delta and sink.delta.merge:
-        return merger(sink.delta)
-    if sink.jdbc and sink.jdbc.delivery == "exactlyOnce":
-        return database.writer(
-            session, sink.jdbc, connections.get(JdbcConnection, sink.jdbc.connection), mode, frame.columns
-        )
-    if sink.python:
-        return python.batch_writer(sink.python)
-    if sink.console:
-        return _console(query.name, sink.console)
-    if sink.memory:
-        return python.memory_writer(session, sink.name, mode)
+    make = _OWN.get(sink.choice())
+    if make and (own := make(frame, query, sink, connections)):
+        return own
     native_writer = native(session, sink, connections)
     if native_writer is None:
         raise ValueError(f"{query.name} has no sink {sink.name}")
@@ -109,6 +100,39 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
         if sink.folder
         else _plain(sink, native_writer, replaces=replaces)
     )
+
+
+def _merging(_frame: DataFrame, _query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
+    return merger(sink.delta) if sink.delta and sink.delta.merge else None
+
+
+def _to_database(frame: DataFrame, query: Query, sink: Sink, connections: Connections) -> BatchWriter | None:
+    if sink.jdbc is None or sink.jdbc.delivery == "atLeastOnce":
+        return None
+    connection = connections.get(JdbcConnection, sink.jdbc.connection)
+    return database.writer(frame.sparkSession, sink.jdbc, connection, query.output_mode, frame.columns)
+
+
+def _to_code(_frame: DataFrame, _query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
+    return python.batch_writer(sink.python) if sink.python else None
+
+
+def _to_console(_frame: DataFrame, query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
+    return _console(query.name, sink.console) if sink.console else None
+
+
+def _to_memory(frame: DataFrame, query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
+    return python.memory_writer(frame.sparkSession, sink.name, query.output_mode)
+
+
+_OWN: Final[Mapping[str, Callable[[DataFrame, Query, Sink, Connections], BatchWriter | None]]] = {
+    "delta": _merging,
+    "jdbc": _to_database,
+    "python": _to_code,
+    "console": _to_console,
+    "memory": _to_memory,
+}
+"""Key of a sink -> the function that makes Mainstem's own writer; it returns None if Spark's writer does."""
 
 
 def _uses_foreach_batch(query: Query, sink: Sink) -> bool:
