@@ -24,7 +24,6 @@ WORDS_NOT_YET: Final[set[str]] = {
     "app/src/mainstem/runtime/failures/tracebacks.py",
     "app/src/mainstem/runtime/runner.py",
     "app/src/mainstem/runtime/supervision/events.py",
-    "operator/src/mainstem_operator/observed/pod_status.py",
 }
 """Modules whose docstrings, comments or messages still hold retired words."""
 
