@@ -66,7 +66,7 @@ lock: ## requirements*.lock, from the pyproject files
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem \
 	    operator/pyproject.toml --constraint requirements.lock -o requirements-operator.lock
 
-generate: setup ## CRD, JSON Schema, reference page, the chart's rights
+generate: setup ## CRD, JSON Schema, reference page, tables of reasons, the chart's rights
 	@$(BIN)/python -m mainstem.schema
 	@$(BIN)/python -m mainstem_operator.manifests.rbac
 

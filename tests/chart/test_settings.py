@@ -2,7 +2,7 @@
 
 import pytest
 from chart.rendering import objects
-from mainstem.errors import Exit
+from mainstem.reasons import Exit
 from mainstem_operator.settings import SettingInvalid, Settings
 
 

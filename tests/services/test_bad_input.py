@@ -24,7 +24,7 @@ from harness.kafka import Broker
 from harness.process import free_port
 from harness.records import Record
 from harness.s3 import S3Server
-from mainstem.errors import Exit
+from mainstem.reasons import Exit
 from mainstem.runtime.supervision.malformed_records import FIRST
 
 

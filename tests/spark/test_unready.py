@@ -9,8 +9,9 @@ from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 from harness.supervisor_loop import Stage
-from mainstem.errors import Exit, NotReady
+from mainstem.errors import NotReady
 from mainstem.language.model.status.states import QueryState
+from mainstem.reasons import Exit
 from pyspark.sql import SparkSession
 
 

@@ -14,21 +14,11 @@ from documents.bad_expectations import BAD_EXPECTATIONS, EXPECTING
 from documents.bad_sinks import BAD_SINKS, SINKS
 from documents.bad_steps import BAD_STEPS, STEPS
 from documents.bad_triggers import BAD_TRIGGERS
+from mainstem import reasons
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.document import read, read_text
 
 
-NO_REASONS = {
-    "NoTimeout",
-    "ProcessingTime",
-    "EventTime",
-    "ProcessingTimeTimeout",
-    "EventTimeTimeout",
-    "StreamingPipeline",
-    "OnFailure",
-    "CSafeLoader",
-    "IfNotPresent",
-}
 ALL = BAD + BAD_CLUSTER + BAD_CONNECTORS + BAD_DELTA + BAD_EXPECTATIONS + BAD_SINKS + BAD_TRIGGERS + BAD_STEPS
 
 
@@ -90,10 +80,8 @@ def test_the_table_is_large_and_its_names_are_unique() -> None:
 
 def test_every_reason_of_the_rules_is_in_the_table() -> None:
     folder = Path(str(mainstem.language.__file__)).parent
-    # Names of phases and outcomes are no reasons of rules.
-    modules = [path for path in folder.rglob("*.py") if path.parent.name != "status"]
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in modules)
-    known = set(re.findall(r'"((?:[A-Z][a-z]*){2,}[a-z]|UnusedSource)"', sources)) - NO_REASONS
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    known = {getattr(reasons, name) for name in re.findall(r"\breasons\.([A-Z_]+)\b", sources)}
     reasons_in_table = {
         reason for bad in ALL for line in bad.problems for reason in re.findall(r"\[(\w+)\]$", line)
     }

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from documents import VALID
 from mainstem import __version__
 from mainstem.cli import main
-from mainstem.errors import Exit
+from mainstem.reasons import Exit
 from mainstem.schema import crd_yaml
 
 

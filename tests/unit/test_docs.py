@@ -2,17 +2,17 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
 import yaml
 from documents import altered_values
-from mainstem.errors import Exit
 from mainstem.language.document import read_text
 from mainstem.language.model.status.pipeline_status import Phase
-from mainstem.language.model.status.states import OUTAGES
+from mainstem.reasons import Exit, conditions, healthy
+from mainstem.reasons.registry import entries
+from mainstem.schema import WITH_REASONS, with_reasons
 from mainstem.schema.crd import crd
 from mainstem_operator.validation.documents import validate
 
@@ -24,139 +24,11 @@ CLUSTER = ROOT / "docs" / "cluster.md"
 APP = ROOT / "app" / "src" / "mainstem"
 OPERATOR = ROOT / "operator" / "src" / "mainstem_operator"
 PAGES = sorted([README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-CAMEL = re.compile(r"(?!False$|True$)(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]+")
-TAKES_A_REASON = {
-    "Finding": slice(0, 1),
-    "Failure": slice(0, 1),
-    "Obstacle": slice(0, 1),
-    "Problem": slice(1, None),
-    "SqlRefusal": slice(1, None),
-    "_problem": slice(1, None),
-    "_pattern": slice(1, None),
-    "came": slice(1, 2),
-    "problem": slice(1, None),
-}
-"""Calls that take a reason without its name, and where."""
-DECIDING = (
-    "observed/conditions",
-    "observed/pod_status",
-    "decisions/health",
-    "decisions/idle",
-    "validation/documents",
-    "loop/observer",
-    "decisions/history",
-    "api/ownership",
-    "decisions/plan",
-    "validation/policies",
-    "loop/reconcile",
-    "decisions/pipeline_status",
-    "decisions/starts",
-)
-"""Modules of the operator that say something of a pipeline."""
 CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
-OF_KUBERNETES = {
-    # The kubelet's and the scheduler's words, which conditions take over.
-    "ContainerCannotRun",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "DeadlineExceeded",
-    "DriverUnschedulable",
-    "ErrImageNeverPull",
-    "ErrImagePull",
-    "Evicted",
-    "FailedAttachVolume",
-    "FailedCreatePodSandBox",
-    "FailedMount",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "NodeShutdown",
-    "OOMKilled",
-    "Preempting",
-    "StartError",
-}
-NO_REASON = {
-    # Words of Kubernetes' that the operator compares with or writes elsewhere.
-    *(
-        "ContainerCreating",
-        "PodInitializing",
-        "PodScheduled",
-        "Pending",
-        "Succeeded",
-        "Unschedulable",
-        "Normal",
-        "Warning",
-    ),
-    # States of a query that are none of a pipeline.
-    *("Interrupted", "Drained", "Idle", "Restarting", "Stopped", "Waiting", "Driver", "Never"),
-    # Conditions' other status, beside the two that are Python's words too; and a class of PyYAML's.
-    *("Unknown", "CSafeDumper"),
-}
-NO_FAULT = {
-    *("Accepted", "AllActive", "AsExpected", "Completed", "Drained", "Progressing", "Running", "RowsRead"),
-    *("Scheduled", "Suspended", "Idle"),
-}
-"""Reasons of a healthy pipeline: on the page of the cluster, not in the runbook."""
 
 
 def text(page: Path) -> str:
     return page.read_text(encoding="utf-8")
-
-
-def named(node: ast.AST) -> Iterator[str]:
-    """The CamelCase strings of an expression, those of `a if b else c` and `a or b` too."""
-    for part in (
-        [node.body, node.orelse]
-        if isinstance(node, ast.IfExp)
-        else node.values
-        if isinstance(node, ast.BoolOp)
-        else [node]
-    ):
-        if isinstance(part, ast.Constant) and isinstance(part.value, str) and CAMEL.fullmatch(part.value):
-            yield part.value
-
-
-def reasons_of(module: Path) -> Iterator[str]:
-    """Reasons that a module gives: as an argument, as a default, beside a message, or at a message's end."""
-    for node in ast.walk(ast.parse(text(module))):
-        if isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            given = [keyword.value for keyword in node.keywords if keyword.arg == "reason"]
-            given += node.args[TAKES_A_REASON[called]] if called in TAKES_A_REASON else []
-            for argument in given:
-                yield from named(argument)
-        elif isinstance(node, ast.arguments):
-            defaults = dict(zip([a.arg for a in node.args[::-1]], node.defaults[::-1], strict=False))
-            if "reason" in defaults:
-                yield from named(defaults["reason"])
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from re.findall(r" \[([A-Z][a-zA-Z]+)\]$", node.value)
-        elif isinstance(node, ast.Tuple) and len(node.elts) == 2 and "shape_validation" in module.name:
-            yield from named(node.elts[1])
-
-
-def reasons() -> dict[str, str]:
-    """Reason -> a module that gives it."""
-    modules = sorted([*APP.rglob("*.py"), *OPERATOR.rglob("*.py")])
-    modules_of_reasons = {reason: module.name for module in modules for reason in reasons_of(module)}
-    modules_of_reasons.pop(
-        "Pod", None
-    )  # how a line of Kubernetes' client ends, which a driver leaves out of its log
-    return modules_of_reasons
-
-
-def said() -> dict[str, str]:
-    """Every CamelCase word that the operator may say of a pipeline -> its module; `NO_REASON` is all that it does not mean."""
-    words = {}
-    for name in DECIDING:
-        for node in ast.walk(ast.parse(text(OPERATOR / f"{name}.py"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and CAMEL.fullmatch(node.value):
-                words[node.value] = name
-    return words
-
-
-def faults() -> set[str]:
-    """The reasons among them that somebody has to look up."""
-    return set(said()) - NO_REASON - NO_FAULT - CONDITIONS - set(get_args(Phase)) | OF_KUBERNETES
 
 
 def imported(module: Path) -> set[str]:
@@ -231,46 +103,27 @@ def test_every_exit_code_is_in_the_readme() -> None:
     assert rows == {int(code) for code in Exit}
 
 
-def test_every_reason_is_in_the_runbook() -> None:
-    given = reasons()
-    assert len(given) > 60
-    assert {"SpecInvalid", "UnknownField", "InvalidYaml", "MalformedRecord", "SinkFolderTaken"} <= set(given)
+def test_the_tables_of_reasons_are_those_of_the_registry() -> None:
+    stale = [name for name in WITH_REASONS if with_reasons(text(ROOT / name)) != text(ROOT / name)]
+    assert not stale, f"{', '.join(stale)}: differs from the registry of reasons; run make generate"
+
+
+def test_every_reason_that_somebody_looks_up_stands_in_the_runbook() -> None:
     page = text(RUNBOOK)
-    assert {reason: module for reason, module in given.items() if f"`{reason}`" not in page} == {}
+    assert [reason for reason in entries() if reason.action and f"`{reason}`" not in page] == []
 
 
-def test_every_reason_of_the_runbook_exists() -> None:
-    rows = re.findall(r"^\| `([^`]+)` \|", text(RUNBOOK), re.MULTILINE)
-    ours = {reason for reason in rows if CAMEL.fullmatch(reason)}
-    assert ours - set(reasons()) - faults() == set()
+def test_every_reason_of_a_condition_stands_on_the_page_of_the_cluster() -> None:
+    page = text(CLUSTER)
+    assert [reason for reason in entries(conditions, healthy) if f"`{reason}`" not in page] == []
 
 
-def test_every_fault_of_the_operator_is_in_the_runbook() -> None:
-    page = text(RUNBOOK)
-    assert {"CheckpointNotDurable", "DriverLost", "PodRefused", "NoProgress", "OOMKilled"} <= faults()
-    assert {reason for reason in faults() if f"`{reason}`" not in page} == set()
-
-
-def test_every_word_of_the_conditions_is_on_the_page_of_the_cluster() -> None:
-    page, words = text(CLUSTER), said()
-    assert set(words) >= CONDITIONS | {
-        "AllActive",
-        "DriverLost",
-        "DriverNotReporting",
-        "Suspending",
-        "Updating",
-    }
-    assert set(words) & NO_REASON >= {"PodScheduled", "Warning"}
-    missing = {word: words[word] for word in words if word not in NO_REASON and f"`{word}`" not in page}
-    assert missing == {}
-
-
-def test_every_word_in_the_table_of_conditions_is_used() -> None:
+def test_every_reason_in_the_table_of_conditions_exists() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (?:True|False|Unknown) \| (.*?) \|", text(CLUSTER), re.MULTILINE)
     assert {row[0] for row in rows} == CONDITIONS
     listed = {word for row in rows for word in re.findall(r"`(\w+)`", row[1])}
     assert len(listed) > 30
-    assert listed - set(said()) - OF_KUBERNETES - OUTAGES - {"Driver", "DriverUnschedulable"} == set()
+    assert listed - {*entries(), "Ready", "Driver"} == set()
 
 
 def test_every_phase_has_its_row() -> None:

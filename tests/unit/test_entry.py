@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from documents import VALID
 from mainstem import entry
-from mainstem.errors import Exit
+from mainstem.reasons import Exit
 
 
 STARTED = """

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 import pytest
-from mainstem.errors import Exit, NotReady
+from mainstem.errors import NotReady
+from mainstem.reasons import Exit
 from mainstem.runtime.spark import java
 
 

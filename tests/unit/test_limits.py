@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from mainstem import cli, cli_validate
-from mainstem.errors import Exit, SpecInvalid
+from mainstem.errors import SpecInvalid
 from mainstem.limits import within_limits
+from mainstem.reasons import Exit
 from mainstem_operator.metrics import VALIDATORS_LOST
 from mainstem_operator.validation.worker import HEADER
 from mainstem_operator.validation.worker_pool import DEADLINE_SECONDS, ValidatorLost, Validators

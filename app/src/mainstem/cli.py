@@ -23,7 +23,8 @@ from mainstem.cli_options import (
 )
 from mainstem.cli_packages import packages
 from mainstem.cli_validate import validate
-from mainstem.errors import Exit, MainstemError
+from mainstem.errors import MainstemError
+from mainstem.reasons import Exit
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,7 +5,9 @@ from typing import NoReturn
 
 import click
 
-from mainstem.errors import Exit, MainstemError, SpecInvalid
+from mainstem import reasons
+from mainstem.errors import MainstemError, SpecInvalid
+from mainstem.reasons import Exit
 
 
 def fail(error: MainstemError, file: str, *, verbose: bool) -> NoReturn:
@@ -26,7 +28,7 @@ def fail_without_spark(error: ImportError) -> NoReturn:
         raise error
     click.echo(
         f"error: the Python module {error.name} is missing; install mainstem with its extra spark, "
-        "see Installing in the README [SparkNotInstalled]",
+        f"see Installing in the README [{reasons.SPARK_NOT_INSTALLED}]",
         err=True,
     )
     sys.exit(Exit.NOT_READY)

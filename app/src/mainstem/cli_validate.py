@@ -8,7 +8,8 @@ import click
 
 from mainstem.cli_errors import error_lines, report
 from mainstem.cli_options import set_option
-from mainstem.errors import Exit, MainstemError, SpecInvalid
+from mainstem.errors import MainstemError, SpecInvalid
+from mainstem.reasons import Exit
 
 
 @click.command()

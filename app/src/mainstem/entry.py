@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Final
 
-from mainstem import interrupts
+from mainstem import interrupts, reasons
 
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -29,7 +29,7 @@ def _refuse_output(error: OSError) -> None:
     """Report that the output cannot be written, and exit without Python's last flush, which would fail again."""
     from mainstem.errors import NotReady
 
-    refused = NotReady(f"the output cannot be written: {error.strerror}", reason="OutputNotWritable")
+    refused = NotReady(f"the output cannot be written: {error.strerror}", reason=reasons.OUTPUT_NOT_WRITABLE)
     os.write(2, f"error: {refused}\n".encode())
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(refused.exit_code)

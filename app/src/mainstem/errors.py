@@ -7,25 +7,13 @@
     └── DrainInterrupted         DrainTimedOut or        6   the drain's deadline or a second signal interrupted a batch
                                  Interrupted
 
-Reasons are CamelCase and stable: they go to exit messages, logs and, on a cluster, into conditions.
+Reasons are entries of `mainstem.reasons`. Their names are stable: they go to exit messages, logs and conditions.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 
-
-class Exit(IntEnum):
-    """Exit codes of the command line; the README lists them."""
-
-    OK = 0
-    INTERNAL = 1
-    USAGE = 2
-    SPEC_INVALID = 3
-    QUERY_FAILED = 4
-    NOT_READY = 5
-    DRAIN_INTERRUPTED = 6
-    TESTS_FAILED = 7
+from mainstem.reasons import SPEC_INVALID, Exit, Reason
 
 
 @dataclass(frozen=True, order=True)
@@ -46,7 +34,7 @@ class Problem:
     column: int
     path: str
     message: str
-    reason: str
+    reason: Reason
     warning: bool = False
     spot: tuple[int, int] | None = field(default=None, compare=False)
 
@@ -74,7 +62,7 @@ class MainstemError(Exception):
 
     exit_code = Exit.INTERNAL
 
-    def __init__(self, message: str, *, reason: str, remedy: str = "") -> None:
+    def __init__(self, message: str, *, reason: Reason, remedy: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason
@@ -95,7 +83,7 @@ class SpecInvalid(MainstemError):
         self.file = file
         count = len(self.problems)
         super().__init__(
-            f"the document is refused: {count} problem{'s' if count > 1 else ''}", reason="SpecInvalid"
+            f"the document is refused: {count} problem{'s' if count > 1 else ''}", reason=SPEC_INVALID
         )
 
 
@@ -108,7 +96,7 @@ class NotReady(MainstemError):
 
     exit_code = Exit.NOT_READY
 
-    def __init__(self, message: str, *, reason: str, remedy: str = "", transient: bool = False) -> None:
+    def __init__(self, message: str, *, reason: Reason, remedy: str = "", transient: bool = False) -> None:
         super().__init__(message, reason=reason, remedy=remedy)
         self.transient = transient
 

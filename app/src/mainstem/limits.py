@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
 
 
@@ -29,7 +30,7 @@ def too_complex(file: str = "", *, line: int = 0) -> SpecInvalid:
         f"checking the document took more than {CPU_SECONDS} seconds of CPU time or {MEMORY_BYTES >> 20} MiB of memory; "
         "split it into several pipelines, or simplify its SQL"
     )
-    return SpecInvalid([Problem(line, line, "$", message, "DocumentTooComplex")], file)
+    return SpecInvalid([Problem(line, line, "$", message, reasons.DOCUMENT_TOO_COMPLEX)], file)
 
 
 def limit_memory() -> None:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from mainstem import names
+from mainstem import names, reasons
 from mainstem.errors import NotReady
 
 
@@ -19,7 +19,7 @@ def value(secret: str, key: str) -> str:
     except OSError as error:
         raise NotReady(
             f"the file {file} of the secret {secret!r} cannot be read: {error.strerror}",
-            reason="SecretNotFound",
+            reason=reasons.SECRET_NOT_FOUND,
             remedy=f"set {names.ENV_SECRETS} to the folder that holds {secret}/{key}",
         ) from None
 

@@ -7,6 +7,7 @@ import sys
 from typing import Final
 
 import click
+from mainstem import reasons
 from mainstem.errors import MainstemError, NotReady
 from mainstem.names import CRD_REVISION, SCHEMA
 from mainstem.schema.crd import GROUP, PLURAL
@@ -57,11 +58,13 @@ async def _definition() -> None:
     try:
         definition = await cluster.get(DEFINITION, "", f"{PLURAL}.{GROUP}")
     except (OSError, TimeoutError) as error:  # aiohttp's errors are OSErrors if no server answers
-        raise NotReady(f"the API server does not answer: {error}", reason="ApiServerUnreachable") from None
+        raise NotReady(
+            f"the API server does not answer: {error}", reason=reasons.OPERATOR_API_SERVER_UNREACHABLE
+        ) from None
     except ApiError as error:
         raise NotReady(
             f"the operator cannot read the CustomResourceDefinition {PLURAL}.{GROUP}: {error}",
-            reason="DefinitionUnreadable",
+            reason=reasons.DEFINITION_UNREADABLE,
             remedy=_RIGHTS,
         ) from None
     finally:
@@ -69,14 +72,14 @@ async def _definition() -> None:
     remedy = "run `kubectl apply --server-side -f k8s/crd`, or upgrade the chart with crd.install: true"
     if definition is None:
         message = f"the cluster has no CustomResourceDefinition {PLURAL}.{GROUP}"
-        raise NotReady(message, reason="DefinitionMissing", remedy=remedy)
+        raise NotReady(message, reason=reasons.DEFINITION_MISSING, remedy=remedy)
     revision = int(definition["metadata"].get("annotations", {}).get(SCHEMA, 0))
     if revision < CRD_REVISION:
         message = (
             f"the CustomResourceDefinition {PLURAL}.{GROUP} has revision {revision}; "
             f"this operator needs revision {CRD_REVISION} or a later one"
         )
-        raise NotReady(message, reason="DefinitionTooOld", remedy=remedy)
+        raise NotReady(message, reason=reasons.DEFINITION_TOO_OLD, remedy=remedy)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import kopf
 import structlog
 from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
+from mainstem import reasons
 from mainstem.names import FINALIZER, driver_name
 from mainstem.schema.crd import GROUP, PLURAL, VERSION
 
@@ -209,7 +210,7 @@ class Operator:
         log("cannot reconcile", **labels, error=text, kind=type(error).__name__, exc_info=failures == 0)
         # A server that does not answer accepts no event either.
         if failures == 0 and not isinstance(error, NO_ANSWER):
-            _post(body, PipelineEvent("Warning", "ReconcileFailed", text))
+            _post(body, PipelineEvent("Warning", reasons.RECONCILE_FAILED, text))
 
     def _log_failed_step(self, body: kopf.Body, pipeline: PipelineCache) -> None:
         """Log the first of consecutive failures; the status and an event report the rest."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from mainstem import reasons
 from mainstem.errors import MainstemError
 
 
@@ -71,7 +72,7 @@ class SelftestApi:
         except (KeyError, OSError) as error:
             raise SelftestFailed(
                 f"the self-test does not run in a pod with a service account: {error}",
-                reason="NotInAPod",
+                reason=reasons.NOT_IN_A_POD,
                 remedy="run it with `helm test`",
             ) from None
 
@@ -90,10 +91,11 @@ class SelftestApi:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
-                raise SelftestFailed(_message(error), reason="ApiServerRefused") from None
+                raise SelftestFailed(_message(error), reason=reasons.API_SERVER_REFUSED) from None
         except OSError as error:
             raise SelftestFailed(
-                f"the API server at {self.url} does not answer: {error}", reason="ApiServerUnreachable"
+                f"the API server at {self.url} does not answer: {error}",
+                reason=reasons.OPERATOR_API_SERVER_UNREACHABLE,
             ) from None
 
 
@@ -122,7 +124,7 @@ def operator_answers(api: SelftestApi, selector: str, port: int) -> str:
     if not addresses:
         raise SelftestFailed(
             f"no pod {selector} runs in the namespace {api.namespace}",
-            reason="OperatorNotRunning",
+            reason=reasons.OPERATOR_NOT_RUNNING,
             remedy="run `kubectl describe` on the operator's Deployment and pods",
         )
     return "; ".join(_health(name, address, port) for name, address in addresses.items())
@@ -139,7 +141,7 @@ def _health(pod: str, address: str, port: int) -> str:
     except OSError as error:
         why = f"does not answer at {url}: {error}"
     raise SelftestFailed(
-        f"the operator {pod} {why}", reason="OperatorUnhealthy", remedy=f"run `kubectl logs {pod}`"
+        f"the operator {pod} {why}", reason=reasons.OPERATOR_UNHEALTHY, remedy=f"run `kubectl logs {pod}`"
     )
 
 

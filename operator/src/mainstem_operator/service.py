@@ -10,7 +10,8 @@ from secrets import token_hex
 import kopf
 import structlog
 from aiohttp import web
-from mainstem.errors import Exit
+from mainstem import reasons
+from mainstem.reasons import Exit
 
 from mainstem_operator.api.fence import Fence
 from mainstem_operator.api.kubernetes_api import KubernetesApi
@@ -67,7 +68,7 @@ async def _end_when_superseded(election: Election) -> None:
     await election.is_superseded.wait()
     structlog.get_logger(component="election").error(
         "the operator ends",
-        reason="LeaseLost",
+        reason=reasons.LEASE_LOST,
         message="another operator has taken the Lease; this operator starts again and stands by",
     )
     sys.stdout.flush()

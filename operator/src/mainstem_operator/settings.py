@@ -4,7 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self, get_args
 
-from mainstem.errors import Exit, MainstemError
+from mainstem import reasons
+from mainstem.errors import MainstemError
+from mainstem.reasons import Exit
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -34,7 +36,7 @@ class SettingInvalid(MainstemError):
     def __init__(self, variable: str, problem: str) -> None:
         super().__init__(
             f"{variable} {problem}",
-            reason="SettingInvalid",
+            reason=reasons.SETTING_INVALID,
             remedy="the chart's values set it: see `helm get values`, and `env` of the Deployment",
         )
 

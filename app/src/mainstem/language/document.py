@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
 
+from mainstem import reasons
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.loading.parameters import substitute, values_of
 from mainstem.language.loading.partial import rest
@@ -39,7 +40,9 @@ class Document:
         """The same error with lines of this document, for problems that have no line yet."""
         return SpecInvalid([self._located(problem) for problem in error.problems], self.file)
 
-    def problem(self, path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
+    def problem(
+        self, path: Path, message: str, reason: reasons.Reason, *, offset: int | None = None
+    ) -> Problem:
         """A problem with its line and column in this document."""
         return problem_at(self.text, self.values, path, message, reason, offset=offset)
 
@@ -68,7 +71,7 @@ def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Docume
             1,
             "$",
             f"the file has {len(documents)} pipelines; use a file with exactly one",
-            "NotOnePipeline",
+            reasons.NOT_ONE_PIPELINE,
         )
         raise SpecInvalid([problem], str(file))
     return documents[0]
@@ -80,7 +83,7 @@ def read_all(file: str | File, overrides: Mapping[str, str] | None = None) -> li
         text = File(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise NotReady(f"cannot read {file}: {why}", reason="FileNotReadable") from None
+        raise NotReady(f"cannot read {file}: {why}", reason=reasons.FILE_NOT_READABLE) from None
     return read_text(text, str(file), overrides)
 
 
@@ -97,7 +100,9 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
         problems += part_problems
         documents += [document] if document else []
     if not parts:
-        problems.append(Problem(1, 1, "$", f"the file is empty; a {KIND} is expected", "EmptyDocument"))
+        problems.append(
+            Problem(1, 1, "$", f"the file is empty; a {KIND} is expected", reasons.EMPTY_DOCUMENT)
+        )
     if any(not problem.warning for problem in problems):
         raise SpecInvalid(problems, file)
     return documents
@@ -131,7 +136,7 @@ def _read_part(
         shown = show(kind if path else part.data)
         hint = did_you_mean(str(kind), [KIND])
         message = f"a {KIND} is expected, found {shown}{hint}"
-        return None, [Problem(line, column, render_path(path), message, "WrongKind")]
+        return None, [Problem(line, column, render_path(path), message, reasons.WRONG_KIND)]
     part = replace(part, data={key: value for key, value in part.data.items() if key != "status"})
     written, problems = shape_problems(part, StreamingPipeline)
     if written is None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import DrainInterrupted, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
@@ -167,10 +167,12 @@ def _run(
 def _interrupted(*, by_signal: bool) -> DrainInterrupted:
     again = "the batch runs again at the next start"
     if by_signal:
-        return DrainInterrupted(f"a second signal interrupted a running batch; {again}", reason="Interrupted")
+        return DrainInterrupted(
+            f"a second signal interrupted a running batch; {again}", reason=reasons.INTERRUPTED
+        )
     return DrainInterrupted(
         f"a batch was still running at the end of drain.timeout and was interrupted; {again}",
-        reason="DrainTimedOut",
+        reason=reasons.DRAIN_TIMED_OUT,
         remedy="raise drain.timeout above the batch time",
     )
 
@@ -182,13 +184,13 @@ def query_failed(failed: Sequence[QueryProgress]) -> QueryFailed:
     if others:
         more = "; ".join(f"{each.name!r}: {each.message} [{each.reason}]" for each in others)
         message = f"{message} [{first.reason}]; failed too: {more}"
-    return QueryFailed(message, reason=first.reason or "QueryFailed")
+    return QueryFailed(message, reason=reasons.named(first.reason or reasons.QUERY_FAILED))
 
 
 def _missed(status: QueryProgress) -> NotReady:
     """A run that ends by itself has not done what it was asked for where a query still waits for its source."""
     message = f"query {status.name!r} never started: {status.message}"
-    return NotReady(message, reason=status.reason or "NotReady")
+    return NotReady(message, reason=reasons.named(status.reason or reasons.NOT_READY))
 
 
 def _started(

@@ -1,4 +1,4 @@
-"""Generates the CRD, the JSON Schema and the reference page from the models of `mainstem.language`.
+"""Generates the CRD, the JSON Schema, the reference page and the tables of reasons from models and registry.
 
 The API server enforces `crd()`, editors use `json_schema()`, and people read `reference()`. `files()` has the path of each
 file, and `python -m mainstem.schema` writes them. Never imports Spark or Kubernetes.
@@ -6,10 +6,23 @@ file, and `python -m mainstem.schema` writes them. Never imports Spark or Kubern
 
 from mainstem.schema.crd import crd, crd_yaml
 from mainstem.schema.editors import json_schema, json_schema_text
+from mainstem.schema.reason_tables import with_reasons
 from mainstem.schema.reference import reference
 
 
-__all__ = ["crd", "crd_yaml", "files", "json_schema", "json_schema_text", "reference"]
+__all__ = [
+    "WITH_REASONS",
+    "crd",
+    "crd_yaml",
+    "files",
+    "json_schema",
+    "json_schema_text",
+    "reference",
+    "with_reasons",
+]
+
+WITH_REASONS = ("docs/runbook.md",)
+"""Pages that are written by hand and have generated tables."""
 
 
 def files() -> dict[str, str]:

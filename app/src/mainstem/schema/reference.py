@@ -24,15 +24,17 @@ from mainstem.language.model.status.pipeline_status import Status
 from mainstem.language.rules.registry import MEANING, NAMING
 from mainstem.schema.features import FEATURES
 from mainstem.schema.models import Schema, definitions, referred
+from mainstem.schema.reason_tables import by_exit_code
 
 
 _INTRO: Final = """\
 # Reference of the document
 
 The fields of a `StreamingPipeline`: one section for each object in the order of a document, the rules between fields, a
-table of Spark's [features](#features), and the [status](#status), which only Mainstem writes. `make generate` writes
-this page from the models in `app/src/mainstem/language`; do not edit it. On a cluster `kubectl explain
-streamingpipelines.spec --recursive` shows the same fields, and editors use `k8s/streamingpipeline.schema.json`.
+table of Spark's [features](#features), the exit codes of [reasons](#reasons), and the [status](#status), which only
+Mainstem writes. `make generate` writes this page from the models in `app/src/mainstem/language`; do not edit it. On a
+cluster `kubectl explain streamingpipelines.spec --recursive` shows the same fields, and editors use
+`k8s/streamingpipeline.schema.json`.
 
 The page shows a default as a document would set it. A *required* field must be set. *one of* marks the alternatives of a
 union: exactly one of them must be set. An unknown field is an error. `mainstem run` also checks the fields that only
@@ -90,7 +92,7 @@ def reference() -> str:
     places: dict[str, list[str]] = {}
     _walk(StreamingPipeline.__name__, "", models, places)
     sections = [_section(name, models[name], at) for name, at in places.items()]
-    return "\n".join([_INTRO, *sections, _strings(), _rules(), _features(), *_status()])
+    return "\n".join([_INTRO, *sections, _strings(), _rules(), _features(), _reasons(), *_status()])
 
 
 def _walk(name: str, path: str, models: dict[str, Schema], places: dict[str, list[str]]) -> None:
@@ -220,6 +222,15 @@ def _features() -> str:
         lines.append(_cells(feature.name, where, feature.restricted, f"[{feature.scenario}](scenarios.md)"))
     intro = "The features of Structured Streaming, their fields below `spec`, and the scenario whose tests cover them."
     return f"## Features\n\n{intro}\n\n" + "\n".join(lines) + "\n"
+
+
+def _reasons() -> str:
+    intro = (
+        "Exit codes of the command. A problem of a document, something that is missing before the first query runs, or a "
+        "failed query ends it; a warning does not. The [runbook](runbook.md) explains each reason, and also those of "
+        "conditions, of Spark and of Kubernetes."
+    )
+    return f"## Reasons\n\n{intro}\n\n{by_exit_code()}"
 
 
 def _summaries() -> Iterator[str]:

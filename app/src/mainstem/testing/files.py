@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mainstem import reasons
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document, read
@@ -56,7 +57,7 @@ def _tests_of(file: Path) -> Path:
     if file.exists() and not beside.exists():
         message = f"{file} has no tests: the file {beside} does not exist"
         raise NotReady(
-            message, reason="TestsNotFound", remedy=f"create it with kind {KIND}; see docs/testing.md"
+            message, reason=reasons.TESTS_NOT_FOUND, remedy=f"create it with kind {KIND}; see docs/testing.md"
         )
     return beside
 
@@ -66,11 +67,13 @@ def _read(file: Path) -> tuple[PipelineTest, YamlText]:
         parts = parse(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise NotReady(f"cannot read {file}: {why}", reason="FileNotReadable") from None
+        raise NotReady(f"cannot read {file}: {why}", reason=reasons.FILE_NOT_READABLE) from None
     except SpecInvalid as invalid:
         raise SpecInvalid(invalid.problems, str(file)) from None
     if len(parts) != 1:
-        problem = Problem(1, 1, "$", f"holds {len(parts)} documents; one {KIND} is expected", "NotOneTest")
+        problem = Problem(
+            1, 1, "$", f"holds {len(parts)} documents; one {KIND} is expected", reasons.NOT_ONE_TEST
+        )
         raise SpecInvalid([problem], str(file))
     tests, problems = shape_problems(parts[0], PipelineTest)
     if tests is None:
@@ -87,13 +90,13 @@ def _unknown(tests: PipelineTest, text: YamlText, graph: Graph) -> Iterator[Prob
         if name not in known:
             line, column = text.where((*path, name), key=True)
             message = f"the pipeline has no {noun} {name!r}{nearest_of(name, known) if known else ''}"
-            yield Problem(line, column, render_path((*path, name)), message, "UnknownRelation")
+            yield Problem(line, column, render_path((*path, name)), message, reasons.UNKNOWN_RELATION)
     taken: set[str] = set()
     for index, case in enumerate(tests.cases):
         if case.name in taken:
             line, column = text.where(("cases", index, "name"))
             message = f"an earlier case already has the name {case.name!r}; give each case its own name"
-            yield Problem(line, column, f"cases[{index}].name", message, "DuplicateName")
+            yield Problem(line, column, f"cases[{index}].name", message, reasons.DUPLICATE_NAME)
         taken.add(case.name)
 
 

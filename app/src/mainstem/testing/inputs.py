@@ -10,6 +10,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 
+from mainstem import reasons
 from mainstem.dataframes.decode import schemas
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources.streaming import Reader
@@ -118,7 +119,7 @@ class GivenFiles(Reader):
         schema = _declared(source) if ddl is None else StructType.fromDDL(ddl)
         if schema is None:
             message = f"the columns of the source {source.name!r} are known only from its table"
-            raise NotReady(message, reason="SchemaNotGiven", remedy=f"add schemas: {{{source.name}: ...}}, as DDL")  # fmt: skip
+            raise NotReady(message, reason=reasons.SCHEMA_NOT_GIVEN, remedy=f"add schemas: {{{source.name}: ...}}, as DDL")  # fmt: skip
         return schema
 
     def _as_records(self, source: Source, rows: Sequence[Row], schema: StructType) -> list[dict[str, Any]]:
@@ -165,7 +166,7 @@ def _of_table(source: Source) -> str | None:
 
 def _not_given(source: Source, further: str) -> NotReady:
     message = f"the test gives no rows of the table {source.name!r}{further}"
-    return NotReady(message, reason="TableNotGiven", remedy=f"add tables: {{{source.name}: [...]}}")
+    return NotReady(message, reason=reasons.TABLE_NOT_GIVEN, remedy=f"add tables: {{{source.name}: [...]}}")
 
 
 def _typed(value: Any, kind: DataType) -> Any:

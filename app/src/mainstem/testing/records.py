@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.avro.functions import from_avro, to_avro
 from pyspark.sql.types import StructType
 
+from mainstem import reasons
 from mainstem.dataframes.decode import schemas
 from mainstem.dataframes.decode.avro_format import header
 from mainstem.errors import NotReady
@@ -62,7 +63,7 @@ def check(name: str, known: Sequence[str], rows: Sequence[Row]) -> None:
         for column in row if isinstance(row, dict) else ():
             if column not in known:
                 message = f"the source {name!r} has no column {column!r}{nearest_of(column, known)}"
-                raise NotReady(message, reason="UnknownColumn")
+                raise NotReady(message, reason=reasons.UNKNOWN_COLUMN)
 
 
 def _values(session: SparkSession, name: str, decode: Decode, rows: Sequence[dict[str, Any]]) -> list[Any]:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import StructType
 
+from mainstem import reasons
 from mainstem.dataframes.user_code import functions
 from mainstem.dataframes.views.builder import Builder
 from mainstem.errors import MainstemError, NotReady
@@ -209,7 +210,7 @@ def _finish(query: StreamingQuery, deadline: float) -> None:
     thread.start()
     thread.join(max(0.1, deadline - time.monotonic()))
     if thread.is_alive():
-        raise NotReady(f"the step has not finished within {STEP_SECONDS:g} s", reason="StepTimeout")
+        raise NotReady(f"the step has not finished within {STEP_SECONDS:g} s", reason=reasons.STEP_TIMEOUT)
     if raised:
         raise raised[0]
 
@@ -222,7 +223,7 @@ def _shaped(
         for column in row:
             if column not in schema.fieldNames():
                 message = f"{name!r} has no column {column!r}{nearest_of(column, schema.fieldNames())}"
-                raise NotReady(message, reason="UnknownColumn")
+                raise NotReady(message, reason=reasons.UNKNOWN_COLUMN)
     if not rows:
         return []
     texts = spark.createDataFrame([(json.dumps(row),) for row in rows], "row STRING").coalesce(1)

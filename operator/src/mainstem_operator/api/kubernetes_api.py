@@ -13,6 +13,7 @@ from kubernetes.aio import client as aio
 from kubernetes.aio.config import incluster_config, kube_config
 from kubernetes.aio.dynamic import DynamicClient
 from kubernetes.aio.dynamic.exceptions import DynamicApiError
+from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.names import OPERATOR
 
@@ -109,7 +110,7 @@ class KubernetesApi:
             except Exception as error:
                 raise NotReady(
                     f"the operator finds no cluster: {error}",
-                    reason="NoCluster",
+                    reason=reasons.NO_CLUSTER,
                     remedy="run in a pod with a service account, or set KUBECONFIG",
                 ) from error
         # The turns are the only limit: calls that a webhook delays keep their connections, and other calls need more.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
+from mainstem import reasons
 from mainstem.language.model.pipeline import KIND
 from mainstem.schema.crd import GROUP
 
@@ -21,8 +22,8 @@ class NameTaken(ApiRejection):
         )
 
 
-NAME_TAKEN: Final = "NameTaken"
-POD_REFUSED: Final = "PodRefused"
+NAME_TAKEN: Final = reasons.NAME_TAKEN
+POD_REFUSED: Final = reasons.POD_REFUSED
 """Reasons of `SpecValid` if the rules accept a document and the API server does not."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from mainstem import reasons
 from mainstem.language.model.status.states import FINAL, HEALTHY, OUTAGES, tally
 
 from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
@@ -14,7 +15,7 @@ SILENT_SECONDS: Final = 180.0
 """A running driver writes its report at least once a minute."""
 STALLED_SECONDS: Final = 600.0
 """A batch may take so much longer than the one before; each pause between two restarts of a query is shorter."""
-_MEMORY_LOSSES: Final = ("ExecutorOOMKilled", "ExecutorOutOfMemory")
+_MEMORY_LOSSES: Final = (reasons.EXECUTOR_OOM_KILLED, reasons.EXECUTOR_OUT_OF_MEMORY)
 """Reasons that a driver reports for an executor."""
 
 Status = Mapping[str, Any]
@@ -29,31 +30,33 @@ def queries_active(status: Status, attempt: int) -> Condition:
     """Whether every query has committed a batch in this driver or waits for data, and none is failed."""
     name = "QueriesActive"
     if not reported(status, attempt):
-        return Condition(name, UNKNOWN, "NotYetReported", "the driver has not reported yet")
+        return Condition(name, UNKNOWN, reasons.NOT_YET_REPORTED, "the driver has not reported yet")
     queries = status.get("queries", ())
     failed = [query for query in queries if query["state"] == "Failed"]
     if failed:
-        return Condition(name, FALSE, failed[0].get("reason", "QueryFailed"), _messages(failed))
+        return Condition(
+            name, FALSE, reasons.named(failed[0].get("reason", reasons.QUERY_FAILED)), _messages(failed)
+        )
     restarting = [query for query in queries if query["state"] == "Restarting"]
     if restarting:
-        return Condition(name, FALSE, "QueryRestarting", _messages(restarting))
+        return Condition(name, FALSE, reasons.QUERY_RESTARTING, _messages(restarting))
     starting = [query["name"] for query in queries if not _active(query) and query["state"] != "Waiting"]
     if starting:
-        return Condition(name, FALSE, "QueriesStarting", f"no batch yet: {', '.join(starting)}")
+        return Condition(name, FALSE, reasons.QUERIES_STARTING, f"no batch yet: {', '.join(starting)}")
     if waiting := [query for query in queries if query["state"] == "Waiting"]:
-        return Condition(name, FALSE, "QueryWaiting", _messages(waiting))
-    return Condition(name, TRUE, "AllActive", f"every query is active, {len(queries)} in all")
+        return Condition(name, FALSE, reasons.QUERY_WAITING, _messages(waiting))
+    return Condition(name, TRUE, reasons.ALL_ACTIVE, f"every query is active, {len(queries)} in all")
 
 
 def data_flowing(status: Status, attempt: int) -> Condition:
     """Whether queries read rows; unknown while there is no new data."""
     name = "DataFlowing"
     if not reported(status, attempt):
-        return Condition(name, UNKNOWN, "NotYetReported")
+        return Condition(name, UNKNOWN, reasons.NOT_YET_REPORTED)
     queries = status.get("queries", ())
     if any(query["state"] in ("Running", "Idle") and query.get("rowsPerSecond") for query in queries):
-        return Condition(name, TRUE, "RowsRead", "at least one query reads rows")
-    return Condition(name, UNKNOWN, "Idle", "no query has new data to read")
+        return Condition(name, TRUE, reasons.ROWS_READ, "at least one query reads rows")
+    return Condition(name, UNKNOWN, reasons.IDLE, "no query has new data to read")
 
 
 def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning | None = None) -> Condition:
@@ -67,30 +70,35 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
     """
     name = "Degraded"
     if not reported(status, attempt):
-        return Condition(name, UNKNOWN, "NotYetReported")
+        return Condition(name, UNKNOWN, reasons.NOT_YET_REPORTED)
     silent = (now - parsed(status["reported"]["time"])).total_seconds()
     if silent > SILENT_SECONDS:
         return Condition(
             name,
             TRUE,
-            "DriverNotReporting",
+            reasons.DRIVER_NOT_REPORTING,
             f"the driver has not reported since {status['reported']['time']}",
         )
     queries = status.get("queries", ())
     failed = [query for query in queries if query["state"] == "Failed"]
     cut_off = [query for query in queries if query.get("reason") in OUTAGES]
     if worst := failed or cut_off:
-        return Condition(name, TRUE, "QueryFailed" if failed else cut_off[0]["reason"], _messages(worst))
+        return Condition(
+            name,
+            TRUE,
+            reasons.QUERY_FAILED if failed else reasons.named(cut_off[0]["reason"]),
+            _messages(worst),
+        )
     summary = status.get("summary", {})
     message = summary.get("executorsMessage")
     if message := message or (executors and f"{executors.reason}: {executors.message}"):
-        reason = summary.get("executorsReason")
+        reason = reasons.named(summary.get("executorsReason", ""))
         return Condition(
-            name, TRUE, reason if reason in _MEMORY_LOSSES else "ExecutorsUnschedulable", message
+            name, TRUE, reason if reason in _MEMORY_LOSSES else reasons.EXECUTORS_UNSCHEDULABLE, message
         )
     if restarting := [query for query in queries if query["state"] == "Restarting"]:
-        return Condition(name, TRUE, "QueryRestarting", _messages(restarting))
-    return Condition(name, FALSE, "AsExpected")
+        return Condition(name, TRUE, reasons.QUERY_RESTARTING, _messages(restarting))
+    return Condition(name, FALSE, reasons.AS_EXPECTED)
 
 
 def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
@@ -99,7 +107,7 @@ def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
     """
     name = "DataStalled"
     if not reported(status, attempt):
-        return Condition(name, UNKNOWN, "NotYetReported")
+        return Condition(name, UNKNOWN, reasons.NOT_YET_REPORTED)
     queries = status.get("queries", ())
     first = [query["name"] for query in queries if _never_began(query, now)]
     later = [query["name"] for query in queries if _stalled(query, now)]
@@ -108,8 +116,8 @@ def data_stalled(status: Status, attempt: int, now: datetime) -> Condition:
         [f"the batch takes 10 minutes longer than the one before: {', '.join(later)}"] if later else []
     )
     if messages:
-        return Condition(name, TRUE, "NoProgress", "; ".join(messages))
-    return Condition(name, FALSE, "Progressing")
+        return Condition(name, TRUE, reasons.NO_PROGRESS, "; ".join(messages))
+    return Condition(name, FALSE, reasons.PROGRESSING)
 
 
 def tidied(status: Status) -> dict[str, Any]:

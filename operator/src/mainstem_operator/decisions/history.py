@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mainstem import reasons
+
 from mainstem_operator.decisions.health import SILENT_SECONDS
 from mainstem_operator.decisions.restart import failures
 from mainstem_operator.observed import pod_status
@@ -109,7 +111,7 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
 def _silent_seconds(observation: Observation) -> float:
     """Seconds without a report when an operator starts: a driver with the condition `DriverNotReporting` keeps it."""
     for condition in observation.status.get("conditions", ()):
-        if condition["reason"] == "DriverNotReporting":
+        if condition["reason"] == reasons.DRIVER_NOT_REPORTING:
             return SILENT_SECONDS + 1
     return 0.0
 
@@ -182,7 +184,7 @@ def _remembered(known: Mapping[str, Any]) -> DriverEnd:
         attempt=known["attempt"],
         outcome=known.get("outcome"),
         exit_code=known.get("exitCode"),
-        reason=known["reason"],
+        reason=reasons.named(known["reason"]),
         message=known.get("message", ""),
         finished=parsed(known["finishedAt"]) if "finishedAt" in known else None,
     )

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mainstem.errors import Exit
+from mainstem import reasons
+from mainstem.reasons import Exit
 
 from mainstem_operator.decisions import pipeline_status, schedule
 from mainstem_operator.decisions.actions import LOOK_SECONDS, Object, Plan, with_failure
@@ -21,10 +22,14 @@ def down(observation: Observation, before: DriverHistory) -> Plan:
     """The plan if no driver runs: first whether one may run."""
     if observation.body["spec"].get("suspend"):
         message = "spec.suspend is true; set it to false to continue from the checkpoints"
-        return _rest(observation, before, "Suspended", "Suspended", message, remove=True)
+        return _rest(observation, before, "Suspended", reasons.SUSPENDED, message, remove=True)
     if observation.revision is None:
         return _rest(
-            observation, before, "Invalid", "SpecInvalid", "no driver runs, because the document is invalid"
+            observation,
+            before,
+            "Invalid",
+            reasons.SPEC_INVALID,
+            "no driver runs, because the document is invalid",
         )
     if observation.refused:
         return _rest(observation, before, "Failed", *observation.refused, requeue=LOOK_SECONDS)
@@ -51,8 +56,8 @@ def _again(observation: Observation, before: DriverHistory, revision: Revision, 
     """The plan if the same revision has run before: it is completed, continues, or waits after a failure."""
     resumed = observation.status.get("phase") == "Suspended" or observation.restart_requested
     if ended.outcome == "completed" and revision.bounded and not resumed:
-        done = Condition("Complete", TRUE, "Completed", "every query has read all its data")
-        return _rest(observation, before, "Completed", "Completed", done.message, done, remove=True)
+        done = Condition("Complete", TRUE, reasons.COMPLETED, "every query has read all its data")
+        return _rest(observation, before, "Completed", reasons.COMPLETED, done.message, done, remove=True)
     if resumed or observation.status.get("phase") == "Draining":
         return start(observation, before, revision, fresh=True)
     if ended.drained:
@@ -102,12 +107,12 @@ def _scheduled(observation: Observation, before: DriverHistory, revision: Revisi
     if run_times.get("lastTime") and (ended is None or ended.outcome != "completed"):
         tried = _wanted(observation, before, revision)
         return tried if tried.start else replace(tried, requeue=min(left, tried.requeue or left))
-    complete = Condition("Complete", TRUE, "Completed", "the last run has read all its data")
+    complete = Condition("Complete", TRUE, reasons.COMPLETED, "the last run has read all its data")
     return _rest(
         observation,
         before,
         "Scheduled",
-        "Scheduled",
+        reasons.SCHEDULED,
         f"the next run is at {timestamp(following)}",
         *([complete] if ended else []),
         remove=True,
@@ -129,7 +134,7 @@ def _rest(
     observation: Observation,
     before: DriverHistory,
     phase: str,
-    reason: str,
+    reason: reasons.Reason,
     message: str,
     *more: Condition,
     remove: bool = False,

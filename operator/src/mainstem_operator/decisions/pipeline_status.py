@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainstem.errors import Exit
+from mainstem import reasons
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
+from mainstem.reasons import Exit
 
 from mainstem_operator.decisions.health import tidied
 from mainstem_operator.decisions.history import DriverHistory, termination
@@ -23,7 +24,7 @@ class PipelineEvent:
     """A Kubernetes event of a pipeline, which `kubectl describe` shows."""
 
     type: str
-    reason: str
+    reason: reasons.Reason
     message: str
 
 
@@ -106,9 +107,9 @@ def driver_part(observation: Observation) -> dict[str, Any] | None:
     return tidied(observation.status)
 
 
-_CALLED: Final = {"Starting": "DriverStarting", "Running": "Ready"}
+_CALLED: Final = {"Starting": reasons.DRIVER_STARTING, "Running": reasons.READY}
 _WARNINGS: Final = ("Invalid", "Failed", "BackingOff")
-_NODE_SILENT: Final = "NodeSilent"
+_NODE_SILENT: Final = reasons.NODE_SILENT
 _BAD: Final = (("SpecValid", FALSE), ("Degraded", TRUE), ("DataStalled", TRUE))
 
 
@@ -131,11 +132,13 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
         )
     driver, was = now.get("DriverRunning"), before.get("DriverRunning")
     if driver and driver["reason"] == _NODE_SILENT and _differs(driver, was):
-        new_events.append(PipelineEvent("Warning", driver["reason"], driver["message"]))
+        new_events.append(PipelineEvent("Warning", reasons.named(driver["reason"]), driver["message"]))
     for name, bad in _BAD:
         condition = now.get(name)
         if condition and condition["status"] == bad and _differs(condition, before.get(name)):
-            new_events.append(PipelineEvent("Warning", condition["reason"], condition["message"]))
+            new_events.append(
+                PipelineEvent("Warning", reasons.named(condition["reason"]), condition["message"])
+            )
     return tuple(new_events)
 
 

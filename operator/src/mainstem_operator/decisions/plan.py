@@ -7,6 +7,7 @@ its pod exists, except for the very first start), then the deletion of the old p
 from dataclasses import replace
 from typing import Final
 
+from mainstem import reasons
 from mainstem.names import RESTARTED_AT
 
 from mainstem_operator.decisions import pipeline_status
@@ -58,7 +59,7 @@ def _deleting(observation: Observation, before: DriverHistory) -> Plan:
     if observation.pod is None or left <= 0:
         return Plan({}, finished=True)  # the garbage collector deletes all that it owns
     message = with_failure(observation, "the driver finishes its running batches")
-    driver_running = Condition("DriverRunning", FALSE, "Deleting", message)
+    driver_running = Condition("DriverRunning", FALSE, reasons.DELETING, message)
     status = pipeline_status.status(observation, before, "Deleting", driver_running, revision=before.revision)
     return Plan(status, stop=not pod_status.leaving(observation.pod), requeue=min(left, CHANGING_SECONDS))
 
@@ -74,7 +75,10 @@ def _living(observation: Observation, before: DriverHistory, pod: Object) -> Pla
         )
     if observation.body["spec"].get("suspend"):
         return _drain(
-            observation, before, "Suspending", "spec.suspend is true; the driver finishes its running batches"
+            observation,
+            before,
+            reasons.SUSPENDING,
+            "spec.suspend is true; the driver finishes its running batches",
         )
     if replaced := _replacement(observation, before, pod):
         return _drain(observation, before, *replaced)
@@ -92,17 +96,19 @@ def _living(observation: Observation, before: DriverHistory, pod: Object) -> Pla
     return _running(observation, before, pod_status.revision(pod))
 
 
-def _replacement(observation: Observation, before: DriverHistory, pod: Object) -> tuple[str, str] | None:
+def _replacement(
+    observation: Observation, before: DriverHistory, pod: Object
+) -> tuple[reasons.Reason, str] | None:
     """Reason and message if another driver replaces the current one; None if it continues."""
     if observation.refused:
         return None
     want = observation.validation.revision
     if want is not None and want.name != pod_status.revision(pod):
-        return "Updating", f"the document has changed; its revision is now {want.name}"
+        return reasons.UPDATING, f"the document has changed; its revision is now {want.name}"
     if observation.restart_requested and observation.revision is not None:
-        return "Restarting", f"the annotation {RESTARTED_AT} requests a new driver"
+        return reasons.RESTARTING, f"the annotation {RESTARTED_AT} requests a new driver"
     if not pod_status.running(pod) and _is_outdated(observation, before, pod):
-        return "Updating", "the driver has not run yet, and settings of the operator have changed"
+        return reasons.UPDATING, "the driver has not run yet, and settings of the operator have changed"
     return None
 
 
@@ -127,7 +133,7 @@ def _running(observation: Observation, before: DriverHistory, revision: str) -> 
         observation,
         before,
         _running_phase(observation, active, degradation),
-        Condition("DriverRunning", TRUE, "Running", "the driver container runs"),
+        Condition("DriverRunning", TRUE, reasons.RUNNING, "the driver container runs"),
         active,
         data_flowing(observation.status, before.attempt),
         degradation,
@@ -149,7 +155,12 @@ def _running_phase(observation: Observation, active: Condition, degradation: Con
 
 
 def _drain(
-    observation: Observation, before: DriverHistory, reason: str, message: str, *, is_deleted: bool = False
+    observation: Observation,
+    before: DriverHistory,
+    reason: reasons.Reason,
+    message: str,
+    *,
+    is_deleted: bool = False,
 ) -> Plan:
     driver_running = Condition(
         "DriverRunning", FALSE, reason, message if is_deleted else with_failure(observation, message)
@@ -158,14 +169,14 @@ def _drain(
     return Plan(status, stop=not is_deleted, requeue=CHANGING_SECONDS)
 
 
-def _node_silent(observation: Observation, pod: Object) -> tuple[str, str] | None:
+def _node_silent(observation: Observation, pod: Object) -> tuple[reasons.Reason, str] | None:
     """Reason and message if the node does not report the end of the pod in time, also by the operator's clock."""
     if not pod_status.overdue(pod, observation.now) or not _drains_for(
         observation, pod_status.OVERDUE_SECONDS
     ):
         return None
     about, node = pod["metadata"], pod["spec"]["nodeName"]
-    return "NodeSilent", (
+    return reasons.NODE_SILENT, (
         f"the pod {about['name']} had to end by {about['deletionTimestamp']}, and the node {node} does not report its end. "
         "The node is down or has no connection, and the driver may still write. No other driver starts. Run kubectl get "
         f"node {node}. If you are certain that the node is down, run "
@@ -181,12 +192,12 @@ def _drains_for(observation: Observation, least: float) -> bool:
     return (observation.now - parsed(condition["lastTransitionTime"])).total_seconds() > least
 
 
-def _reason_of_deletion(observation: Observation) -> tuple[str, str]:
+def _reason_of_deletion(observation: Observation) -> tuple[reasons.Reason, str]:
     """Why the pod is being deleted: from the status if the operator deleted it, else something else did."""
     condition = _draining(observation)
     if condition is None:
-        return "Draining", "the driver pod is being deleted; the driver finishes its running batches"
-    return condition["reason"], condition["message"].partition(f"; {STOP_FAILED}")[0]
+        return reasons.DRAINING, "the driver pod is being deleted; the driver finishes its running batches"
+    return reasons.named(condition["reason"]), condition["message"].partition(f"; {STOP_FAILED}")[0]
 
 
 def _draining(observation: Observation) -> Object | None:

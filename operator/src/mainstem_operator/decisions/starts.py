@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from mainstem import reasons
 from mainstem.names import driver_name
 
 from mainstem_operator.decisions import pipeline_status
@@ -40,7 +41,7 @@ def start(
         and observation.failure is None
     ):
         return Plan({}, start=Start(revision, 1, run), requeue=SOON_SECONDS)
-    starts = Condition("DriverRunning", FALSE, "DriverStarting", pod_status.STARTING)
+    starts = Condition("DriverRunning", FALSE, reasons.DRIVER_STARTING, pod_status.STARTING)
     part = pipeline_status.driver_part(observation)
     if observation.pod is not None:
         # The phase is the reason for a fresh start; it stays until the start number is written.
@@ -73,7 +74,7 @@ def _start_failure(observation: Observation) -> StepFailure | None:
     if observation.failure or observation.status.get("phase") != "BackingOff":
         return observation.failure
     condition = find_condition(observation.status, "DriverRunning")
-    if condition is None or condition["reason"] != "StartFailed":
+    if condition is None or condition["reason"] != reasons.START_FAILED:
         return None
     if condition["observedGeneration"] != observation.generation:
         return None
@@ -88,7 +89,9 @@ def _start_again(
     schedule: Object | None,
 ) -> Plan:
     """The plan after a start that the API server has not carried out: the status reports it, and stays during the retries."""
-    phase, reason = ("Starting", "DriverStarting") if failure.is_pending else ("BackingOff", "StartFailed")
+    phase, reason = (
+        ("Starting", reasons.DRIVER_STARTING) if failure.is_pending else ("BackingOff", reasons.START_FAILED)
+    )
     message = failure.message if failure.is_pending else f"{failure.message}; {START_AGAIN}"
     waits = Condition("DriverRunning", FALSE, reason, message)
     status = pipeline_status.status(

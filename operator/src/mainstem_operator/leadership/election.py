@@ -11,6 +11,7 @@ from random import uniform
 from typing import Final
 
 import structlog
+from mainstem import reasons
 
 from mainstem_operator.api.fence import Fence, clock
 from mainstem_operator.api.kubernetes_api import LEASE, NO_ANSWER, ApiError, KubernetesApi, Object
@@ -107,7 +108,7 @@ class Election:
             if str(error) != self.trouble:
                 self._log.error(
                     "the operator waits",
-                    reason="LeaseUnavailable",
+                    reason=reasons.LEASE_UNAVAILABLE,
                     namespace=self._namespace,
                     error=str(error),
                 )
@@ -187,7 +188,7 @@ class Election:
             self._log.info("the operator stands by", lease=self.blocker.name, holder=self.blocker.holder)
         else:
             self._log.warning(
-                "the operator waits", reason="AnotherOperatorHolds", message=described(self.blocker)
+                "the operator waits", reason=reasons.ANOTHER_OPERATOR_HOLDS, message=described(self.blocker)
             )
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from mainstem import reasons
+
 
 TRUE: Final = "True"
 FALSE: Final = "False"
@@ -35,7 +37,7 @@ class Condition(NamedTuple):
 
     type: str
     status: str
-    reason: str
+    reason: reasons.Reason
     message: str = ""
 
 
@@ -59,7 +61,7 @@ def worst_reason(conditions: Sequence[Condition]) -> str:
     ready = by_type["Ready"]
     impaired = [by_type[name] for name in ("Degraded", "DataStalled") if name in by_type]
     # A first batch that hangs is worse than a slow start.
-    is_cause = ready.status != TRUE and ready.reason != "QueriesStarting"
+    is_cause = ready.status != TRUE and ready.reason != reasons.QUERIES_STARTING
     first = (
         ready if is_cause else next((condition for condition in impaired if condition.status == TRUE), ready)
     )
@@ -70,11 +72,11 @@ def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
     for name in DEPENDENTS:
         condition = by_type.get(name)
         if condition is None:
-            return Condition("Ready", UNKNOWN, "NotYetKnown")
+            return Condition("Ready", UNKNOWN, reasons.NOT_YET_KNOWN)
         if condition.status != TRUE:
             at_rest = name == "DriverRunning" and phase in AT_REST
             return condition._replace(type="Ready", status=TRUE if at_rest else condition.status)
-    return Condition("Ready", TRUE, "Running", "every query is active")
+    return Condition("Ready", TRUE, reasons.RUNNING, "every query is active")
 
 
 def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
@@ -83,7 +85,7 @@ def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
     return (
         phase in ENDED
         or (spec_valid is not None and spec_valid.status == FALSE)
-        or (degraded is not None and degraded[1:3] == (TRUE, "QueryFailed"))
+        or (degraded is not None and degraded[1:3] == (TRUE, reasons.QUERY_FAILED))
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from mainstem.language.model.status.pipeline_status import UNOBSERVED
 from mainstem.names import RESTARTED_AT
+from mainstem.reasons import Reason
 
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
@@ -26,7 +27,7 @@ class Refusal(NamedTuple):
         message: the error; it quotes the server if possible.
     """
 
-    reason: str
+    reason: Reason
     message: str
 
 

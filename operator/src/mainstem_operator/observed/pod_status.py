@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from mainstem.errors import Exit
+from mainstem import reasons
 from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION, RUN, TEMPLATE_HASH
+from mainstem.reasons import Exit
 
 from mainstem_operator.observed.conditions import parsed
 
@@ -19,7 +20,7 @@ OVERDUE_SECONDS: Final = 30.0
 """How long after its grace period a pod may still exist: the kubelet unmounts volumes and reports to the API server."""
 _LONGEST: Final = 1024
 _LONGEST_REASON: Final = 128
-_OUTCOMES: Final = {Exit.SPEC_INVALID: "SpecInvalid", Exit.QUERY_FAILED: "QueryFailed", Exit.NOT_READY: "NotReady", Exit.DRAIN_INTERRUPTED: "Interrupted"}  # fmt: skip
+_OUTCOMES: Final = {Exit.SPEC_INVALID: reasons.SPEC_INVALID, Exit.QUERY_FAILED: reasons.QUERY_FAILED, Exit.NOT_READY: reasons.NOT_READY, Exit.DRAIN_INTERRUPTED: reasons.INTERRUPTED}  # fmt: skip
 _KILLED: Final = 137
 OUTCOMES: Final = ("completed", "drained", "interrupted", "failed")
 """Outcomes that a driver reports."""
@@ -44,7 +45,7 @@ class DriverEnd:
     attempt: int
     outcome: str | None
     exit_code: int | None
-    reason: str
+    reason: reasons.Reason
     message: str
     ran_seconds: float = 0.0
     finished: datetime | None = None
@@ -110,17 +111,18 @@ def running(pod: Object) -> bool:
     return "running" in _container(pod).get("state", {})
 
 
-def waits_for(pod: Object) -> tuple[str, str]:
+def waits_for(pod: Object) -> tuple[reasons.Reason, str]:
     """Why a driver has not started yet: reason and message of the scheduler or the kubelet."""
     status = pod.get("status", {})
     for container in (_container(pod), *status.get("initContainerStatuses", ())):
         waiting = container.get("state", {}).get("waiting", {})
         if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
-            return str(waiting["reason"]), str(waiting.get("message", ""))
+            return reasons.named(waiting["reason"]), str(waiting.get("message", ""))
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return f"Driver{condition.get('reason', 'Unschedulable')}", str(condition.get("message", ""))
-    return "DriverStarting", STARTING
+            reason = reasons.named(f"Driver{condition.get('reason', 'Unschedulable')}")
+            return reason, str(condition.get("message", ""))
+    return reasons.DRIVER_STARTING, STARTING
 
 
 def starts_silently(pod: Object) -> bool:
@@ -131,7 +133,7 @@ def starts_silently(pod: Object) -> bool:
         status.get("phase") == "Pending"
         and bool(pod["spec"].get("nodeName"))
         and not leaving(pod)
-        and waits_for(pod)[0] == "DriverStarting"
+        and waits_for(pod)[0] == reasons.DRIVER_STARTING
         and all(set(container.get("state", {})) <= {"waiting"} for container in containers)
     )
 
@@ -139,7 +141,7 @@ def starts_silently(pod: Object) -> bool:
 class PodWarning(NamedTuple):
     """The newest event of a pod, if it is a warning: its reason, such as `FailedMount`, and its message."""
 
-    reason: str
+    reason: reasons.Reason
     message: str
 
 
@@ -153,7 +155,7 @@ def newest_warning(events: Iterable[Object]) -> PodWarning | None:
     if newest is None or newest.get("type") != "Warning":
         return None
     reason, message = str(newest.get("reason") or "Warning"), str(newest.get("message") or "")
-    return PodWarning(reason[:_LONGEST_REASON], message[:_LONGEST])
+    return PodWarning(reasons.named(reason[:_LONGEST_REASON]), message[:_LONGEST])
 
 
 def ended(pod: Object) -> DriverEnd:
@@ -168,7 +170,7 @@ def ended(pod: Object) -> DriverEnd:
         attempt=attempt(pod),
         outcome=report.get("outcome"),
         exit_code=code,
-        reason=reason[:_LONGEST_REASON],
+        reason=reasons.named(reason[:_LONGEST_REASON]),
         message=message[:_LONGEST],
         ran_seconds=(finished - started).total_seconds() if started and finished else 0.0,
         finished=finished,
@@ -179,24 +181,31 @@ def ended(pod: Object) -> DriverEnd:
 def vanished(number: int, now: datetime) -> DriverEnd:
     """The end of a driver whose pod is gone without a final status: a lost node, or `kubectl delete --force`."""
     return DriverEnd(
-        number, None, None, "DriverLost", "the driver pod is gone without a final status", finished=now
+        number, None, None, reasons.DRIVER_LOST, "the driver pod is gone without a final status", finished=now
     )
 
 
 def _why(status: Object, state: Object, report: Object) -> tuple[str, str]:
-    killed = state.get("reason") in ("OOMKilled", "ContainerCannotRun", "StartError") or status.get("reason")
+    killed = state.get("reason") in (
+        reasons.OOM_KILLED,
+        reasons.CONTAINER_CANNOT_RUN,
+        reasons.START_ERROR,
+    ) or status.get("reason")
     if report.get("reason") and not killed:
         return str(report["reason"]), str(report.get("message", ""))
     if status.get("reason"):  # Evicted, Preempting, NodeShutdown, DeadlineExceeded
         return str(status["reason"]), str(status.get("message", ""))
     code = state.get("exitCode")
-    if state.get("reason") == "OOMKilled":
-        return "OOMKilled", "the container exceeded its memory limit; raise driver.resources.limits.memory"
+    if state.get("reason") == reasons.OOM_KILLED:
+        return (
+            reasons.OOM_KILLED,
+            "the container exceeded its memory limit; raise driver.resources.limits.memory",
+        )
     if code == 0:
-        return str(report.get("outcome", "Completed")).capitalize(), str(report.get("message", ""))
+        return str(report.get("outcome", reasons.COMPLETED)).capitalize(), str(report.get("message", ""))
     if code == _KILLED:
-        return "Killed", "the container was killed with SIGKILL and reported no reason"
-    reason = _OUTCOMES.get(code, state.get("reason") or "Error") if code is not None else "Error"
+        return reasons.KILLED, "the container was killed with SIGKILL and reported no reason"
+    reason = _OUTCOMES.get(code, state.get("reason") or reasons.ERROR) if code is not None else reasons.ERROR
     return str(reason), f"exit code {code}" if code is not None else "the container never started"
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
+from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_object
@@ -58,7 +59,7 @@ class ValidationResult:
     """The result of the validation of a document: a revision, or the reason why it is invalid."""
 
     revision: Revision | None
-    reason: str = "Accepted"
+    reason: reasons.Reason = reasons.ACCEPTED
     message: str = "the document passes every check that needs no Spark"
 
 

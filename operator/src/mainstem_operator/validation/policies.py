@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from mainstem import names
+from mainstem import names, reasons
 from mainstem.errors import Problem
 from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
 from mainstem.language.rules.connectors.owned_options import OWNED_IN_PODS
@@ -29,7 +29,7 @@ def checkpoint_durable(pipeline: StreamingPipeline) -> Iterator[Problem]:
         mounts = _mounts(template, container, lasting=True)
         if not any(_within(normal(location), mount) for mount in mounts):
             message = f"{location} would be lost with the pod; use s3a://, or mount a persistent volume there in {key}.template"
-            yield _problem("spec.checkpoints.location", message, "CheckpointNotDurable")
+            yield _problem("spec.checkpoints.location", message, reasons.CHECKPOINT_NOT_DURABLE)
             return
 
 
@@ -42,7 +42,7 @@ def data_mounted(pipeline: StreamingPipeline) -> Iterator[Problem]:
             mounts = _mounts(template, container, lasting=False)
             if _climbs(text) or not any(_within(normal(text), mount) for mount in mounts):
                 message = f"{text} is a local folder of the pod; use s3a://, or mount a volume there in {key}.template"
-                yield _problem(render_path(("spec", *path)), message, "PathNotMounted")
+                yield _problem(render_path(("spec", *path)), message, reasons.PATH_NOT_MOUNTED)
                 break
 
 
@@ -56,7 +56,7 @@ def code_not_of_the_pod(pipeline: StreamingPipeline) -> Iterator[Problem]:
                 if folder
                 else f"{text} contains '..'; use an absolute path in the image or on a volume"
             )
-            yield _problem(render_path(("spec", *path)), message, "PathNotMounted")
+            yield _problem(render_path(("spec", *path)), message, reasons.PATH_NOT_MOUNTED)
 
 
 def pod_properties(pipeline: StreamingPipeline) -> Iterator[Problem]:
@@ -66,7 +66,7 @@ def pod_properties(pipeline: StreamingPipeline) -> Iterator[Problem]:
             instead = OWNED_IN_PODS[key]
             advice = f"use {instead}" if instead else "remove it"
             message = f"{key} is set by Mainstem in every pod; {advice}"
-            yield _problem(f"spec.spark.conf[{key}]", message, "OwnedConf")
+            yield _problem(f"spec.spark.conf[{key}]", message, reasons.OWNED_CONF)
 
 
 CHECKS: Final[tuple[Callable[[StreamingPipeline], Iterator[Problem]], ...]] = (
@@ -128,5 +128,5 @@ def _within(folder: str, above: str) -> bool:
     return folder == above or folder.startswith(above.rstrip("/") + "/")
 
 
-def _problem(path: str, message: str, reason: str) -> Problem:
+def _problem(path: str, message: str, reason: reasons.Reason) -> Problem:
     return Problem(1, 1, path, message, reason)

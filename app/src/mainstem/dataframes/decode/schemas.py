@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.avro_schemas import record_fields
 
@@ -32,7 +33,9 @@ def avro(schema: str | None, file: str | None) -> dict[str, Any]:
     text = schema if schema is not None else _read(file or "")
     if record_fields(text) is None:
         where = "avro.schema" if schema is not None else file
-        raise NotReady(f"{where} does not contain the Avro schema of a record", reason="SchemaFileInvalid")
+        raise NotReady(
+            f"{where} does not contain the Avro schema of a record", reason=reasons.SCHEMA_FILE_INVALID
+        )
     record: dict[str, Any] = json.loads(text)
     return record
 
@@ -44,7 +47,7 @@ def _struct(file: str) -> StructType:
     except (ValueError, TypeError, KeyError, AttributeError, PySparkException) as error:
         raise NotReady(
             f"the schema file {file} does not contain the JSON of a Spark StructType: {error or type(error).__name__}",
-            reason="SchemaFileInvalid",
+            reason=reasons.SCHEMA_FILE_INVALID,
             remedy="write the file with `df.schema.json()`",
         ) from error
 
@@ -56,6 +59,6 @@ def _read(file: str) -> str:
         why = getattr(error, "strerror", None) or error
         raise NotReady(
             f"the schema file {file} cannot be read: {why}",
-            reason="SchemaFileNotReadable",
+            reason=reasons.SCHEMA_FILE_NOT_READABLE,
             remedy="on a cluster, put the file into the image or into a volume that driver.template mounts",
         ) from error

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 
-from mainstem import logs, secrets
+from mainstem import logs, reasons, secrets
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
@@ -50,7 +50,7 @@ def format_of(session: SparkSession, connector: CustomConnector) -> str:
     source: Any = code.load(where, connector.python)
     if not _is_connector(source):
         message = f"{where} is not a class derived from pyspark.sql.datasource.DataSource"
-        raise NotReady(message, reason="FunctionNotUsable")
+        raise NotReady(message, reason=reasons.FUNCTION_NOT_USABLE)
     session.dataSource.register(source)
     return str(source.name())
 

@@ -6,6 +6,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from mainstem import reasons
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.dataframes.user_code import code, signatures
 from mainstem.errors import NotReady
@@ -48,7 +49,7 @@ def batch_writer(sink: PythonSink) -> BatchWriter:
         try:
             function(batch, batch_id, **sink.arguments)
         except SystemExit as error:  # would end the thread without an answer, for which Spark waits
-            raise NotReady(code.error_line(error), reason="PythonFailed") from error
+            raise NotReady(code.error_line(error), reason=reasons.PYTHON_FAILED) from error
 
     return write
 

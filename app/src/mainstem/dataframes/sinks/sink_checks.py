@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
@@ -25,7 +26,7 @@ class _Misfit(NamedTuple):
 
     path: Path
     message: str
-    reason: str
+    reason: reasons.Reason
 
 
 def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
@@ -44,7 +45,7 @@ def _columns(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     for path, column in sink.columns():
         if column.lower() not in known and not re.search(r"[.`]", column):  # a field within a column
             message = f"has no column {column!r}{nearest_of(column, frame.columns)}"
-            yield _Misfit(path, message, reason="UnknownColumn")
+            yield _Misfit(path, message, reason=reasons.UNKNOWN_COLUMN)
 
 
 def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
@@ -55,7 +56,7 @@ def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     except AnalysisException as error:
         why = str(error).partition("\n")[0].partition(" SQLSTATE")[0]
         at = ("delta", "merge", "deleteWhen")
-        yield _Misfit(at, f"cannot evaluate this condition: {why}", reason="InvalidCondition")
+        yield _Misfit(at, f"cannot evaluate this condition: {why}", reason=reasons.INVALID_CONDITION)
 
 
 def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
@@ -66,4 +67,4 @@ def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     if [type(field.dataType) for field in fields] != [StringType]:
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields) or "none"
         message = f"has the columns {columns}, but a text sink writes exactly one STRING column; select it in a view"
-        yield _Misfit(("text",), message, reason="TextNeedsOneColumn")
+        yield _Misfit(("text",), message, reason=reasons.TEXT_NEEDS_ONE_COLUMN)

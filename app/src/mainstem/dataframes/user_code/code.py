@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import NotReady
 
 
@@ -52,13 +52,13 @@ def load(where: str, reference: str) -> Callable[..., Any]:
         if not hasattr(value, piece):
             raise NotReady(
                 f"{where}: the module {module!r} has no {name!r}",
-                reason="FunctionNotFound",
+                reason=reasons.FUNCTION_NOT_FOUND,
                 remedy=_names_hint(value),
             )
         value = getattr(value, piece)
     if not callable(value):
         message = f"{where}: {reference!r} is of type {type(value).__name__}, not a function or a class"
-        raise NotReady(message, reason="FunctionNotFound")
+        raise NotReady(message, reason=reasons.FUNCTION_NOT_FOUND)
     return value  # type: ignore[no-any-return]
 
 
@@ -72,7 +72,7 @@ def dataframe(where: str, reference: str, inputs: list[DataFrame], arguments: Ma
     result = call(where, reference, *inputs, **arguments)
     if not isinstance(result, DataFrame):
         message = f"{where}: {reference!r} returned {type(result).__name__}; it must return a DataFrame"
-        raise NotReady(message, reason="NotADataFrame")
+        raise NotReady(message, reason=reasons.NOT_A_DATA_FRAME)
     return result
 
 
@@ -84,13 +84,13 @@ def call(where: str, reference: str, *inputs: Any, **arguments: str) -> Any:
     except Py4JNetworkError:
         raise
     except (Exception, SystemExit) as error:
-        raise NotReady(f"{where}: {error_line(error)}", reason="PythonFailed") from error
+        raise NotReady(f"{where}: {error_line(error)}", reason=reasons.PYTHON_FAILED) from error
 
 
 def module_not_found(where: str, problem: str) -> NotReady:
     """The error of a missing module."""
     remedy = "install it, add its folder to PYTHONPATH, or with `mainstem run` put it beside the document"
-    return NotReady(f"{where}: {problem}", reason="ModuleNotFound", remedy=remedy)
+    return NotReady(f"{where}: {problem}", reason=reasons.MODULE_NOT_FOUND, remedy=remedy)
 
 
 def error_line(error: BaseException) -> str:
@@ -131,7 +131,7 @@ def _module(where: str, name: str) -> Any:
         raise module_not_found(where, problem) from error
     except (Exception, SystemExit) as error:
         raise NotReady(
-            f"{where}: importing {name!r} failed: {error_line(error)}", reason="ModuleFailed"
+            f"{where}: importing {name!r} failed: {error_line(error)}", reason=reasons.MODULE_FAILED
         ) from error
 
 

@@ -9,6 +9,7 @@ from pyspark.sql.functions import pandas_udf
 from pyspark.sql.types import DataType
 from pyspark.util import PythonEvalType
 
+from mainstem import reasons
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
@@ -47,7 +48,7 @@ def _type(index: int, returns: str) -> DataType:
     except ParseException as error:
         message = f"{returns!r} is not a Spark SQL type: {error.getCondition()}"
         path = f"spec.functions[{index}].python.returns"
-        raise SpecInvalid([Problem(0, 0, path, message, "InvalidType")]) from error
+        raise SpecInvalid([Problem(0, 0, path, message, reasons.INVALID_TYPE)]) from error
 
 
 def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...]:
@@ -57,19 +58,19 @@ def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...
     if hasattr(call, "evalType"):
         message = f"{where}: {python.function!r} is already a UDF"
         remedy = f"name the Python function inside it: {python.function}.func"
-        raise NotReady(message, reason="FunctionNotUsable", remedy=remedy)
+        raise NotReady(message, reason=reasons.FUNCTION_NOT_USABLE, remedy=remedy)
     if not (python.vectorized or python.aggregate):
         return call, kind
     try:
         udf: Any = pandas_udf(call, kind)
     except PySparkException as error:
         message = f"{where}: Spark cannot make a pandas UDF from {python.function!r}: {error}"
-        raise NotReady(" ".join(message.split()), reason="FunctionNotUsable") from error
+        raise NotReady(" ".join(message.split()), reason=reasons.FUNCTION_NOT_USABLE) from error
     if (udf.evalType in _AGGREGATES) != python.aggregate:
         result = "one value for each group" if udf.evalType in _AGGREGATES else "a Series"
         message = f"{where}: the type hints of {python.function!r} return {result}, but aggregate is {str(python.aggregate).lower()}"
         remedy = f"set aggregate: {str(not python.aggregate).lower()}, or change the type hints"
-        raise NotReady(message, reason="FunctionNotUsable", remedy=remedy)
+        raise NotReady(message, reason=reasons.FUNCTION_NOT_USABLE, remedy=remedy)
     return (udf,)
 
 
@@ -83,4 +84,4 @@ def _java(session: SparkSession, name: str, java: JavaFunction) -> None:
             session.udf.registerJavaFunction(name, java.class_, java.returns)
     except (PySparkException, Py4JError) as error:
         text = " ".join(str(error).split())
-        raise NotReady(f"function {name!r}: {text}", reason="FunctionNotUsable") from error
+        raise NotReady(f"function {name!r}: {text}", reason=reasons.FUNCTION_NOT_USABLE) from error

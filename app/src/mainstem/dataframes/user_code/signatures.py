@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 
 
@@ -47,7 +48,7 @@ def check(
         call = ", ".join([*positional, *(f"{each}=..." for each in names)])
         message = f"{where}: the call is {name}({call}), but the definition is {name}{_without_types(signature)}: {error}"
         raise NotReady(
-            message, reason="FunctionNotUsable", remedy="define it with the parameters of the call"
+            message, reason=reasons.FUNCTION_NOT_USABLE, remedy="define it with the parameters of the call"
         ) from None
 
 
@@ -66,7 +67,9 @@ def check_processor(where: str, processor: Any, *, initial: bool) -> None:
         method = getattr(processor, name, None)
         if method is None and name in ("init", "handleInputRows"):
             message = f"{where}: {type(processor).__qualname__} has no method {name}"
-            raise NotReady(message, reason="FunctionNotUsable", remedy="derive it from StatefulProcessor")
+            raise NotReady(
+                message, reason=reasons.FUNCTION_NOT_USABLE, remedy="derive it from StatefulProcessor"
+            )
         if method is not None and (initial or name != "handleInitialState"):
             check(where, method, positional, keywords)
 
@@ -82,7 +85,7 @@ def check_writer(where: str, writer: Any) -> None:
         return
     if not callable(getattr(writer, "process", None)):
         message = f"{where}: {type(writer).__qualname__} has no method process"
-        raise NotReady(message, reason="FunctionNotUsable", remedy="give it process(self, row)")
+        raise NotReady(message, reason=reasons.FUNCTION_NOT_USABLE, remedy="give it process(self, row)")
     for name, positional in _WRITER:
         if (method := getattr(writer, name, None)) is not None:
             check(where, method, positional)

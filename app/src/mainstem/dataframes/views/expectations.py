@@ -5,6 +5,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.model.expectations import METRIC, ROWS, Expectation
 from mainstem.language.model.views import View
@@ -62,7 +63,9 @@ def quarantine_rows(rows: DataFrame, view: View) -> DataFrame:
     duplicates = [name for name in _ADDED if name in map(str.lower, rows.columns)]
     if duplicates:
         message = f"the view has a column {duplicates[0]!r}, and its quarantine adds a column of that name; rename it in the view"
-        raise SpecInvalid([Problem(0, 0, "spec.views", f"{view.name!r}: {message}", "DuplicateColumn")])
+        raise SpecInvalid(
+            [Problem(0, 0, "spec.views", f"{view.name!r}: {message}", reasons.DUPLICATE_COLUMN)]
+        )
     passes = F.lit(True)
     for index, expectation in enumerate(view.expectations):
         if expectation.on_violation == "quarantine":

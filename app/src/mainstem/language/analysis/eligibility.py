@@ -7,6 +7,7 @@ half of the limits of real-time mode in the first batch.
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from mainstem import reasons
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.steps import STATEFUL, Doing, QueryStep, steps
 from mainstem.language.base import seconds
@@ -34,7 +35,7 @@ class Obstacle(NamedTuple):
         way_out: the correction.
     """
 
-    reason: str
+    reason: reasons.Reason
     conflict: str
     limit: str
     way_out: str
@@ -98,7 +99,7 @@ def obstacles(graph: Graph, query: Query, trigger: str) -> list[Obstacle]:
     """The obstacles to one trigger."""
     if trigger in _STREAMING and not graph.streams(query.from_):
         way_out = "leave the trigger out: the query runs once and ends"
-        return [Obstacle("TriggerNotAllowed", _ends(query), f"{trigger} is for streams", way_out)]
+        return [Obstacle(reasons.TRIGGER_NOT_ALLOWED, _ends(query), f"{trigger} is for streams", way_out)]
     if trigger == "continuous":
         return [*_beyond(graph, query, trigger, _CONTINUOUS), *_continuous(query)]
     if trigger == "realTime":
@@ -120,62 +121,67 @@ def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterat
     reads, writes = f"{trigger} reads {_listed(limits.sources)}", f"{trigger} writes {_listed(limits.sinks)}"
     for name, kind in _streams(graph, query):
         if kind not in limits.sources:
-            yield Obstacle("TriggerNotForSource", f"the source {name!r} is {kind}", reads, _ANOTHER)
+            yield Obstacle(reasons.TRIGGER_NOT_FOR_SOURCE, f"the source {name!r} is {kind}", reads, _ANOTHER)
     for sink in query.to:
         if (kind := _kind(sink)) not in limits.sinks:
             way_out = f"{_ANOTHER}, or write to Kafka and from there on in a second query"
-            yield Obstacle("TriggerNotForSink", f"the sink {sink.name!r} is {kind}", writes, way_out)
+            yield Obstacle(reasons.TRIGGER_NOT_FOR_SINK, f"the sink {sink.name!r} is {kind}", writes, way_out)
     if len(query.to) > 1:
-        yield Obstacle("TriggerNotForSink", *_several(trigger, query))
+        yield Obstacle(reasons.TRIGGER_NOT_FOR_SINK, *_several(trigger, query))
     for step in steps(graph, query.from_):
         if step.doing in limits.steps:
             way_out = _WAYS_OUT.get(step.doing, _ANOTHER) if trigger == "continuous" else _ANOTHER
-            yield Obstacle("TriggerNotForPlan", _done(step), _PLANS[trigger], way_out)
+            yield Obstacle(reasons.TRIGGER_NOT_FOR_PLAN, _done(step), _PLANS[trigger], way_out)
 
 
 def _continuous(query: Query) -> Iterator[Obstacle]:
     if query.output_mode == "complete":
         limit, conflict = "continuous does not aggregate", "complete mode needs an aggregation"
-        yield Obstacle("TriggerNotForOutputMode", conflict, limit, "use outputMode: append")
+        yield Obstacle(reasons.TRIGGER_NOT_FOR_OUTPUT_MODE, conflict, limit, "use outputMode: append")
 
 
 def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
     if query.output_mode != "update":
         limit, conflict = "realTime writes in update mode only", f"the mode is {query.output_mode}"
-        yield Obstacle("TriggerNotForOutputMode", conflict, limit, "use outputMode: update")
+        yield Obstacle(reasons.TRIGGER_NOT_FOR_OUTPUT_MODE, conflict, limit, "use outputMode: update")
     for source in graph.sources_of(query.from_, certain=True):
         for field in source.stream.real_time_refuses if source.stream else ():
             if source.stream and source.stream.member(field) is not None:
                 limit = "realTime reads all there is of each partition at once"
                 conflict = f"the source {source.name!r} has {field}"
-                yield Obstacle("TriggerNotForSource", conflict, limit, "leave it out")
+                yield Obstacle(reasons.TRIGGER_NOT_FOR_SOURCE, conflict, limit, "leave it out")
     interval = query.trigger.real_time if query.trigger else None
     if interval is not None and seconds(interval) < LEAST_CHECKPOINT_INTERVAL:
         limit = "the value of realTime is the duration of a batch, at least 5 seconds"
         way_out = "use a longer duration; rows do not wait for the end of a batch"
-        yield Obstacle("TriggerInterval", f"{interval} is less", limit, way_out)
+        yield Obstacle(reasons.TRIGGER_INTERVAL, f"{interval} is less", limit, way_out)
 
 
 def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
     trigger, leave = named(query), "leave it out"
     if not graph.streams(query.from_):
-        yield Obstacle("AsyncProgressNotAllowed", _ends(query), f"{ASYNC} is for streams", leave)
+        yield Obstacle(reasons.ASYNC_PROGRESS_NOT_ALLOWED, _ends(query), f"{ASYNC} is for streams", leave)
     if trigger not in (DEFAULT, "processingTime"):
         limit = f"{ASYNC} is for the default trigger and processingTime"
-        yield Obstacle("AsyncProgressNotAllowed", f"the trigger is {trigger}", limit, "leave one of them out")
+        yield Obstacle(
+            reasons.ASYNC_PROGRESS_NOT_ALLOWED, f"the trigger is {trigger}", limit, "leave one of them out"
+        )
     for sink in query.to:
         if not sink.connector.async_progress:
             limit, conflict = (
                 f"{ASYNC} is for queries that write a topic",
                 f"the sink {sink.name!r} is {sink.choice()}",
             )
-            yield Obstacle("AsyncProgressNotAllowed", conflict, limit, leave)
+            yield Obstacle(reasons.ASYNC_PROGRESS_NOT_ALLOWED, conflict, limit, leave)
     if len(query.to) > 1:
-        yield Obstacle("AsyncProgressNotAllowed", *_several(ASYNC, query))
+        yield Obstacle(reasons.ASYNC_PROGRESS_NOT_ALLOWED, *_several(ASYNC, query))
     for step in steps(graph, query.from_):
         if step.doing in (*STATEFUL, Doing.LIMIT):
             yield Obstacle(
-                "AsyncProgressNotAllowed", _done(step), f"{ASYNC} is for queries without state", leave
+                reasons.ASYNC_PROGRESS_NOT_ALLOWED,
+                _done(step),
+                f"{ASYNC} is for queries without state",
+                leave,
             )
 
 

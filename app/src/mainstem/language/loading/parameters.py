@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, shape_problems
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -40,7 +41,7 @@ def substitute(
             f"at most {MAX_FILLED_SIZE} are allowed"
         )
         line, column = part.where(("spec", "parameters"))
-        return None, [Problem(line, column, "spec.parameters", message, "DocumentTooComplex")]
+        return None, [Problem(line, column, "spec.parameters", message, reasons.DOCUMENT_TOO_COMPLEX)]
     data = part.data | {"spec": _fill(part.data["spec"], ("spec",), values, part, problems.append)}
     if problems:
         return None, problems
@@ -119,7 +120,7 @@ def _problem(
     part: YamlText, path: Path, message: str, *, key: bool = False, at: re.Match[str] | None = None
 ) -> Problem:
     line, column = part.where_in(path, at.string, at.start()) if at else part.where(path, key=key)
-    return Problem(line, column, render_path(path), message, "UnknownParameter")
+    return Problem(line, column, render_path(path), message, reasons.UNKNOWN_PARAMETER)
 
 
 def _unknown_overrides(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.parameters import written_offset
 from mainstem.language.yaml.yamltext import Path, YamlText, render_path
@@ -11,11 +12,13 @@ from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 class Locate(Protocol):
     """Creates problems of one document."""
 
-    def __call__(self, path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
+    def __call__(
+        self, path: Path, message: str, reason: reasons.Reason, *, offset: int | None = None
+    ) -> Problem:
         """The problem at a path; `offset` is the position in the text there, with its parameters filled in."""
 
 
-def without_text(path: Path, message: str, reason: str, *, offset: int | None = None) -> Problem:
+def without_text(path: Path, message: str, reason: reasons.Reason, *, offset: int | None = None) -> Problem:
     """The problem of a document without its text, so without line and column."""
     del offset
     return Problem(0, 0, render_path(path), message, reason)
@@ -26,7 +29,7 @@ def problem_at(
     values: Mapping[str, str],
     path: Path,
     message: str,
-    reason: str,
+    reason: reasons.Reason,
     *,
     key: bool = False,
     warning: bool = False,

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.base import (
     ByteSize,
@@ -47,50 +48,53 @@ _TYPES = {
 }
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 PATTERNS: Final = {
-    pattern(Duration): ("a duration such as '30 seconds' or '30s'", "InvalidDuration"),
+    pattern(Duration): ("a duration such as '30 seconds' or '30s'", reasons.INVALID_DURATION),
     pattern(Identifier): (
         "a SQL identifier: lower case letters, digits and underscores, starting with a letter, at most 63 characters",
-        "InvalidName",
+        reasons.INVALID_NAME,
     ),
     pattern(Label): (
         "a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 63 characters",
-        "InvalidName",
+        reasons.INVALID_NAME,
     ),
     pattern(PipelineName): (
         "a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 45 characters",
-        "InvalidName",
+        reasons.INVALID_NAME,
     ),
     pattern(ParameterName): (
         "a name: letters, digits and underscores, at most 63 characters",
-        "InvalidName",
+        reasons.INVALID_NAME,
     ),
-    pattern(PythonObject): ("an object of a Python module, such as package.module:function", "InvalidName"),
-    pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", "InvalidQuantity"),
-    pattern(Memory): ("a size in the form of Java, such as 512m or 2g", "InvalidQuantity"),
-    pattern(ByteSize): ("a size in the form of Spark, such as 512m or 10g", "InvalidQuantity"),
-    pattern(SecretKey): ("the name of a key: letters, digits, hyphens, dots and underscores", "InvalidName"),
+    pattern(PythonObject): (
+        "an object of a Python module, such as package.module:function",
+        reasons.INVALID_NAME,
+    ),
+    pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", reasons.INVALID_QUANTITY),
+    pattern(Memory): ("a size in the form of Java, such as 512m or 2g", reasons.INVALID_QUANTITY),
+    pattern(ByteSize): ("a size in the form of Spark, such as 512m or 10g", reasons.INVALID_QUANTITY),
+    pattern(SecretKey): (
+        "the name of a key: letters, digits, hyphens, dots and underscores",
+        reasons.INVALID_NAME,
+    ),
     pattern(ConnectorName): (
         "the name of a connector in Spark: its short name, its class or its package",
-        "InvalidName",
+        reasons.INVALID_NAME,
     ),
-    pattern(Coordinate): ("an artifact with one version: group:artifact:version", "InvalidValue"),
-    pattern(Version): ("a version of a Delta table: a number, or latest", "InvalidValue"),
+    pattern(Coordinate): ("an artifact with one version: group:artifact:version", reasons.INVALID_VALUE),
+    pattern(Version): ("a version of a Delta table: a number, or latest", reasons.INVALID_VALUE),
     pattern(ObjectName): (
         "a name in Kubernetes: lower case letters, digits, hyphens and dots, with a letter or digit at both ends",
-        "InvalidName",
+        reasons.INVALID_NAME,
     ),
     pattern(Cron): (
         "a cron expression of five fields (minute, hour, day of month, month, day of week) such as '0 3 * * *'",
-        "InvalidCron",
+        reasons.INVALID_CRON,
     ),
     pattern(JavaClass): (
         "a Java class with its package, such as com.example.Soundex",
-        "InvalidName",
+        reasons.INVALID_NAME,
     ),
-    pattern(Bucket): (
-        "a bucket name, without s3a:// and without a path",
-        "InvalidName",
-    ),
+    pattern(Bucket): ("a bucket name, without s3a:// and without a path", reasons.INVALID_NAME),
 }
 """Pattern of a string -> the description of such a string, and the reason of the problem."""
 
@@ -161,23 +165,23 @@ class _Fault:
         return "; this field cannot contain parameters" if "${" in str(self.value) else ""
 
 
-_Words = tuple[str, str]
+_Words = tuple[str, reasons.Reason]
 """The message and the reason."""
 
 
 def _words(fault: _Fault) -> _Words:
     if fault.kind in _TYPES:
-        return _type(fault), "InvalidType"
+        return _type(fault), reasons.INVALID_TYPE
     if fault.kind in _WORDS:
         return _WORDS[fault.kind](fault)
-    return f"{fault.shown}: {fault.default}{fault.parameter}", "InvalidValue"
+    return f"{fault.shown}: {fault.default}{fault.parameter}", reasons.INVALID_VALUE
 
 
 def _unknown(fault: _Fault) -> _Words:
     model = model_at(fault.root, fault.path[:-1])
     known = keys_of(model) if model else []
     hint = did_you_mean(str(fault.path[-1]), known) or f"; known fields are {', '.join(known)}"
-    return f"unknown field {fault.path[-1]!r}{hint if known else ''}", "UnknownField"
+    return f"unknown field {fault.path[-1]!r}{hint if known else ''}", reasons.UNKNOWN_FIELD
 
 
 def _choice(fault: _Fault) -> _Words:
@@ -187,10 +191,10 @@ def _choice(fault: _Fault) -> _Words:
     if len(choices) == 1:
         return (
             f"{fault.shown} is not allowed here; the only value is {choices[0]}{fault.parameter}",
-            "InvalidValue",
+            reasons.INVALID_VALUE,
         )
     hint = fault.parameter or did_you_mean(str(fault.value), choices)
-    return f"{fault.shown} is not one of {', '.join(choices)}{hint}", "InvalidValue"
+    return f"{fault.shown} is not one of {', '.join(choices)}{hint}", reasons.INVALID_VALUE
 
 
 def _mismatch(fault: _Fault) -> _Words:
@@ -202,38 +206,38 @@ def _cron(fault: _Fault) -> _Words:
     field = str(fault.context["why"]).removeprefix("bad ").replace("-", " ")
     message = f"{fault.shown} never matches a time: there is no such {field}"
     hint = fault.parameter or "; '0 3 * * *' is three o'clock each night"
-    return message + hint, "InvalidCron"
+    return message + hint, reasons.INVALID_CRON
 
 
 def _zone(fault: _Fault) -> _Words:
     from zoneinfo import available_timezones
 
     hint = fault.parameter or did_you_mean(str(fault.value), sorted(available_timezones()))
-    return f"{fault.shown} is {fault.default}{hint}", "UnknownTimeZone"
+    return f"{fault.shown} is {fault.default}{hint}", reasons.UNKNOWN_TIME_ZONE
 
 
 def _length(fault: _Fault) -> _Words:
     if "min_length" in fault.context:
         least = fault.context["min_length"]
-        return ("must not be empty" if least == 1 else f"at least {least} are needed"), "OutOfRange"
+        return ("must not be empty" if least == 1 else f"at least {least} are needed"), reasons.OUT_OF_RANGE
     unit, much = ("characters", "long") if fault.kind.startswith("string") else ("entries", "many")
     most = fault.context["max_length"]
-    return f"{len(fault.value)} {unit} are too {much}: at most {most} allowed", "OutOfRange"
+    return f"{len(fault.value)} {unit} are too {much}: at most {most} allowed", reasons.OUT_OF_RANGE
 
 
 def _range(fault: _Fault) -> _Words:
     context = fault.context
     limit = f"at most {context['le']}" if "le" in context else f"{context['ge']} or more"
-    return f"{fault.shown} is out of range: it must be {limit}", "OutOfRange"
+    return f"{fault.shown} is out of range: it must be {limit}", reasons.OUT_OF_RANGE
 
 
 _WORDS: Final[dict[str, Callable[[_Fault], _Words]]] = {
-    "missing": lambda fault: (f"the field {fault.path[-1]!r} is required", "MissingField"),
+    "missing": lambda fault: (f"the field {fault.path[-1]!r} is required", reasons.MISSING_FIELD),
     "extra_forbidden": _unknown,
     "literal_error": _choice,
     "string_pattern_mismatch": _mismatch,
-    "one_of": lambda fault: (fault.default, "NotExactlyOne"),
-    "listed_twice": lambda fault: (fault.default, "DuplicateEntry"),
+    "one_of": lambda fault: (fault.default, reasons.NOT_EXACTLY_ONE),
+    "listed_twice": lambda fault: (fault.default, reasons.DUPLICATE_ENTRY),
     "cron": _cron,
     "time_zone": _zone,
     "string_too_long": _length,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.relation_columns import RelationColumns
@@ -25,7 +26,7 @@ class Context:
         self,
         path: Path,
         message: str,
-        reason: str,
+        reason: reasons.Reason,
         *,
         key: bool = False,
         warning: bool = False,

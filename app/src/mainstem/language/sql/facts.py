@@ -13,6 +13,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from mainstem import reasons
 from mainstem.language.sql.builtins import GRAMMAR
 from mainstem.language.sql.parser import parse
 from mainstem.language.sql.text import (
@@ -86,7 +87,7 @@ def read(sql: str) -> Facts:
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
-        return Facts(None, (SqlRefusal(message, "NotAQuery"), *refusals), None)
+        return Facts(None, (SqlRefusal(message, reasons.NOT_A_QUERY), *refusals), None)
     refusals += tuple(_files_read(tree)) if tree is not None else ()
     if not isinstance(tree, _QUERIES) or has_word(_as_from(sql, tables), *_UNREADABLE):
         return Facts(None, refusals, None)
@@ -150,7 +151,7 @@ def _files_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
             message = (
                 f"{table.db}.`{table.name}` reads files by path; add a source of kind files or static instead"
             )
-            yield SqlRefusal(message, "FileInSql", table.this.meta.get("start", 0))
+            yield SqlRefusal(message, reasons.FILE_IN_SQL, table.this.meta.get("start", 0))
 
 
 def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from mainstem import reasons
+
 
 @dataclass(frozen=True)
 class SqlRefusal:
     """The reason why a text certainly is not exactly one plain query, with its offset in the text."""
 
     message: str
-    reason: str
+    reason: reasons.Reason
     offset: int = 0
 
 
@@ -134,10 +136,10 @@ def statement(sql: str) -> SqlRefusal | None:
         return _no_query(match)
     starts = [match.start() for match in re.finditer(r"[^;\s][^;]*", text)]
     if not starts:
-        return SqlRefusal("the text is empty; a view is exactly one query", "NotAQuery")
+        return SqlRefusal("the text is empty; a view is exactly one query", reasons.NOT_A_QUERY)
     if len(starts) > 1:
         message = f"the text has {len(starts)} statements; a view is exactly one query"
-        return SqlRefusal(message, "NotAQuery", starts[1])
+        return SqlRefusal(message, reasons.NOT_A_QUERY, starts[1])
     top = _top_level(text)
     if match := _BEHIND_WITH.match(top) or _BEHIND_FROM.match(top):
         return _no_query(match)
@@ -158,23 +160,23 @@ def forbidden_calls(sql: str) -> Iterator[SqlRefusal]:
             message = (
                 f"the function {name} is not allowed, because it calls code in the driver's JVM; remove it"
             )
-            yield SqlRefusal(message, "ForbiddenFunction", match.start())
+            yield SqlRefusal(message, reasons.FORBIDDEN_FUNCTION, match.start())
         elif name in FILE_FUNCTIONS:
             message = (
                 f"{name} reads files by path; add a delta source with readChangeFeed for the table instead"
             )
-            yield SqlRefusal(message, "FileInSql", match.start())
+            yield SqlRefusal(message, reasons.FILE_IN_SQL, match.start())
         elif name == "identifier":
             message = "IDENTIFIER(...) is not allowed, because it hides the name of a relation or function; write the name"
-            yield SqlRefusal(message, "ForbiddenFunction", match.start())
+            yield SqlRefusal(message, reasons.FORBIDDEN_FUNCTION, match.start())
     for match in _SCRIPT.finditer(code(sql)):
         message = "TRANSFORM ... USING is not allowed, because it runs a command on the machine; remove it"
-        yield SqlRefusal(message, "ForbiddenFunction", match.start())
+        yield SqlRefusal(message, reasons.FORBIDDEN_FUNCTION, match.start())
 
 
 def _no_query(match: re.Match[str]) -> SqlRefusal:
     message = f"{match[1].upper()} is a statement; a view is exactly one query"
-    return SqlRefusal(message, "NotAQuery", match.start(1))
+    return SqlRefusal(message, reasons.NOT_A_QUERY, match.start(1))
 
 
 def _comment_end(sql: str, start: int) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import yaml
 
+from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
 
 
@@ -86,4 +87,4 @@ def _remedy(problem: str, letter: str) -> str:
 
 
 def _at(line: int, column: int, message: str) -> Problem:
-    return Problem(line + 1, column + 1, "$", message, "InvalidYaml")
+    return Problem(line + 1, column + 1, "$", message, reasons.INVALID_YAML)

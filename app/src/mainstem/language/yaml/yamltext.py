@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import yaml
 
+from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.yaml.guard import guard, marked_problem
 from mainstem.language.yaml.scalar_positions import index_of
@@ -194,7 +195,7 @@ class _Reader:
                 bases += child.value if isinstance(child, yaml.SequenceNode) else [child]
             elif key.value in fields:
                 message = f"the mapping has the key {key.value!r} twice; remove one"
-                self._problem(key, (*path, str(key.value)), message, "DuplicateKey")
+                self._problem(key, (*path, str(key.value)), message, reasons.DUPLICATE_KEY)
             else:
                 fields[key.value] = (key, child)
         for base in bases:
@@ -208,7 +209,9 @@ class _Reader:
             fields = {str(key.value): (key, child) for key, child in self._merged[id(base)]} | fields
         return list(fields.values())
 
-    def _problem(self, node: yaml.Node, path: Path, message: str, reason: str = "InvalidYaml") -> None:
+    def _problem(
+        self, node: yaml.Node, path: Path, message: str, reason: reasons.Reason = reasons.INVALID_YAML
+    ) -> None:
         mark = node.start_mark
         self.problems.append(Problem(mark.line + 1, mark.column + 1, render_path(path), message, reason))
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory
 from mainstem.language.model.queries import STATE_STORES, State
@@ -38,7 +39,7 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
     if changes := differences(operators, entry, state):
         raise NotReady(
             f"the state in {checkpoint} has another layout than the document: {'; '.join(changes)}",
-            reason="StateLayoutChanged",
+            reason=reasons.STATE_LAYOUT_CHANGED,
             remedy="restore the old value, or raise checkpoint.generation to start with an empty checkpoint",
         )
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory, FileInfo, newest
 
@@ -176,7 +177,7 @@ def _refuse_foreign(target: Directory, folder: str, last_planned: int | None, ki
     if foreign:
         raise NotReady(
             f"the folder {folder} has data of another checkpoint, of a later state of this one, or of another writer",
-            reason="SinkFolderTaken",
+            reason=reasons.SINK_FOLDER_TAKEN,
             remedy="give the sink a new path, or use the checkpoint that wrote the data",
         )
 

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.runtime.clients.exclusive_files import LocalFile, S3Object, SmallFile
 
@@ -79,7 +80,7 @@ class Ownership:
         except OSError as error:
             raise NotReady(
                 f"the owner record {path} of the checkpoint cannot be read or written: {error}",
-                reason="CheckpointOwnerUnreadable",
+                reason=reasons.CHECKPOINT_OWNER_UNREADABLE,
                 remedy="make the volume of checkpoints.location writable, or free space on it",
             ) from error
         session.conf.set(RECORD, path)
@@ -139,7 +140,7 @@ def parse(text: str, path: str) -> Owner:
     except (ValueError, TypeError, AttributeError) as error:
         raise NotReady(
             f"the owner record {path} does not name the driver that owns the checkpoint",
-            reason="CheckpointOwnerUnreadable",
+            reason=reasons.CHECKPOINT_OWNER_UNREADABLE,
             remedy="make sure that no driver uses the checkpoint, then remove the file",
         ) from error
 
@@ -175,4 +176,4 @@ def _file(session: SparkSession, path: str) -> SmallFile | None:
 
 
 def _in_use(message: str, remedy: str) -> NotReady:
-    return NotReady(message, reason="CheckpointInUse", remedy=remedy)
+    return NotReady(message, reason=reasons.CHECKPOINT_IN_USE, remedy=remedy)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import urlsplit
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.language.model.connections import Connection, JdbcConnection, KafkaConnection, S3Connection
 
@@ -52,7 +53,7 @@ def _store(name: str, s3: S3Connection, endpoint: str) -> NotReady | None:
     why = _socket_error(host, url.port or (443 if tls else 80), request, tls=tls)
     buckets = ", ".join(s3.buckets)
     message = f"the S3 store of connection {name!r} ({buckets}) at {endpoint} does not answer: {why}"
-    return NotReady(message, reason="StoreUnreachable") if why else None
+    return NotReady(message, reason=reasons.STORE_UNREACHABLE) if why else None
 
 
 def _broker(name: str, kafka: KafkaConnection) -> NotReady | None:
@@ -66,7 +67,7 @@ def _broker(name: str, kafka: KafkaConnection) -> NotReady | None:
             return None
         errors.append(f"{server.strip()}: {why}")
     return NotReady(
-        f"no broker of connection {name!r} answers: {'; '.join(errors)}", reason="BrokerUnreachable"
+        f"no broker of connection {name!r} answers: {'; '.join(errors)}", reason=reasons.BROKER_UNREACHABLE
     )
 
 
@@ -77,7 +78,7 @@ def _database(name: str, jdbc: JdbcConnection) -> NotReady | None:
         message = (
             f"the database of connection {name!r} at {match[1]}:{match[2] or 5432} does not answer: {why}"
         )
-        return NotReady(message, reason="DatabaseUnreachable")
+        return NotReady(message, reason=reasons.DATABASE_UNREACHABLE)
     return None
 
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mainstem import logs, names
-from mainstem.errors import DrainInterrupted, Exit, MainstemError, Problem, SpecInvalid
+from mainstem import logs, names, reasons
+from mainstem.errors import DrainInterrupted, MainstemError, Problem, SpecInvalid
 from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.reasons import Exit
 from mainstem.runtime.driver import termination
 from mainstem.runtime.driver.pod import Pod
 from mainstem.runtime.stop import Stop
@@ -33,7 +34,7 @@ def main(file: str, *, verbose: bool) -> int:
         return int(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the operator gets a report of any error
         logs.get("mainstem").exception("an internal error of Mainstem", error=str(error))
-        end.came("failed", "InternalError", f"{type(error).__name__}: {error}")
+        end.came("failed", reasons.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
         return int(Exit.INTERNAL)
     else:
         return int(Exit.OK)
@@ -45,21 +46,22 @@ class _End:
     """How the run ended, as far as is known."""
 
     def __init__(self) -> None:
-        self._outcome, self._reason, self._message = "drained", "", ""
+        self._outcome, self._message = "drained", ""
+        self._reason: reasons.Reason | None = None
         self._statuses: Sequence[QueryProgress] = ()
 
     def queries_ended(self, outcome: str, statuses: Sequence[QueryProgress]) -> None:
         """Take the outcome of the run and the last statuses of its queries."""
         self._outcome, self._statuses = outcome, statuses
 
-    def came(self, outcome: str, reason: str, message: str) -> None:
+    def came(self, outcome: str, reason: reasons.Reason, message: str) -> None:
         """Take the error that ended the run."""
         self._outcome, self._reason, self._message = outcome, reason, message
 
     def leave(self) -> None:
         """Write the termination message."""
         file = Path(os.environ.get(names.ENV_TERMINATION_LOG) or names.TERMINATION_LOG)
-        reason = self._reason or self._outcome.capitalize()
+        reason = self._reason or reasons.named(self._outcome.capitalize())
         termination.write(
             file, termination.text(self._outcome, reason, self._message or self._outcome, self._statuses)
         )

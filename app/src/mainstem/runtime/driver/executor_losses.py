@@ -3,6 +3,8 @@
 import re
 from typing import Any, Final, NamedTuple
 
+from mainstem import reasons
+
 
 REMEMBERED_SECONDS: Final = 600.0
 """How long the status shows a loss: a loss that recurs every few minutes is always shown."""
@@ -18,7 +20,7 @@ class MemoryLoss(NamedTuple):
         message: which executor, its limit, and what to change.
     """
 
-    reason: str
+    reason: reasons.Reason
     message: str
 
 
@@ -46,7 +48,7 @@ def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
     """
     if "OOMKilled" in lost.words:
         return MemoryLoss(
-            "ExecutorOOMKilled",
+            reasons.EXECUTOR_OOM_KILLED,
             f"executor {lost.id} went over its memory limit of {limit} and was killed; Spark starts another one. Raise "
             "executors.resources.limits.memory, lower executors.heap to leave more to Python and RocksDB, or make "
             "batches smaller",
@@ -54,7 +56,7 @@ def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
     codes = [int(code) for code in _EXIT_CODE.findall(lost.words)]
     if _EXIT_OF_JVM in codes or "java.lang.OutOfMemoryError" in lost.words:
         return MemoryLoss(
-            "ExecutorOutOfMemory",
+            reasons.EXECUTOR_OUT_OF_MEMORY,
             f"executor {lost.id} used up its Java heap of {heap} and ended; Spark starts another one. Raise "
             "executors.heap or executors.resources.limits.memory, or make batches smaller",
         )

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mainstem import names
+from mainstem import names, reasons
 from mainstem.errors import NotReady
 
 
@@ -70,6 +70,6 @@ class Pod:
 def _not_a_pod(why: str) -> NotReady:
     return NotReady(
         why,
-        reason="NotADriverPod",
+        reason=reasons.NOT_A_DRIVER_POD,
         remedy="only the operator starts `mainstem driver`, in a pod; on a machine use `mainstem run`",
     )

@@ -9,17 +9,17 @@ from kubernetes import client
 from kubernetes.config import ConfigException, load_incluster_config
 from urllib3.exceptions import HTTPError
 
-from mainstem import names
+from mainstem import names, reasons
 from mainstem.errors import NotReady
 
 
 _TIMEOUT: Final = (2.0, 4.0)
 """Seconds to connect and to answer."""
 _GROUP, _VERSION, _PLURAL = "mainstem.dev", "v1alpha1", "streamingpipelines"
-_REASONS: Final[dict[int, str]] = {
-    HTTPStatus.UNAUTHORIZED: "ApiServerForbids",
-    HTTPStatus.FORBIDDEN: "ApiServerForbids",
-    HTTPStatus.NOT_FOUND: "PipelineNotFound",
+_REASONS: Final[dict[int, reasons.Reason]] = {
+    HTTPStatus.UNAUTHORIZED: reasons.API_SERVER_FORBIDS,
+    HTTPStatus.FORBIDDEN: reasons.API_SERVER_FORBIDS,
+    HTTPStatus.NOT_FOUND: reasons.PIPELINE_NOT_FOUND,
 }
 # The kubelet's reasons of a container that is about to start. With any other reason it does not start.
 _COMING: Final = ("ContainerCreating", "PodInitializing")
@@ -98,7 +98,7 @@ def in_cluster() -> Any:
     except ConfigException as error:
         raise NotReady(
             f"the pod has no service account with which to write the status: {error}",
-            reason="ApiServerUnreachable",
+            reason=reasons.API_SERVER_UNREACHABLE,
         ) from None
     # The writer retries; urllib3 would log each of its own retries.
     configuration.retries = False
@@ -117,8 +117,10 @@ def _wait_messages(pod: Any) -> Iterator[str]:
 
 def _failure(subject: str, error: Exception) -> NotReady:
     if not isinstance(error, client.ApiException) or not error.status:
-        return NotReady(f"{subject}: the API server does not answer: {error}", reason="ApiServerUnreachable")
-    reason = _REASONS.get(error.status, "ApiServerRefuses")
+        return NotReady(
+            f"{subject}: the API server does not answer: {error}", reason=reasons.API_SERVER_UNREACHABLE
+        )
+    reason = _REASONS.get(error.status, reasons.API_SERVER_REFUSES)
     return NotReady(f"{subject}: {error.status}: {_message(error)}", reason=reason)
 
 

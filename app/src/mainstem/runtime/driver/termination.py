@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.language.model.status.query_progress import QueryProgress
 
 
@@ -15,7 +15,7 @@ MAX_MESSAGE: Final = 1024
 """Bytes of the message inside it, so that the queries fit too."""
 
 
-def text(outcome: str, reason: str, message: str, statuses: Sequence[QueryProgress]) -> str:
+def text(outcome: str, reason: reasons.Reason, message: str, statuses: Sequence[QueryProgress]) -> str:
     """The termination message as JSON, redacted and within `MAX_BYTES`; pure.
 
     Args:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from mainstem import names
+from mainstem import names, reasons
 from mainstem.errors import MainstemError, NotReady
 from mainstem.runtime.spark import command_line, java
 
@@ -71,7 +71,7 @@ def command(
     if missing := [name for name in required if not environment.get(name)]:
         raise NotReady(
             f"these environment variables are not set: {', '.join(missing)}",
-            reason="NotAnExecutor",
+            reason=reasons.NOT_AN_EXECUTOR,
             remedy="do not start `mainstem executor` yourself: Spark starts it in the pods that a driver creates",
         )
     class_path = command_line.class_path(jars, home, image)
@@ -108,7 +108,7 @@ def _jars() -> list[Path]:
 
         return mainstem_jars.paths()
     except (ImportError, FileNotFoundError) as error:
-        raise NotReady(f"the JVM dependencies are missing: {error}", reason="JarsNotFound") from None
+        raise NotReady(f"the JVM dependencies are missing: {error}", reason=reasons.JARS_NOT_FOUND) from None
 
 
 def write_credentials() -> None:

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from mainstem import reasons
+
 
 _REMEDY: Final = "undo the change, or raise checkpoint.generation to start anew"
 _SENTENCES: Final = {
@@ -21,7 +23,7 @@ _SENTENCES: Final = {
     "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA": (
         "the checkpoint has the state of other operators{operators}; " + _REMEDY
     ),
-    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE": (
+    reasons.STREAMING_CHECKPOINT_MISSING_METADATA_FILE: (
         "the checkpoint's file `metadata` is gone, and with it the id by which tables know what they have; put it back, "
         "or raise checkpoint.generation to start anew"
     ),

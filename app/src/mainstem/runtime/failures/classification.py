@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.dataframes.sinks.batches import SINK_NOTE
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.model.status.states import OUTAGES
@@ -24,7 +24,7 @@ class Failure:
         traceback: of Python's, where code of the user's failed; several lines.
     """
 
-    reason: str
+    reason: reasons.Reason
     message: str
     permanent: bool = False
     traceback: str = ""
@@ -106,24 +106,24 @@ def _classify_text(text: str) -> Failure:
     if raised and (known := raised.mainstem_error):
         return Failure(known[0], _short(known[1]))
     if raised and raised.java is None:
-        return Failure("PythonFailed", _short(str(raised)), traceback=raised.text[-LONGEST:])
+        return Failure(reasons.PYTHON_FAILED, _short(str(raised)), traceback=raised.text[-LONGEST:])
     conditions = [(name, rest) for name, rest in _CONDITION.findall(text) if name not in _NOISE]
     permanent = bool(_ANALYSIS.search(text))
     if conditions:
         name, rest = conditions[0]
         if unfit := changes.change_message(name, text):
-            return Failure(name, _short(unfit), permanent=True)
+            return Failure(reasons.named(name), _short(unfit), permanent=True)
         message = _short(rest) or name
-        if name == "DELTA_METADATA_MISMATCH" and (differs := difference(text)):
+        if name == reasons.DELTA_METADATA_MISMATCH and (differs := difference(text)):
             message = f"the columns do not fit the table: {differs}; set mergeSchema to add new ones"
         if name.startswith(("FAILED_READ_FILE", "DELTA_FAILED_TO_MERGE")):
             message = ": ".join([message, *_root(text)])
-        return Failure(name, message, permanent or bool(_PERMANENT.match(name)))
+        return Failure(reasons.named(name), message, permanent or bool(_PERMANENT.match(name)))
     lines = (line for line in text.splitlines() if line.strip())
     first = (raised and raised.java) or next(
         lines, "no message"
     )  # of Python's the first line only begins a traceback
-    return Failure("QueryFailed", _short(_simple(first)) or first.strip(), permanent)
+    return Failure(reasons.QUERY_FAILED, _short(_simple(first)) or first.strip(), permanent)
 
 
 def _cleaned(text: str) -> str:

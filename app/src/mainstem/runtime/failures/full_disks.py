@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from mainstem import reasons
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import written_paths
@@ -27,7 +28,7 @@ def explained(failure: Failure, graph: Graph, query: Query) -> Failure:
         graph: the document's.
         query: the query.
     """
-    if failure.reason != "DiskFull":
+    if failure.reason != reasons.DISK_FULL:
         return failure
     scratch = tempfile.gettempdir()
     folders = [path for each in (*written_paths(graph, query), scratch) if (path := local(each))]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
+from mainstem import reasons
 from mainstem.dataframes.user_code.code import Frame, describe
 
 
@@ -38,10 +39,10 @@ class Raised(NamedTuple):
     text: str
 
     @property
-    def mainstem_error(self) -> tuple[str, str] | None:
+    def mainstem_error(self) -> tuple[reasons.Reason, str] | None:
         """Reason and message of an error that Mainstem's own code raised; None for other exceptions."""
         match = _OURS.match(self.message)
-        return (match["reason"], match["message"]) if match else None
+        return (reasons.named(match["reason"]), match["message"]) if match else None
 
     def __str__(self) -> str:
         return describe(re.sub(r"^pyspark\.[\w.]*?(?=\w+(?:: |$))", "", self.message), self.frames)

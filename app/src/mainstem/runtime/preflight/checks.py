@@ -13,7 +13,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
@@ -71,7 +71,7 @@ def check_writable(subject: str, path: str) -> None:
         NotReady: `PathNotWritable`.
     """
     if (local := local_path(path)) and (why := _unwritable(local)):
-        raise NotReady(f"{subject}: {path} is not writable: {why}", reason="PathNotWritable")
+        raise NotReady(f"{subject}: {path} is not writable: {why}", reason=reasons.PATH_NOT_WRITABLE)
 
 
 def _unwritable(folder: Path) -> str | None:
@@ -105,7 +105,7 @@ def _refuse_unconditional(session: SparkSession, location: str) -> None:
         raise NotReady(
             f"the object store of checkpoints.location, {location}, does not support conditional writes (If-None-Match): "
             "two writers can create the same object",
-            reason="CheckpointStoreNotConditional",
+            reason=reasons.CHECKPOINT_STORE_NOT_CONDITIONAL,
             remedy="keep checkpoints in a store with conditional writes; or set checkpoints.requireConditionalWrites: "
             "false and accept that two drivers at once may lose or repeat rows",
         )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
 from mainstem.dataframes.options.kafka import connections
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
@@ -76,7 +77,7 @@ def check_cores(needed: Mapping[str, int], *, others: bool, available: int) -> N
         remedy = (
             "raise --cores, or the executors on a cluster; or move these queries to a pipeline of their own"
         )
-        raise NotReady(message, reason="CoresMissing", remedy=remedy)
+        raise NotReady(message, reason=reasons.CORES_MISSING, remedy=remedy)
 
 
 def cores(conf: Mapping[str, str]) -> int:

@@ -8,6 +8,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import connections
 from mainstem.dataframes.sources import static
@@ -34,7 +35,7 @@ class Absent:
         message: what is missing.
     """
 
-    reason: str
+    reason: reasons.Reason
     message: str
 
     @property
@@ -110,10 +111,10 @@ class Inputs:
         if path is None:
             return self._missing_table(subject, source.static) if source.static else None
         if not ask(subject, path, lambda: Directory(self._session, path).matches()):
-            return Absent("PathNotFound", f"{subject}: nothing exists at {path}")
+            return Absent(reasons.PATH_NOT_FOUND, f"{subject}: nothing exists at {path}")
         table = source.delta or (source.static and source.static.delta)
         if table and not ask(subject, path, lambda: self._is_table(path)):
-            return Absent("PathNotFound", f"{subject}: no Delta table exists at {path}")
+            return Absent(reasons.PATH_NOT_FOUND, f"{subject}: no Delta table exists at {path}")
         return None
 
     def _missing_topics(self, connection: str, topics: set[str]) -> Absent | None:
@@ -122,7 +123,9 @@ class Inputs:
         missing = sorted(topics - ask(subject, "", KafkaAdmin(self._session, kafka).topics)) if topics else []
         if not missing:
             return None
-        return Absent("TopicNotFound", f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}")
+        return Absent(
+            reasons.TOPIC_NOT_FOUND, f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}"
+        )
 
     def _missing_table(self, subject: str, source: StaticSource) -> Absent | None:
         """The missing table of a source without a path: it is opened as the query will read it, but no row is read."""
@@ -132,11 +135,11 @@ class Inputs:
             connector.catalogs(self._session, self._graph, catalogs)
         name = source.table.name if source.table else None
         if name and not ask(subject, "", lambda: self._session.catalog.tableExists(name)):
-            return Absent("TableNotFound", f"{subject}: the table {name!r} does not exist")
+            return Absent(reasons.TABLE_NOT_FOUND, f"{subject}: the table {name!r} does not exist")
         try:
             ask(subject, "", lambda: static.table(self._session, subject, source, self._connections))
         except NotReady as error:
-            if error.reason != "TableNotFound":
+            if error.reason != reasons.TABLE_NOT_FOUND:
                 raise
             return Absent(error.reason, error.message)
         return None

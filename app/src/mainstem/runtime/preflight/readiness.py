@@ -8,6 +8,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
 from mainstem.dataframes.options.connections import connections
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory
@@ -110,7 +111,7 @@ class _Asker:
 
 
 def _path_not_found(subject: str, path: str) -> NotReady:
-    return NotReady(f"{subject}: nothing exists at {path}", reason="PathNotFound")
+    return NotReady(f"{subject}: nothing exists at {path}", reason=reasons.PATH_NOT_FOUND)
 
 
 def _topics(query: Query, connection: str) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import Query
 from mainstem.runtime.clients.exclusive_files import S3Object
@@ -73,7 +73,7 @@ def _take(session: SparkSession, table: str, pipeline: str) -> None:
         owner_text = f"the pipeline {owner.pipeline!r}, since {owner.since}" if owner else "another pipeline"
         raise NotReady(
             f"the Delta table {table} belongs to {owner_text}; on S3 only one pipeline may write a Delta table",
-            reason="TableOwnedByAnotherPipeline",
+            reason=reasons.TABLE_OWNED_BY_ANOTHER_PIPELINE,
             remedy=f"write another table; or, once that pipeline no longer writes this table, remove {file}",
         )
 
@@ -104,6 +104,6 @@ def read(session: SparkSession, file: str) -> TableOwner | None:
     except (ValueError, KeyError, TypeError) as error:
         raise NotReady(
             f"the owner record {file} does not name the pipeline that writes the table",
-            reason="TableOwnershipUnreadable",
+            reason=reasons.TABLE_OWNERSHIP_UNREADABLE,
             remedy="make sure that no pipeline writes the table, then remove the file",
         ) from error

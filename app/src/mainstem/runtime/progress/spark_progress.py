@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
+from mainstem import reasons
 from mainstem.language.model import expectations
 from mainstem.language.model.status.fields import moment
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
-from mainstem.language.model.status.states import STALE, WATERMARK_AHEAD
 from mainstem.runtime.progress.transitions import QueryEvent, after
 
 
@@ -43,7 +43,7 @@ def updated(
     operators = progress.get("stateOperators") or []
     durations = progress.get("durationMs") or {}
     ran = "addBatch" in durations
-    if ran and status.reason != STALE:  # a batch does not read side inputs again
+    if ran and status.reason != reasons.SIDE_INPUTS_STALE:  # a batch does not read side inputs again
         status = replace(status, reason=None, message=None)
     reported = (progress.get("eventTime") or {}).get("watermark")
     known = reported and not reported.startswith("1970-01-01T00:00:00")
@@ -54,7 +54,7 @@ def updated(
             "and Spark drops the rows of today as late; set watermark.maxFuture, and start a new generation of the "
             "checkpoint"
         )
-        status = replace(status, reason=WATERMARK_AHEAD, message=message)
+        status = replace(status, reason=reasons.WATERMARK_AHEAD, message=message)
     return replace(
         after(status, QueryEvent.PROGRESS),
         idle=False if ran or rows else status.idle,

@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from mainstem import reasons
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 
@@ -87,7 +88,7 @@ def initial(*, suspended: bool) -> QueryState:
 
 
 def after(
-    status: QueryProgress, event: QueryEvent, reason: str | None = None, message: str | None = None
+    status: QueryProgress, event: QueryEvent, reason: reasons.Reason | None = None, message: str | None = None
 ) -> QueryProgress:
     """The status after an event; unchanged where the event changes nothing in this state.
 
@@ -101,7 +102,7 @@ def after(
     if transition is None:
         return status
     if transition.reason is ReasonEffect.KEEP:
-        reason, message = status.reason, status.message
-    elif transition.reason is ReasonEffect.CLEAR:
+        return replace(status, state=transition.to)
+    if transition.reason is ReasonEffect.CLEAR:
         reason, message = None, None
     return replace(status, state=transition.to, reason=reason, message=message)

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
@@ -96,7 +96,9 @@ class BatchRun:
             self._failure = classify(error)
         except Exception as error:  # noqa: BLE001 - user code in this thread may raise anything
             trace = logs.redact("".join(traceback.format_exception(error)))[-LONGEST:]
-            self._failure = in_sink(Failure("PythonFailed", code.error_line(error), traceback=trace), trace)
+            self._failure = in_sink(
+                Failure(reasons.PYTHON_FAILED, code.error_line(error), traceback=trace), trace
+            )
 
     def _write(self) -> None:
         began = time.monotonic()

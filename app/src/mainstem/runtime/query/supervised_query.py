@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
@@ -65,7 +66,7 @@ class SupervisedQuery:
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     resets: set[tuple[str, str]] = field(default_factory=set)
     awaited_resets: set[tuple[str, str]] = field(default_factory=set)
-    notice: tuple[str, str] | None = None
+    notice: tuple[reasons.Reason, str] | None = None
     logged_traceback: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
 
@@ -93,11 +94,13 @@ class SupervisedQuery:
         """Replace the status."""
         self.status = status
 
-    def happen(self, event: QueryEvent, reason: str | None = None, message: str | None = None) -> None:
+    def happen(
+        self, event: QueryEvent, reason: reasons.Reason | None = None, message: str | None = None
+    ) -> None:
         """Take an event, which may change state, reason and message."""
         self.show(after(self.status, event, reason, message))
 
-    def fail(self, reason: str, message: str, due: float | None) -> None:
+    def fail(self, reason: reasons.Reason, message: str, due: float | None) -> None:
         """Record a failure; `due` is when the query starts again (monotonic seconds), None for never."""
         self.due = due
         self.happen(QueryEvent.FAILURE if due is None else QueryEvent.RETRY, reason, message)

@@ -5,6 +5,7 @@ import pwd
 import resource
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 
 
@@ -27,7 +28,7 @@ def _raise_open_files() -> None:
     if hard != resource.RLIM_INFINITY and hard < OPEN_FILES:
         raise NotReady(
             f"this process may open {hard} files, and a run needs {OPEN_FILES}",
-            reason="TooFewOpenFiles",
+            reason=reasons.TOO_FEW_OPEN_FILES,
             remedy=f"raise the hard limit to {OPEN_FILES} or more: `ulimit -n` as root, or LimitNOFILE of the service",
         )
     if soft < hard or (hard == resource.RLIM_INFINITY and soft < OPEN_FILES):
@@ -42,6 +43,6 @@ def _check_user() -> None:
     except KeyError:
         raise NotReady(
             f"user {os.geteuid()} has no name in /etc/passwd, and Spark does not start without one",
-            reason="UserUnknown",
+            reason=reasons.USER_UNKNOWN,
             remedy="run as a user of /etc/passwd; the image of the app has one",
         ) from None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.runtime.spark import command_line, java, scratch
 
@@ -85,7 +86,7 @@ def cause_of(output: str) -> str:
 def _unresolved(coordinates: Sequence[str], cause: str) -> NotReady:
     return NotReady(
         f"the packages {', '.join(coordinates)} cannot be resolved: {cause}",
-        reason="PackagesNotResolved",
+        reason=reasons.PACKAGES_NOT_RESOLVED,
         remedy="check the coordinates and the network; or name a mirror in packages.repositories or in the Ivy settings "
         "file of $MAINSTEM_IVY_SETTINGS; or list the jars in packages.jars",
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 
 
@@ -26,7 +27,7 @@ def home() -> str:
             return str(candidate)
     raise NotReady(
         "no Java 17 or 21 was found",
-        reason="JavaNotFound",
+        reason=reasons.JAVA_NOT_FOUND,
         remedy="install openjdk-17-jre-headless or openjdk-21-jre-headless, or set JAVA_HOME",
     )
 

@@ -16,7 +16,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.runtime.spark import command_line, java
 
@@ -85,7 +85,9 @@ def launch(
         with _popen_hook(command, pump.start):
             gateway = launch_gateway(settings, pipes)
     except PySparkRuntimeError:
-        raise NotReady(f"Spark's JVM did not start: {pump.last_lines()}", reason="JvmNotStarted") from None
+        raise NotReady(
+            f"Spark's JVM did not start: {pump.last_lines()}", reason=reasons.JVM_NOT_STARTED
+        ) from None
     if os.environ.get(command_line.DUMP):
         from mainstem.runtime.spark import class_data_sharing
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from mainstem import logs, names
+from mainstem import logs, names, reasons
 from mainstem.errors import NotReady
 from mainstem.language.model.packages import Packages, jar_of
 from mainstem.runtime.spark import command_line, ivy
@@ -66,7 +66,7 @@ def install(packages: Packages, folder: Path, target: Path) -> list[str]:
                 shutil.copyfile(jar, target / jar.name)
     except OSError as error:
         message = f"{target} is not writable: {error.strerror or error}"
-        raise NotReady(message, reason="PathNotWritable") from None
+        raise NotReady(message, reason=reasons.PATH_NOT_WRITABLE) from None
     return sorted(jar.name for jar in jars)
 
 
@@ -77,7 +77,7 @@ def _missing(maven: Sequence[str], jars: Sequence[str]) -> NotReady:
     lines += [f"COPY {file_names} {os.environ.get(names.ENV_PACKAGES, '')}/"] if jars else []
     return NotReady(
         f"the image has no {', '.join([*map(jar_of, maven), *(Path(jar).name for jar in jars)])}",
-        reason="PackagesMissing",
+        reason=reasons.PACKAGES_MISSING,
         remedy=f"build an image from these lines and set it as spec.image: {' | '.join(lines)}",
     )
 
@@ -85,7 +85,7 @@ def _missing(maven: Sequence[str], jars: Sequence[str]) -> NotReady:
 def _local(folder: Path, jar: str) -> Path:
     file = (folder / jar).absolute()
     if not file.is_file():
-        raise NotReady(f"packages.jars: the file {file} does not exist", reason="JarNotFound")
+        raise NotReady(f"packages.jars: the file {file} does not exist", reason=reasons.JAR_NOT_FOUND)
     return file
 
 
@@ -143,7 +143,9 @@ def _artifact(file: str) -> str:
 def _settings() -> Path | None:
     file = os.environ.get(IVY_SETTINGS)
     if file and not Path(file).is_file():
-        raise NotReady(f"the file {file} of ${IVY_SETTINGS} does not exist", reason="PackagesNotResolved")
+        raise NotReady(
+            f"the file {file} of ${IVY_SETTINGS} does not exist", reason=reasons.PACKAGES_NOT_RESOLVED
+        )
     return Path(file) if file else None
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import NotReady
 
 
@@ -60,7 +61,7 @@ def _check_space(parent: Path, least: int) -> None:
     if free < least:
         raise NotReady(
             f"the temporary folder {parent} has {free // 1024:,} KiB free, and a run needs {least // 1024:,} KiB",
-            reason="DiskFull",
+            reason=reasons.DISK_FULL,
             remedy="free space there, or set TMPDIR to a folder with more free space",
         )
 
@@ -84,7 +85,7 @@ def _parent() -> Path:
 def _not_writable(parent: str, error: OSError) -> NotReady:
     return NotReady(
         f"no folder can be created in the temporary folder {parent}: {error.strerror}",
-        reason="TemporaryFolderNotWritable",
+        reason=reasons.TEMPORARY_FOLDER_NOT_WRITABLE,
         remedy="set TMPDIR to a folder that this user may write to",
     )
 

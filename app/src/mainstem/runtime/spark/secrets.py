@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import Connection, KafkaSecurity, Sasl, credentials_file
@@ -86,7 +86,7 @@ def kafka_properties(security: KafkaSecurity) -> dict[str, str]:
             if "-----BEGIN PRIVATE KEY-----" not in key:
                 raise NotReady(
                     f"tls.key of the secret {name!r} is not a private key that Kafka's clients read: PKCS#8, unencrypted",
-                    reason="SecretInvalid",
+                    reason=reasons.SECRET_INVALID,
                     remedy="convert it with `openssl pkcs8 -topk8 -nocrypt -in tls.key`",
                 )
             properties["ssl.keystore.certificate.chain"] = value(name, "tls.crt")

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from mainstem import interrupts
+from mainstem import interrupts, reasons
 from mainstem.errors import NotReady
 from mainstem.language.model.deployment import WANTED_HEAP
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -57,7 +57,7 @@ def open_session(
         except (Py4JNetworkError, ConnectionError) as error:
             raise NotReady(
                 f"Spark's JVM has ended: {jvm.last_lines()}",
-                reason="JvmLost",
+                reason=reasons.JVM_LOST,
                 remedy=f"often the Java heap is too small: raise {environment.memory}",
             ) from error
         finally:
@@ -90,8 +90,8 @@ def start_error(failure: Failure, environment: Environment) -> NotReady:
     """The error of a failed start of Spark; if the heap is too small, with the option or field that sets it."""
     if failure.reason == "INVALID_DRIVER_MEMORY":
         message = f"Spark did not start: a Java heap of {environment.heap} is too small; the minimum is {WANTED_HEAP}"
-        return NotReady(message, reason="JvmNotStarted", remedy=f"raise {environment.memory}")
-    return NotReady(f"Spark did not start: {failure.message}", reason="JvmNotStarted")
+        return NotReady(message, reason=reasons.JVM_NOT_STARTED, remedy=f"raise {environment.memory}")
+    return NotReady(f"Spark did not start: {failure.message}", reason=reasons.JVM_NOT_STARTED)
 
 
 def _check_own_jar(gateway: Any) -> None:
@@ -102,7 +102,7 @@ def _check_own_jar(gateway: Any) -> None:
         raise NotReady(
             f"mainstem-jars has another version than mainstem: it lacks the class {FILE_BATCHES}, without which Spark "
             "would read files twice or not at all",
-            reason="JarsNotFound",
+            reason=reasons.JARS_NOT_FOUND,
             remedy="install the mainstem-jars of mainstem's version; in a checkout run `make jars`",
         ) from None
 
@@ -133,6 +133,6 @@ def _jars() -> tuple[Path, ...]:
     except (ImportError, FileNotFoundError) as error:
         raise NotReady(
             f"the JVM dependencies are missing: {error}",
-            reason="JarsNotFound",
+            reason=reasons.JARS_NOT_FOUND,
             remedy="install mainstem with its extra spark, see Installing in the README; in a checkout run `make setup`",
         ) from None

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pyspark.sql.streaming import listener as spark
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 
@@ -110,8 +110,8 @@ def _create(name: str) -> spark.StreamingQueryListener:
         listener = getattr(import_module(module), kind)()
     except (Exception, SystemExit) as error:
         message = f"the listener {name!r} cannot be created: {code.error_line(error)}"
-        raise NotReady(message, reason="ListenerNotFound") from error
+        raise NotReady(message, reason=reasons.LISTENER_NOT_FOUND) from error
     if not isinstance(listener, spark.StreamingQueryListener):
         message = f"the listener {name!r} is not a pyspark.sql.streaming.StreamingQueryListener"
-        raise NotReady(message, reason="ListenerNotFound")
+        raise NotReady(message, reason=reasons.LISTENER_NOT_FOUND)
     return listener

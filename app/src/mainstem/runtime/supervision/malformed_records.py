@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from mainstem import reasons
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.failures.classification import MOST, Failure
 
@@ -28,7 +29,7 @@ def explained(failure: Failure, status: QueryProgress) -> Failure:
     """
     has_read = status.batch is not None or any(source.decoded for source in status.sources)
     match = _MALFORMED.fullmatch(failure.message)
-    if failure.reason != "MalformedRecord" or has_read or match is None:
+    if failure.reason != reasons.MALFORMED_RECORD or has_read or match is None:
         return failure
     advice = f"; {FIRST}{match['remedy']}"
     return replace(failure, message=f"{match['record'][: MOST - len(advice)]}{advice}")

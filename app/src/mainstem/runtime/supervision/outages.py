@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import Connection
@@ -36,7 +36,7 @@ class Outage:
         since: when the first greeting failed.
     """
 
-    reason: str
+    reason: reasons.Reason
     message: str
     since: datetime
 

@@ -14,12 +14,11 @@ from dataclasses import replace
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import MainstemError
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.queries import Query
-from mainstem.language.model.status.states import STALE
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
@@ -142,7 +141,7 @@ class Refresher:
         """Record that the query read its side inputs now (monotonic seconds)."""
         interval = self._every[supervised.query.name] if supervised.journal is None else None
         supervised.refresh = None if interval is None else now + interval
-        if supervised.status.reason == STALE:
+        if supervised.status.reason == reasons.SIDE_INPUTS_STALE:
             supervised.show(replace(supervised.status, reason=None, message=None))
 
     def tick(self, supervised: SupervisedQuery, now: float) -> None:
@@ -153,7 +152,9 @@ class Refresher:
                 self.started(supervised, now)
                 if fault:
                     message = f"side inputs could not be read again: {fault.message} ({fault.reason})"
-                    supervised.show(replace(supervised.status, reason=STALE, message=message))
+                    supervised.show(
+                        replace(supervised.status, reason=reasons.SIDE_INPUTS_STALE, message=message)
+                    )
         elif (
             supervised.execution is not None and supervised.refresh is not None and now >= supervised.refresh
         ):

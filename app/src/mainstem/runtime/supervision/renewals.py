@@ -8,7 +8,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import SourceProgress
@@ -147,7 +147,7 @@ class Renewals:
         lost = "its unread records are lost, and Spark would continue in the middle of the new topic"
         because = why or lost
         message = f"the topic {names} was deleted and recreated: {because}; {remedy}"
-        return Failure("TopicRecreated", message, permanent=True)
+        return Failure(reasons.TOPIC_RECREATED, message, permanent=True)
 
     def _renewed(
         self, supervised: SupervisedQuery, read: list[Read], known: set[tuple[str, str, str]]
@@ -193,7 +193,7 @@ class Renewals:
 
     def _count(self, supervised: SupervisedQuery, occurrence: str, topic: str, lost: int, then: str) -> None:
         message = f"the topic {topic!r} was deleted and recreated, at least {lost} records are lost; {then}"
-        supervised.notice = ("TopicRecreated", message)
+        supervised.notice = (reasons.TOPIC_RECREATED, message)
         self._log.warning("a topic was recreated", query=supervised.query.name, topic=topic, expired=lost)
         sources = {source.name: source for source in supervised.status.sources}
         source = sources.get(occurrence, SourceProgress(occurrence))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.failures.classification import Failure
@@ -50,7 +50,7 @@ class WaitingQueries:
         self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery], failure: Failure
     ) -> bool:
         """Whether a failed query waits from now on, because a topic that it reads was deleted."""
-        if failure.reason != "TopicNotFound" or not waits(self._graph, supervised.query):
+        if failure.reason != reasons.TOPIC_NOT_FOUND or not waits(self._graph, supervised.query):
             return False
         try:
             absent = self._absent(supervised, {})

@@ -5,6 +5,7 @@ from typing import ClassVar, Final
 
 from pydantic import Field
 
+from mainstem import reasons
 from mainstem.language.base import (
     ByteSize,
     Column,
@@ -137,7 +138,7 @@ _MERGE_NEEDED: Final = ModeRefusal(
     ("update",),
     "Delta has no update mode; give the sink merge: {{keys: [...]}} to upsert",
     "a Delta sink without merge has no update mode; set merge: {keys: [...]}",
-    reason="MergeNeeded",
+    reason=reasons.MERGE_NEEDED,
     conditions=(FieldCondition("merge", given=False),),
 )
 _MERGE_REPLACES: Final = ModeRefusal(
@@ -151,7 +152,7 @@ _MERGE_WITHOUT_OPTIONS: Final = ModeRefusal(
     (),
     "options go to Delta's streaming writer, which a merge does not use",
     "options are for Delta's streaming writer, which a merge does not use; remove options",
-    reason="OptionsNotAllowed",
+    reason=reasons.OPTIONS_NOT_ALLOWED,
     conditions=(FieldCondition("merge"), FieldCondition("options")),
     field="options",
 )

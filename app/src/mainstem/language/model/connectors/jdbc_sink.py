@@ -5,6 +5,7 @@ from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
+from mainstem import reasons
 from mainstem.language.base import Columns, Identifier, Model, Options, Text
 from mainstem.language.model.connectors.kinds import (
     AT_LEAST_ONCE,
@@ -35,7 +36,7 @@ _UPSERT_NEEDED: Final = ModeRefusal(
     ("update",),
     "rows that changed replace those of their keys; give the sink upsert: {{keys: [...]}}",
     "in update mode changed rows replace earlier rows; set upsert: {keys: [...]} in the JDBC sink",
-    reason="UpsertNeeded",
+    reason=reasons.UPSERT_NEEDED,
     conditions=(FieldCondition("upsert", given=False),),
 )
 _UPSERT_REPLACES: Final = ModeRefusal(

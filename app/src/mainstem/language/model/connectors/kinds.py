@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Final, NamedTuple, get_args
 
+from mainstem import reasons
 from mainstem.language.base import Model
 
 
@@ -79,7 +80,7 @@ class ModeRefusal(NamedTuple):
     modes: tuple[str, ...]
     message: str
     server: str
-    reason: str = "OutputModeNotAllowed"
+    reason: reasons.Reason = reasons.OUTPUT_MODE_NOT_ALLOWED
     conditions: tuple[FieldCondition, ...] = ()
     field: str = ""
 

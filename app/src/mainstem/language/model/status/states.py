@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
+from mainstem.reasons.reason import Restarted
+from mainstem.reasons.registry import entries
 
-OUTAGES: Final = frozenset({"BrokerUnreachable", "StoreUnreachable", "DatabaseUnreachable"})
+
+OUTAGES: Final = frozenset(reason for reason in entries() if reason.restarted is Restarted.UNLIMITED)
 """Reasons of a query whose server does not answer. An outage is no failure of the query; restarts have no limit."""
-STALE: Final = "SideInputsStale"
-"""Reason of a running query whose side inputs could not be read again when they were due."""
-WATERMARK_AHEAD: Final = "WatermarkAhead"
-"""Reason of a running query whose watermark is ahead of the clock, so that Spark drops the rows of today as late."""
 
 
 class QueryState(StrEnum):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.model.deployment import (
     HEAP_OF_DRIVER,
@@ -43,11 +44,13 @@ def resources(context: Context) -> Iterator[Problem]:
                         "as in example.com/gpu, what device plugins offer"
                     )
                     path: Path = (key, "resources", field, name)
-                    yield context.problem(path, message, "UnknownResource", key=True)
+                    yield context.problem(path, message, reasons.UNKNOWN_RESOURCE, key=True)
         for name in requests:
             if name in limits and amount(requests[name]) > amount(limits[name]):
                 message = f"{requests[name]} is above limits.{name}, {limits[name]}"
-                yield context.problem((key, "resources", "requests", name), message, "RequestAboveLimit")
+                yield context.problem(
+                    (key, "resources", "requests", name), message, reasons.REQUEST_ABOVE_LIMIT
+                )
 
 
 def memory(context: Context) -> Iterator[Problem]:
@@ -62,19 +65,19 @@ def memory(context: Context) -> Iterator[Problem]:
                 "memory is missing: the Java heap is derived from it, and without a limit the pod may take all that "
                 "the node has; write memory: 2Gi"
             )
-            yield context.problem(at, message, "MemoryUnlimited")
+            yield context.problem(at, message, reasons.MEMORY_UNLIMITED)
         elif amount(limit) < _LEAST:
-            yield context.problem((*at, "memory"), _too_small(limit), "MemoryTooSmall")
+            yield context.problem((*at, "memory"), _too_small(limit), reasons.MEMORY_TOO_SMALL)
         elif pod.heap and memory_bytes(pod.heap) < LEAST_HEAP:
             message = f"a heap of {pod.heap} is too small for Spark: at least {WANTED_HEAP}"
-            yield context.problem((key, "heap"), message, "HeapTooSmall")
+            yield context.problem((key, "heap"), message, reasons.HEAP_TOO_SMALL)
         elif pod.heap and memory_bytes(pod.heap) + _BESIDE_HEAP > amount(limit):
             most = int(amount(limit) - _BESIDE_HEAP) // _MIB
             message = (
                 f"a heap of {pod.heap} leaves less than 384Mi of limits.memory, {limit}, for what is not on the heap: "
                 f"at most {most}m, or a higher limit"
             )
-            yield context.problem((key, "heap"), message, "HeapTooLarge")
+            yield context.problem((key, "heap"), message, reasons.HEAP_TOO_LARGE)
 
 
 def off_heap(context: Context) -> Iterator[Problem]:
@@ -82,7 +85,7 @@ def off_heap(context: Context) -> Iterator[Problem]:
     beside = off_heap_bytes(context.spec.spark.conf)
     path: Path = ("spark", "conf", "spark.memory.offHeap.size")
     if beside is None:
-        yield context.problem(path, "not a size as Spark writes it: 512m, 2g", "InvalidConf")
+        yield context.problem(path, "not a size as Spark writes it: 512m, 2g", reasons.INVALID_CONF)
         return
     for key, pod in pods(context):
         limit = pod.resources.limits.get("memory")
@@ -97,7 +100,7 @@ def off_heap(context: Context) -> Iterator[Problem]:
                 f"{beside // _MIB}m beside a heap of {heap // _MIB}m and 384Mi for all the rest are more than "
                 f"{key}.resources.limits.memory, {limit}: {most}, or a higher limit, or a smaller {key}.heap"
             )
-            yield context.problem(path, message, "OffHeapTooLarge")
+            yield context.problem(path, message, reasons.OFF_HEAP_TOO_LARGE)
 
 
 def executors(context: Context) -> Iterator[Problem]:
@@ -109,10 +112,10 @@ def executors(context: Context) -> Iterator[Problem]:
     if bounds.min_executors > bounds.max_executors:
         message = f"{bounds.min_executors} is above maxExecutors, {bounds.max_executors}"
         path: Path = ("executors", "dynamicAllocation", "minExecutors")
-        yield context.problem(path, message, "ExecutorBounds")
+        yield context.problem(path, message, reasons.EXECUTOR_BOUNDS)
     if found.instances > bounds.max_executors:
         message = f"{found.instances} is above dynamicAllocation.maxExecutors, {bounds.max_executors}"
-        yield context.problem(("executors", "instances"), message, "ExecutorBounds")
+        yield context.problem(("executors", "instances"), message, reasons.EXECUTOR_BOUNDS)
 
 
 def _too_small(limit: str) -> str:

@@ -6,7 +6,7 @@ Only what is certain is said here. Whether the finished pod is one that Kubernet
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainstem import names
+from mainstem import names, reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, show
 from mainstem.language.rules.cluster.deployment import pods
@@ -57,10 +57,10 @@ def shape(context: Context) -> Iterator[Problem]:
             if field not in ("metadata", "spec"):
                 hint = did_you_mean(field, ("metadata", "spec")) or "; it has metadata and spec"
                 message = f"{field!r} is no part of a pod template{hint}"
-                yield context.problem((*at, field), message, "InvalidPodTemplate", key=True)
+                yield context.problem((*at, field), message, reasons.INVALID_POD_TEMPLATE, key=True)
             elif not isinstance(value, Mapping):
                 message = f"{show(value)} is not a mapping"
-                yield context.problem((*at, field), message, "InvalidPodTemplate")
+                yield context.problem((*at, field), message, reasons.INVALID_POD_TEMPLATE)
         spec = _mapping(pod.template.get("spec"))
         containers = {_CONTAINERS[key], *(item["name"] for item in _named(spec.get("containers")))}
         for field, taken in (("containers", set()), ("initContainers", containers), ("volumes", set())):
@@ -74,9 +74,9 @@ def metadata(context: Context) -> Iterator[Problem]:
             at: Path = (key, "template", "metadata", field)
             if field not in ("labels", "annotations"):
                 message = f"{field} is set by Mainstem; labels and annotations may be given"
-                yield context.problem(at, message, "OwnedPodField", key=True)
+                yield context.problem(at, message, reasons.OWNED_POD_FIELD, key=True)
             elif not isinstance(value, Mapping):
-                yield context.problem(at, f"{show(value)} is not a mapping", "InvalidPodTemplate")
+                yield context.problem(at, f"{show(value)} is not a mapping", reasons.INVALID_POD_TEMPLATE)
             else:
                 yield from _texts(context, at, value)
 
@@ -92,7 +92,7 @@ def pod(context: Context) -> Iterator[Problem]:
         for index, volume in enumerate(_named(spec.get("volumes"))):
             if volume["name"].startswith(names.VOLUME_PREFIX):
                 message = f"volumes whose names start with {names.VOLUME_PREFIX} are Mainstem's own; call it otherwise"
-                yield context.problem((*at, "volumes", index, "name"), message, "OwnedPodField")
+                yield context.problem((*at, "volumes", index, "name"), message, reasons.OWNED_POD_FIELD)
 
 
 def container(context: Context) -> Iterator[Problem]:
@@ -112,16 +112,16 @@ def container(context: Context) -> Iterator[Problem]:
 def _unique(context: Context, at: Path, items: Any, taken: set[str]) -> Iterator[Problem]:
     """A list of things with names, of which Kubernetes wants each but once."""
     if items is not None and not isinstance(items, list):
-        yield context.problem(at, f"{show(items)} is not a list", "InvalidPodTemplate")
+        yield context.problem(at, f"{show(items)} is not a list", reasons.INVALID_POD_TEMPLATE)
         return
     seen = set(taken)
     for index, item in enumerate(items or ()):
         name = _mapping(item).get("name")
         if not isinstance(name, str):
-            yield context.problem((*at, index), "a name is needed", "InvalidPodTemplate")
+            yield context.problem((*at, index), "a name is needed", reasons.INVALID_POD_TEMPLATE)
         elif name in seen:
             message = f"the name {name!r} is taken"
-            yield context.problem((*at, index, "name"), message, "InvalidPodTemplate")
+            yield context.problem((*at, index, "name"), message, reasons.INVALID_POD_TEMPLATE)
         else:
             seen.add(name)
 
@@ -130,13 +130,15 @@ def _texts(context: Context, at: Path, given: Mapping[str, Any]) -> Iterator[Pro
     for name, value in given.items():
         if not isinstance(value, str):
             message = f"{show(value)} is not a string; put it in quotes"
-            yield context.problem((*at, name), message, "InvalidPodTemplate")
+            yield context.problem((*at, name), message, reasons.INVALID_POD_TEMPLATE)
         prefix = next((prefix for prefix in names.RESERVED_PREFIXES if name.startswith(prefix)), None)
         if prefix:
             message = f"names that start with {prefix} are set by Mainstem and Spark"
-            yield context.problem((*at, name), message, "OwnedPodField", key=True)
+            yield context.problem((*at, name), message, reasons.OWNED_POD_FIELD, key=True)
         elif name in _LABELS:
-            yield context.problem((*at, name), f"{name} is set by Mainstem", "OwnedPodField", key=True)
+            yield context.problem(
+                (*at, name), f"{name} is set by Mainstem", reasons.OWNED_POD_FIELD, key=True
+            )
 
 
 def _owned(
@@ -146,7 +148,7 @@ def _owned(
         if field in owned:
             instead = f"; use {owned[field]}" if owned[field] else " and cannot be changed"
             message = f"{field} is set by Mainstem{instead}"
-            yield context.problem((*at, field), message, "OwnedPodField", key=True)
+            yield context.problem((*at, field), message, reasons.OWNED_POD_FIELD, key=True)
 
 
 def _variables(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[Problem]:
@@ -154,7 +156,7 @@ def _variables(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[P
         name = variable["name"]
         if name.startswith(names.ENV_PREFIXES) or name in _VARIABLES:
             message = f"the variable {name} is Mainstem's or Spark's own; call yours otherwise"
-            yield context.problem((*at, "env", index, "name"), message, "OwnedPodField")
+            yield context.problem((*at, "env", index, "name"), message, reasons.OWNED_POD_FIELD)
 
 
 def _mounts(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[Problem]:
@@ -166,7 +168,7 @@ def _mounts(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[Prob
         if normal(place) in _MOUNTS or within(normal(place), _BELOW):
             message = f"Mainstem mounts a volume of its own at {place}; mount yours elsewhere"
             path: Path = (*at, "volumeMounts", index, "mountPath")
-            yield context.problem(path, message, "OwnedPodField")
+            yield context.problem(path, message, reasons.OWNED_POD_FIELD)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

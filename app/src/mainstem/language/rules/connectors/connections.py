@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import show
 from mainstem.language.rules.context import Context
@@ -23,7 +24,7 @@ def servers(context: Context) -> Iterator[Problem]:
             if match is None or int(match[1]) not in _PORTS:
                 path = ("connections", index, "kafka", "bootstrapServers")
                 message = f"{show(server.strip())} is not host:port, such as kafka:9092"
-                yield context.problem(path, message, "InvalidAddress")
+                yield context.problem(path, message, reasons.INVALID_ADDRESS)
 
 
 def endpoints(context: Context) -> Iterator[Problem]:
@@ -34,7 +35,7 @@ def endpoints(context: Context) -> Iterator[Problem]:
             path = ("connections", index, "s3", "endpoint")
             hint = f"; did you mean http://{endpoint}?" if _is_endpoint(f"http://{endpoint}") else ""
             message = f"{show(endpoint)} is not a URL such as https://minio:9000{hint}"
-            yield context.problem(path, message, "InvalidAddress")
+            yield context.problem(path, message, reasons.INVALID_ADDRESS)
 
 
 def databases(context: Context) -> Iterator[Problem]:
@@ -42,13 +43,15 @@ def databases(context: Context) -> Iterator[Problem]:
     for index, connection in enumerate(context.spec.connections):
         if connection.jdbc and not connection.jdbc.url.startswith("jdbc:"):
             message = f"{show(connection.jdbc.url)} does not begin with jdbc:, as jdbc:postgresql://host/database does"
-            yield context.problem(("connections", index, "jdbc", "url"), message, "InvalidAddress")
+            yield context.problem(("connections", index, "jdbc", "url"), message, reasons.INVALID_ADDRESS)
         elif connection.jdbc and connection.jdbc.url.startswith("jdbc:mariadb:"):
             message = (
                 "Spark has no dialect for jdbc:mariadb:, and would read the names of columns in place of their values; use "
                 "jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver takes too"
             )
-            yield context.problem(("connections", index, "jdbc", "url"), message, "DatabaseNotSupported")
+            yield context.problem(
+                ("connections", index, "jdbc", "url"), message, reasons.DATABASE_NOT_SUPPORTED
+            )
 
 
 def _is_endpoint(text: str) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.model.connectors.custom import CustomConnector
 from mainstem.language.rules.context import Context
@@ -43,10 +44,10 @@ def formats(context: Context) -> Iterator[Problem]:
         instead = KNOWN.get(name.lower())
         if instead:
             message = f"the document has a field for {name}, with promises that are known: use {instead}"
-            yield context.problem((*path, "format"), message, "FormatOwned")
+            yield context.problem((*path, "format"), message, reasons.FORMAT_OWNED)
         elif instead is not None or _OWN_CLASSES.match(name):
             message = f"{name} is one of Spark's own, which reads the files or checkpoints of the machine; it cannot be used here"
-            yield context.problem((*path, "format"), message, "FormatOwned")
+            yield context.problem((*path, "format"), message, reasons.FORMAT_OWNED)
 
 
 def modes(context: Context) -> Iterator[Problem]:
@@ -56,7 +57,7 @@ def modes(context: Context) -> Iterator[Problem]:
             if sink.spark and sink.spark.mode == "stream" and len(query.to) > 1:
                 message = f"there are {len(query.to)} sinks, so each batch is written to one after the other; use mode: batch"
                 yield context.problem(
-                    ("queries", index, "to", place, "spark", "mode"), message, "SinkModeNotAllowed"
+                    ("queries", index, "to", place, "spark", "mode"), message, reasons.SINK_MODE_NOT_ALLOWED
                 )
 
 
@@ -69,7 +70,7 @@ def options(context: Context) -> Iterator[Problem]:
             if key.lower() in given:
                 path: Path = ("connections", index, connection.choice(), "secretOptions", key)
                 message = f"options has {key} already; leave one of them out"
-                yield context.problem(path, message, "FieldsConflict", key=True)
+                yield context.problem(path, message, reasons.FIELDS_CONFLICT, key=True)
 
 
 def catalogs(context: Context) -> Iterator[Problem]:
@@ -82,7 +83,7 @@ def catalogs(context: Context) -> Iterator[Problem]:
         own = f"spark.sql.catalog.{connection.name}"
         if connection.name in ("spark_catalog", "session", "system"):
             message = f"{connection.name} is a catalog of Spark's own; name yours otherwise"
-            yield context.problem(path, message, "DuplicateName")
+            yield context.problem(path, message, reasons.DUPLICATE_NAME)
         elif any(key == own or key.startswith(f"{own}.") for key in conf):
             message = f"spark.conf sets up the catalog {connection.name} too; leave one of them out"
-            yield context.problem(path, message, "FieldsConflict")
+            yield context.problem(path, message, reasons.FIELDS_CONFLICT)

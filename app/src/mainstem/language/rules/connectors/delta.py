@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.base import seconds
 from mainstem.language.model.connectors.delta import DeltaSink, DeltaSource
@@ -21,7 +22,7 @@ def starts(context: Context) -> Iterator[Problem]:
     for path, source in _sources(context):
         if source.starting_version is not None and source.starting_timestamp is not None:
             message = "startingVersion says already where the stream starts; give one of the two"
-            yield context.problem((*path, "startingTimestamp"), message, "FieldsConflict")
+            yield context.problem((*path, "startingTimestamp"), message, reasons.FIELDS_CONFLICT)
 
 
 def changes(context: Context) -> Iterator[Problem]:
@@ -36,7 +37,7 @@ def changes(context: Context) -> Iterator[Problem]:
         first, *others = [name for name, on in said.items() if on] or [""]
         for name in others:
             message = f"{first} says already what becomes of such commits, and {name} would be passed over"
-            yield context.problem((*path, name), message, "FieldsConflict")
+            yield context.problem((*path, name), message, reasons.FIELDS_CONFLICT)
 
 
 def merges(context: Context) -> Iterator[Problem]:
@@ -47,14 +48,16 @@ def merges(context: Context) -> Iterator[Problem]:
         keys = {name.lower() for name in sink.merge.keys}
         if (sequence := (sink.merge.sequence_by or "").lower()) in keys:
             message = "the sequence orders the changes of one key; as a key itself each change would be a row of its own"
-            yield context.problem((*path, "merge", "sequenceBy"), message, "FieldsConflict")
+            yield context.problem((*path, "merge", "sequenceBy"), message, reasons.FIELDS_CONFLICT)
         needed = keys | {sequence} | {name.lower() for name in sink.partition_by or ()}
         for index, name in enumerate(sink.merge.except_columns or ()):
             if name.lower() in needed:
                 message = (
                     f"{name!r} is a key, the sequence or a partition of the table, which cannot be without it"
                 )
-                yield context.problem((*path, "merge", "exceptColumns", index), message, "FieldsConflict")
+                yield context.problem(
+                    (*path, "merge", "exceptColumns", index), message, reasons.FIELDS_CONFLICT
+                )
 
 
 def conditions(context: Context) -> Iterator[Problem]:
@@ -71,7 +74,7 @@ def schemas(context: Context) -> Iterator[Problem]:
     for path, query, sink in _sinks(context):
         if sink.overwrite_schema and query.output_mode != "complete":
             message = f"in {query.output_mode} mode the table's rows stay, and their columns with them; use mergeSchema to add columns"
-            yield context.problem((*path, "overwriteSchema"), message, "FieldsConflict")
+            yield context.problem((*path, "overwriteSchema"), message, reasons.FIELDS_CONFLICT)
 
 
 def maintenance(context: Context) -> Iterator[Problem]:
@@ -83,9 +86,11 @@ def maintenance(context: Context) -> Iterator[Problem]:
         at: Path = (*path, "maintenance")
         if (other := seen.setdefault(normal(sink.path), query.name)) != query.name:
             message = f"the query {other!r} tends this table already"
-            yield context.problem(at, message, "FieldsConflict")
+            yield context.problem(at, message, reasons.FIELDS_CONFLICT)
         if sink.maintenance.optimize is None and sink.maintenance.vacuum is None:
-            yield context.problem(at, "at least one of optimize, vacuum must be given", "MaintenanceEmpty")
+            yield context.problem(
+                at, "at least one of optimize, vacuum must be given", reasons.MAINTENANCE_EMPTY
+            )
         yield from _tending(context, at, query, sink)
 
 
@@ -93,18 +98,20 @@ def _tending(context: Context, at: Path, query: Query, sink: DeltaSink) -> Itera
     asked = sink.maintenance
     if asked and asked.optimize and query.output_mode == "complete":
         message = "complete mode writes the table anew in each batch; there is nothing to compact"
-        yield context.problem((*at, "optimize"), message, "MaintenanceNotAllowed")
+        yield context.problem((*at, "optimize"), message, reasons.MAINTENANCE_NOT_ALLOWED)
     partitions = {name.lower() for name in sink.partition_by or ()}
     columns = asked.optimize.z_order_by if asked and asked.optimize else None
     for index, name in enumerate(columns or ()):
         if name.lower() in partitions:
             message = f"{name!r} partitions the table, and so is the same in all rows of a file; leave it out"
-            yield context.problem((*at, "optimize", "zOrderBy", index), message, "MaintenanceNotAllowed")
+            yield context.problem(
+                (*at, "optimize", "zOrderBy", index), message, reasons.MAINTENANCE_NOT_ALLOWED
+            )
     if asked and asked.vacuum and seconds(asked.vacuum.retain) < _WEEK:
         message = (
             "Delta keeps the files of a week: a reader, or a stream that lags, would find some of them gone"
         )
-        yield context.problem((*at, "vacuum", "retain"), message, "OutOfRange")
+        yield context.problem((*at, "vacuum", "retain"), message, reasons.OUT_OF_RANGE)
 
 
 def _sinks(context: Context) -> Iterator[tuple[Path, Query, DeltaSink]]:

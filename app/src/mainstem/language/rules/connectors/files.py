@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.connectors.file_source import DECODED, FilesSource
@@ -24,15 +25,15 @@ def schema(context: Context) -> Iterator[Problem]:
         given = [key for key in ("schema", "schemaFile") if files.member(key) is not None]
         if files.format == "text" and given:
             message = "text files have the one column value; a schema goes with decode, or another format"
-            yield context.problem((*path, given[0]), message, "SchemaNotAllowed")
+            yield context.problem((*path, given[0]), message, reasons.SCHEMA_NOT_ALLOWED)
         elif files.format != "text" and not given:
             message = (
                 f"a stream of {files.format} files needs its schema, such as 'carrier STRING, delay INT'"
             )
-            yield context.problem(path, message, "SchemaNeeded")
+            yield context.problem(path, message, reasons.SCHEMA_NEEDED)
         elif len(given) > 1:
             message = "schema says already what the columns are; give one of the two"
-            yield context.problem((*path, "schemaFile"), message, "FieldsConflict")
+            yield context.problem((*path, "schemaFile"), message, reasons.FIELDS_CONFLICT)
 
 
 def records(context: Context) -> Iterator[Problem]:
@@ -44,7 +45,7 @@ def records(context: Context) -> Iterator[Problem]:
                 if files.format == "text"
                 else f"a file of {files.format} is read whole or not at all"
             )
-            yield context.problem((*path, "onMalformedRecord"), message, "FieldNotAllowed", key=True)
+            yield context.problem((*path, "onMalformedRecord"), message, reasons.FIELD_NOT_ALLOWED, key=True)
 
 
 def encodings(context: Context) -> Iterator[Problem]:
@@ -56,7 +57,7 @@ def encodings(context: Context) -> Iterator[Problem]:
                     message = (
                         f"{value} has no lines that could be found by their bytes; convert the files to UTF-8"
                     )
-                    yield context.problem((*path, key), message, "EncodingNotSupported")
+                    yield context.problem((*path, key), message, reasons.ENCODING_NOT_SUPPORTED)
 
 
 def _texts(index: int, source: Source) -> Iterator[tuple[Path, Mapping[str, str]]]:
@@ -71,7 +72,7 @@ def limits(context: Context) -> Iterator[Problem]:
     for path, _, files in _files(context):
         if files.max_files_per_trigger and files.max_bytes_per_trigger:
             message = "maxFilesPerTrigger limits a batch already; Spark takes one of the two"
-            yield context.problem((*path, "maxBytesPerTrigger"), message, "FieldsConflict")
+            yield context.problem((*path, "maxBytesPerTrigger"), message, reasons.FIELDS_CONFLICT)
 
 
 def cleaning(context: Context) -> Iterator[Problem]:
@@ -84,11 +85,11 @@ def cleaning(context: Context) -> Iterator[Problem]:
                 f"{' and '.join(readers)} read these files, each by itself; what one of them has cleaned up "
                 "the other may never see. Leave cleanSource out, or give each a folder"
             )
-            yield context.problem((*path, "cleanSource"), message, "CleanSourceShared")
+            yield context.problem((*path, "cleanSource"), message, reasons.CLEAN_SOURCE_SHARED)
         archive = files.clean_source.archive
         if archive is not None and _overlap(normal(archive), normal(files.path)):
             message = "one of the archive and the folder that is read lies within the other; keep them apart"
-            yield context.problem((*path, "cleanSource", "archive"), message, "FolderShared")
+            yield context.problem((*path, "cleanSource", "archive"), message, reasons.FOLDER_SHARED)
 
 
 def _readers(context: Context, source: str) -> list[str]:

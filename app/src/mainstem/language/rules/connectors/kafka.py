@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, show
 from mainstem.language.model.connectors.kafka_sink import KafkaSink
@@ -38,10 +39,10 @@ def offsets(context: Context) -> Iterator[Problem]:
             given = [key for key in keys if source.member(key) is not None]
             for key in given[1:]:
                 message = f"{given[0]} says already where to {_VERB[side]}; give one of the two"
-                yield context.problem((*path, key), message, "AmbiguousOffsets", key=True)
+                yield context.problem((*path, key), message, reasons.AMBIGUOUS_OFFSETS, key=True)
             for key in given:
                 if wrong := _not_a_place(key, source.member(key)):
-                    yield context.problem((*path, key), wrong, "InvalidValue")
+                    yield context.problem((*path, key), wrong, reasons.INVALID_VALUE)
 
 
 def bounds(context: Context) -> Iterator[Problem]:
@@ -54,7 +55,7 @@ def bounds(context: Context) -> Iterator[Problem]:
             text: str = source.member(key) or ""
             if text.strip().lower() == word or offset in _numbers(text):
                 message = f"a source with an end cannot {_VERB[side]} at the {word}: nothing would be read"
-                yield context.problem((*path, key), message, "EmptyRange")
+                yield context.problem((*path, key), message, reasons.EMPTY_RANGE)
 
 
 def limits(context: Context) -> Iterator[Problem]:
@@ -63,14 +64,14 @@ def limits(context: Context) -> Iterator[Problem]:
         for key in STREAMS_ONLY if source.bounded else ():
             if source.member(key) is not None:
                 message = "a source with an end is read at once, without batches; use maxRecordsPerPartition"
-                yield context.problem((*path, key), message, "FieldsConflict", key=True)
+                yield context.problem((*path, key), message, reasons.FIELDS_CONFLICT, key=True)
         least, most = source.min_offsets_per_trigger, source.max_offsets_per_trigger
         if source.max_trigger_delay and least is None:
             message = "nothing is waited for without minOffsetsPerTrigger"
-            yield context.problem((*path, "maxTriggerDelay"), message, "FieldsConflict", key=True)
+            yield context.problem((*path, "maxTriggerDelay"), message, reasons.FIELDS_CONFLICT, key=True)
         if least and most and least > most:
             message = f"{least} is above maxOffsetsPerTrigger, {most}"
-            yield context.problem((*path, "minOffsetsPerTrigger"), message, "FieldsConflict")
+            yield context.problem((*path, "minOffsetsPerTrigger"), message, reasons.FIELDS_CONFLICT)
 
 
 def security(context: Context) -> Iterator[Problem]:
@@ -82,15 +83,15 @@ def security(context: Context) -> Iterator[Problem]:
         at: Path = ("connections", index, "kafka")
         if kafka.security.sasl is None and kafka.security.tls is None:
             yield context.problem(
-                (*at, "security"), "at least one of sasl, tls must be given", "SecurityEmpty"
+                (*at, "security"), "at least one of sasl, tls must be given", reasons.SECURITY_EMPTY
             )
         for path, key in _of_client(context, index, connection.name):
             if key.lower().startswith(_SECURITY):
                 message = f"{path[-1]} is set by Mainstem, from the connection's security"
-                yield context.problem(path, message, "OwnedOption", key=True)
+                yield context.problem(path, message, reasons.OWNED_OPTION, key=True)
         if kafka.security.sasl and kafka.security.sasl.mechanism == "PLAIN" and kafka.security.tls is None:
             message = "PLAIN without tls sends the password readable to whoever listens"
-            yield context.problem((*at, "security", "sasl"), message, "PasswordInClear", warning=True)
+            yield context.problem((*at, "security", "sasl"), message, reasons.PASSWORD_IN_CLEAR, warning=True)
 
 
 def _of_client(context: Context, index: int, connection: str) -> Iterator[tuple[Path, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.rules.connectors.options import maps
 from mainstem.language.rules.context import Context
@@ -150,7 +151,9 @@ def options(context: Context) -> Iterator[Problem]:
     for path, given, owned in maps(context):
         for key in given:
             if key.lower() in owned:
-                yield context.problem((*path, key), _owned(key, owned[key.lower()]), "OwnedOption", key=True)
+                yield context.problem(
+                    (*path, key), _owned(key, owned[key.lower()]), reasons.OWNED_OPTION, key=True
+                )
 
 
 def spark_conf(context: Context) -> Iterator[Problem]:
@@ -159,12 +162,12 @@ def spark_conf(context: Context) -> Iterator[Problem]:
         path: Path = ("spark", "conf", key)
         prefix = next((prefix for prefix in OWNED_PREFIXES if key.startswith(prefix)), None)
         if key in OWNED_CONF:
-            yield context.problem(path, _owned(key, OWNED_CONF[key]), "OwnedConf", key=True)
+            yield context.problem(path, _owned(key, OWNED_CONF[key]), reasons.OWNED_CONF, key=True)
         elif prefix is not None:
-            yield context.problem(path, _owned(key, OWNED_PREFIXES[prefix]), "OwnedConf", key=True)
+            yield context.problem(path, _owned(key, OWNED_PREFIXES[prefix]), reasons.OWNED_CONF, key=True)
         elif not key.startswith("spark."):
             message = f"{key!r} is not a Spark property: they start with spark."
-            yield context.problem(path, message, "InvalidConf", key=True)
+            yield context.problem(path, message, reasons.INVALID_CONF, key=True)
 
 
 def client_properties(context: Context) -> Iterator[Problem]:
@@ -174,7 +177,10 @@ def client_properties(context: Context) -> Iterator[Problem]:
             if key.lower().startswith("kafka."):
                 message = f"properties are those of Kafka's clients, without Spark's prefix: {key[6:]}"
                 yield context.problem(
-                    ("connections", index, "kafka", "properties", key), message, "KafkaPrefix", key=True
+                    ("connections", index, "kafka", "properties", key),
+                    message,
+                    reasons.KAFKA_PREFIX,
+                    key=True,
                 )
 
 

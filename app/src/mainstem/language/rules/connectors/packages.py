@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import show
 from mainstem.language.model.packages import SCALA, jar_of
@@ -27,14 +28,14 @@ def versions(context: Context) -> Iterator[Problem]:
                 f"the version {version} of {artifact} changes with time, so two starts of one document could run different "
                 "code; name one release"
             )
-            yield context.problem(path, message, "VersionNotPinned")
+            yield context.problem(path, message, reasons.VERSION_NOT_PINNED)
         scala = _SCALA.search(artifact)
         if scala and scala[1] != SCALA:
             message = (
                 f"{artifact} is built for Scala {scala[1]}, and Spark 4 runs Scala {SCALA}; use "
                 f"{artifact[: scala.start()]}_{SCALA}, in a version for Spark 4"
             )
-            yield context.problem(path, message, "ScalaMismatch")
+            yield context.problem(path, message, reasons.SCALA_MISMATCH)
 
 
 def files(context: Context) -> Iterator[Problem]:
@@ -49,7 +50,7 @@ def files(context: Context) -> Iterator[Problem]:
             message = (
                 f"{show(jar)} is not a local path that ends in .jar; artifacts of a repository go under maven"
             )
-            yield context.problem(path, message, "InvalidValue")
+            yield context.problem(path, message, reasons.INVALID_VALUE)
         elif (other := taken.setdefault(posixpath.basename(jar), jar)) != jar:
             yield _taken(context, path, jar, other)
 
@@ -59,9 +60,9 @@ def repositories(context: Context) -> Iterator[Problem]:
     for index, repository in enumerate(context.spec.packages.repositories):
         if not re.match(r"^https?://[^/\s]", repository):
             message = f"{show(repository)} is not a URL such as https://repo.example.com/maven"
-            yield context.problem(("packages", "repositories", index), message, "InvalidAddress")
+            yield context.problem(("packages", "repositories", index), message, reasons.INVALID_ADDRESS)
 
 
 def _taken(context: Context, path: Path, name: str, other: str) -> Problem:
     message = f"{show(name)} and {show(other)} have the same file name; an image keeps all jars in one folder"
-    return context.problem(path, message, "DuplicateName")
+    return context.problem(path, message, reasons.DUPLICATE_NAME)

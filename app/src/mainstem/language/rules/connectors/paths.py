@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.model.pipeline import PipelineSpec
 from mainstem.language.model.queries import Query
@@ -23,9 +24,13 @@ def locations(context: Context) -> Iterator[Problem]:
         match = _SCHEME.match(place)
         if match and match[1] not in _KNOWN:
             hint = "; did you mean s3a://?" if match[1] in ("s3", "s3n") else "; use s3a:// or a local path"
-            yield context.problem(path, f"{place!r}: unknown scheme {match[1]}:{hint}", "UnknownScheme")
+            yield context.problem(
+                path, f"{place!r}: unknown scheme {match[1]}:{hint}", reasons.UNKNOWN_SCHEME
+            )
         elif match and match[1] == "s3a" and not re.match(r"^s3a://[^/]+", place):
-            yield context.problem(path, f"{place!r} names no bucket: s3a://bucket/path", "BucketMissing")
+            yield context.problem(
+                path, f"{place!r} names no bucket: s3a://bucket/path", reasons.BUCKET_MISSING
+            )
 
 
 def checkpoints(context: Context) -> Iterator[Problem]:
@@ -35,7 +40,7 @@ def checkpoints(context: Context) -> Iterator[Problem]:
         other = seen.setdefault(query.checkpoint_path, query.name)
         if other != query.name:
             message = f"shares the checkpoint {query.checkpoint_path!r} with the query {other!r}; give it its own id"
-            yield context.problem(("queries", index, "checkpoint", "id"), message, "CheckpointShared")
+            yield context.problem(("queries", index, "checkpoint", "id"), message, reasons.CHECKPOINT_SHARED)
 
 
 def sinks(context: Context) -> Iterator[Problem]:
@@ -55,15 +60,15 @@ def sinks(context: Context) -> Iterator[Problem]:
             earlier.append((query, sink, folder))
             if within(folder, checkpoints):
                 message = "lies within checkpoints.location; keep them apart"
-                yield context.problem(path, message, "FolderInCheckpoints")
+                yield context.problem(path, message, reasons.FOLDER_IN_CHECKPOINTS)
             elif _seen_by_readers(folder, checkpoints):
                 message = (
                     "checkpoints.location lies within this folder; keep them apart, or call it _checkpoints"
                 )
-                yield context.problem(path, message, "FolderInCheckpoints")
+                yield context.problem(path, message, reasons.FOLDER_IN_CHECKPOINTS)
             if any(folder == normal(read) for read in _folders_read(context, query.from_)):
                 message = "the query reads this folder; it would read its own output"
-                yield context.problem(path, message, "SinkIsSource")
+                yield context.problem(path, message, reasons.SINK_IS_SOURCE)
 
 
 def _apart(
@@ -77,18 +82,18 @@ def _apart(
                 message = (
                     f"the sink {written.name!r} writes this folder already; a query writes a folder once"
                 )
-                yield context.problem(path, message, "FolderShared")
+                yield context.problem(path, message, reasons.FOLDER_SHARED)
                 return
             if sink.files or written.files:
                 message = (
                     f"the query {other.name!r} writes this folder already; a folder of files has one writer"
                 )
-                yield context.problem(path, message, "FolderShared")
+                yield context.problem(path, message, reasons.FOLDER_SHARED)
                 return
         elif within(folder, taken) or within(taken, folder):
             # VACUUM of a Delta table, and every reader of a folder of files, take what lies below as their own.
             message = f"one of this folder and that of the query {other.name!r} lies within the other; keep them apart"
-            yield context.problem(path, message, "FolderShared")
+            yield context.problem(path, message, reasons.FOLDER_SHARED)
             return
 
 
@@ -100,12 +105,12 @@ def buckets(context: Context) -> Iterator[Problem]:
             if owner.setdefault(bucket, connection.name) != connection.name:
                 message = f"the bucket {bucket!r} belongs to the connection {owner[bucket]!r} already"
                 path: Path = ("connections", index, "s3", "buckets", place)
-                yield context.problem(path, message, "BucketShared")
+                yield context.problem(path, message, reasons.BUCKET_SHARED)
     for path, place_text in paths(context.spec):
         match = re.match(r"^s3a://([^/]+)", place_text)
         if match and owner and match[1] not in owner:
             message = f"no S3 connection lists the bucket {match[1]!r}; AWS's own endpoint and credentials will be used"
-            yield context.problem(path, message, "BucketUnlisted", warning=True)
+            yield context.problem(path, message, reasons.BUCKET_UNLISTED, warning=True)
 
 
 def _folders_read(context: Context, relation: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import show
 from mainstem.language.rules.connectors.datetime_patterns import faults
@@ -34,7 +35,7 @@ def patterns(context: Context) -> Iterator[Problem]:
                 yield context.problem(
                     (*at, "options", name),
                     message,
-                    "InvalidPattern" if fault.certain else "UnlikelyPattern",
+                    reasons.INVALID_PATTERN if fault.certain else reasons.UNLIKELY_PATTERN,
                     warning=not fault.certain,
                     offset=fault.offset,
                 )

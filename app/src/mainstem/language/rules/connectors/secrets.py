@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.rules.connectors.options import maps
 from mainstem.language.rules.connectors.paths import paths
@@ -31,11 +32,11 @@ def secrets(context: Context) -> Iterator[Problem]:
         for key, value in given.items():
             if _is_credential(key, value):
                 message = f"{key} is a credential; it comes from a secret or the environment, never from the document"
-                yield context.problem((*path, key), message, "SecretInDocument", key=True)
+                yield context.problem((*path, key), message, reasons.SECRET_IN_DOCUMENT, key=True)
     for path, text in _urls(context):
         if _USER_INFO.search(text) or _URL_PASSWORD.search(text):
             message = "the address holds a user name and password; credentials never stand in a document"
-            yield context.problem(path, message, "SecretInDocument")
+            yield context.problem(path, message, reasons.SECRET_IN_DOCUMENT)
 
 
 def _is_credential(key: str, value: str) -> bool:

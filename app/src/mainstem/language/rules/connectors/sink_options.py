@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.language.model.connectors.file_sink import FileSink
@@ -70,4 +71,4 @@ def unknown(context: Context) -> Iterator[Problem]:
                     near = nearest_of(name, KNOWN[kind])
                     message = f"Spark's writer of {kind} has no option {name!r} and passes over it{near}"
                     at = ("queries", index, "to", place, kind, "options", name)
-                    yield context.problem(at, message, "UnknownOption", key=True, warning=True)
+                    yield context.problem(at, message, reasons.UNKNOWN_OPTION, key=True, warning=True)

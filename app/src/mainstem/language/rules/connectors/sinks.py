@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.source_columns import complete_names
 from mainstem.language.loading.shape_validation import nearest_of, show
@@ -20,7 +21,7 @@ def records(context: Context) -> Iterator[Problem]:
         for field, column in _EITHER if sink.kafka else ():
             if sink.kafka and sink.kafka.member(field) is not None and sink.kafka.member(column) is not None:
                 message = f"{field} makes what {column} gives already; leave one of them out"
-                yield context.problem((*at, "kafka", column), message, "FieldsConflict", key=True)
+                yield context.problem((*at, "kafka", column), message, reasons.FIELDS_CONFLICT, key=True)
 
 
 def databases(context: Context) -> Iterator[Problem]:
@@ -38,20 +39,20 @@ def databases(context: Context) -> Iterator[Problem]:
                 f"only PostgreSQL is written exactly once, and {show(url)} is not a PostgreSQL URL; set delivery: atLeastOnce, "
                 "or use a python sink"
             )
-            yield context.problem((*at, "jdbc", "connection"), message, "DatabaseNotSupported")
+            yield context.problem((*at, "jdbc", "connection"), message, reasons.DATABASE_NOT_SUPPORTED)
         if at_least_once and sink.jdbc.upsert:
             message = "delivery: atLeastOnce appends rows; upsert is for PostgreSQL, exactly once"
-            yield context.problem((*at, "jdbc", "upsert"), message, "FieldsConflict")
+            yield context.problem((*at, "jdbc", "upsert"), message, reasons.FIELDS_CONFLICT)
         if at_least_once:
             continue
         if not all(sink.jdbc.table.split(".")) or sink.jdbc.table.count(".") > 1:
             message = f"{show(sink.jdbc.table)} is neither name nor schema.name"
-            yield context.problem(path, message, "InvalidValue")
+            yield context.problem(path, message, reasons.INVALID_VALUE)
         other = taken.setdefault((int(at[1]), url, sink.jdbc.table), sink.name)
         if other != sink.name:
             # Its batches are known by checkpoint and table: the second sink's would count as written.
             message = f"the sink {other!r} writes this table already; a query writes a table once"
-            yield context.problem(path, message, "TableShared")
+            yield context.problem(path, message, reasons.TABLE_SHARED)
 
 
 def columns(context: Context) -> Iterator[Problem]:
@@ -65,7 +66,7 @@ def columns(context: Context) -> Iterator[Problem]:
         for path, column in sink.columns():
             if column.lower() not in folded and not {".", "`"} & set(column):
                 message = f"{source.name!r} has no column {column!r}{nearest_of(column, known)}"
-                yield context.problem((*at, *path), message, "UnknownColumn")
+                yield context.problem((*at, *path), message, reasons.UNKNOWN_COLUMN)
 
 
 def text(context: Context) -> Iterator[Problem]:
@@ -81,7 +82,7 @@ def text(context: Context) -> Iterator[Problem]:
             message = (
                 f"a line of text is one column, and there are {', '.join(sorted(lines))}; choose in a view"
             )
-            yield context.problem((*at, "text"), message, "TextNeedsOneColumn", key=True)
+            yield context.problem((*at, "text"), message, reasons.TEXT_NEEDS_ONE_COLUMN, key=True)
 
 
 def memory(context: Context) -> Iterator[Problem]:
@@ -89,7 +90,7 @@ def memory(context: Context) -> Iterator[Problem]:
     for at, sink in _sinks(context):
         if sink.memory:
             message = "the rows are kept in the driver's memory and go with it; for tests only"
-            yield context.problem((*at, "memory"), message, "NotDurable", key=True, warning=True)
+            yield context.problem((*at, "memory"), message, reasons.NOT_DURABLE, key=True, warning=True)
 
 
 def _sinks(context: Context) -> Iterator[tuple[Path, Sink]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.base import seconds
 from mainstem.language.rules.context import Context
@@ -15,7 +16,7 @@ def versions(context: Context) -> Iterator[Problem]:
         if delta and delta.version is not None and delta.timestamp is not None:
             path = ("sources", index, "static", "delta", "timestamp")
             message = "version says already which version of the table is read; give one of the two"
-            yield context.problem(path, message, "FieldsConflict")
+            yield context.problem(path, message, reasons.FIELDS_CONFLICT)
 
 
 def names(context: Context) -> Iterator[Problem]:
@@ -25,7 +26,7 @@ def names(context: Context) -> Iterator[Problem]:
         if table and "/" in table.name and table.name.split(".", 1)[0].strip("` ").lower() in FILE_FORMATS:
             path = ("sources", index, "static", "table", "name")
             message = f"{table.name} reads files by their path; use static.delta, static.parquet or another kind of files"
-            yield context.problem(path, message, "FileInSql")
+            yield context.problem(path, message, reasons.FILE_IN_SQL)
 
 
 def refreshes(context: Context) -> Iterator[Problem]:
@@ -37,14 +38,14 @@ def refreshes(context: Context) -> Iterator[Problem]:
         delta = source.static.delta
         if seconds(source.static.refresh) < 1:
             message = "each refresh starts queries again; give it a second at least, or better minutes"
-            yield context.problem(path, message, "OutOfRange")
+            yield context.problem(path, message, reasons.OUT_OF_RANGE)
         if delta and (delta.version is not None or delta.timestamp is not None):
             message = "a fixed version of a table never changes; leave refresh or the version out"
-            yield context.problem(path, message, "RefreshNotAllowed")
+            yield context.problem(path, message, reasons.REFRESH_NOT_ALLOWED)
         readers = [query for query in context.spec.queries if query.name in context.readers(source.name)]
         if readers and all(context.graph.ends(query) for query in readers):
             message = (
                 f"only queries that come to an end read {source.name!r} ({', '.join(q.name for q in readers)}), and each "
                 "reads it when it starts; leave refresh out"
             )
-            yield context.problem(path, message, "RefreshNotAllowed")
+            yield context.problem(path, message, reasons.REFRESH_NOT_ALLOWED)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.rules.context import Context
 from mainstem.language.sql.facts import subquery
@@ -18,7 +19,7 @@ def predicates(context: Context) -> Iterator[Problem]:
                 yield context.problem(path, refusal.message, refusal.reason, offset=refusal.offset)
             if subquery(expectation.expect):
                 message = "an expectation is a predicate over the columns of one row; join what it needs in the view"
-                yield context.problem(path, message, "NotAPredicate")
+                yield context.problem(path, message, reasons.NOT_A_PREDICATE)
 
 
 def quarantines(context: Context) -> Iterator[Problem]:
@@ -30,7 +31,7 @@ def quarantines(context: Context) -> Iterator[Problem]:
         path: Path = ("views", index, "expectations", place, "onViolation")
         if not (readers := context.readers(view.quarantine)):
             message = f"no query reads {view.quarantine!r}, so the rows would vanish; add one, or use onViolation: drop"
-            yield context.problem(path, message, "QuarantineUnread")
+            yield context.problem(path, message, reasons.QUARANTINE_UNREAD)
         elif len(readers := context.readers(view.quarantine, certain=True)) > 1:
             message = f"{view.quarantine!r} is read by {' and '.join(readers)}; exactly one query may"
-            yield context.problem(path, message, "QuarantineReadTwice")
+            yield context.problem(path, message, reasons.QUARANTINE_READ_TWICE)

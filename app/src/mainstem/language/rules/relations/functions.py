@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.rules.context import Context
 from mainstem.language.sql.builtins import BUILTINS
@@ -14,7 +15,7 @@ def names(context: Context) -> Iterator[Problem]:
     for index, function in enumerate(context.spec.functions):
         if function.name in BUILTINS:
             message = f"Spark has a function {function.name!r}, and would call that one; choose another name"
-            yield context.problem(("functions", index, "name"), message, "FunctionNameTaken")
+            yield context.problem(("functions", index, "name"), message, reasons.FUNCTION_NAME_TAKEN)
 
 
 def java(context: Context) -> Iterator[Problem]:
@@ -23,7 +24,7 @@ def java(context: Context) -> Iterator[Problem]:
         if function.java and function.java.aggregate and function.java.returns is not None:
             path: Path = ("functions", index, "java", "returns")
             message = "the class of an aggregate says its type itself; leave returns out"
-            yield context.problem(path, message, "FieldNotAllowed")
+            yield context.problem(path, message, reasons.FIELD_NOT_ALLOWED)
 
 
 def aggregates(context: Context) -> Iterator[Problem]:
@@ -37,4 +38,6 @@ def aggregates(context: Context) -> Iterator[Problem]:
                 f"{name} aggregates pandas Series, which Spark does over no stream; take a function of a list, without "
                 f"aggregate: true, and call {name}(collect_list(...))"
             )
-            yield context.problem(("views", index, "sql"), message, "AggregateNotAllowed", offset=offset)
+            yield context.problem(
+                ("views", index, "sql"), message, reasons.AGGREGATE_NOT_ALLOWED, offset=offset
+            )

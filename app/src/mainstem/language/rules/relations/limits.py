@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.occurrences import MAX_OCCURRENCES, count_occurrences
 from mainstem.language.rules.context import Context
@@ -20,7 +21,7 @@ def sql_size(context: Context) -> Iterator[Problem]:
             f"the SQL of all views together has {size} characters; at most {MAX_SQL_TOTAL} are allowed; "
             "make it several pipelines"
         )
-        yield context.problem(("views",), message, "DocumentTooComplex", key=True)
+        yield context.problem(("views",), message, reasons.DOCUMENT_TOO_COMPLEX, key=True)
 
 
 def occurrences(context: Context) -> Iterator[Problem]:
@@ -36,4 +37,4 @@ def occurrences(context: Context) -> Iterator[Problem]:
                 f"is built anew wherever it is read; at most {MAX_OCCURRENCES} times are allowed; "
                 "write what is read often to a table, and read that"
             )
-            yield context.problem(("queries", index, "from"), message, "TooManyOccurrences")
+            yield context.problem(("queries", index, "from"), message, reasons.TOO_MANY_OCCURRENCES)

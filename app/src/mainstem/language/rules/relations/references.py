@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, nearest_of
 from mainstem.language.rules.context import Context
@@ -28,7 +29,7 @@ def duplicate_names(context: Context) -> Iterator[Problem]:
         for index, item in enumerate(items):
             if item.name in seen:
                 message = f"the name {item.name!r} is taken by an earlier entry of {path[-1]}"
-                yield context.problem((*path, index, "name"), message, "DuplicateName")
+                yield context.problem((*path, index, "name"), message, reasons.DUPLICATE_NAME)
             seen.add(item.name)
 
 
@@ -38,15 +39,15 @@ def relation_names(context: Context) -> Iterator[Problem]:
     for index, view in enumerate(context.spec.views):
         if view.name in graph.sources:
             message = f"a source is called {view.name!r} already; SQL could not tell them apart"
-            yield context.problem(("views", index, "name"), message, "DuplicateRelation")
+            yield context.problem(("views", index, "name"), message, reasons.DUPLICATE_RELATION)
     for index, source in enumerate(context.spec.sources):
         if (source.dead_letters or "") in (*graph.sources, *graph.views):
             message = f"{source.dead_letters!r} is the relation of this source's dead letters, and the name is taken"
-            yield context.problem(("sources", index, "name"), message, "DuplicateRelation")
+            yield context.problem(("sources", index, "name"), message, reasons.DUPLICATE_RELATION)
     for index, view in enumerate(context.spec.views):
         if (view.quarantine or "") in (*graph.sources, *graph.views, *graph.dead_letters):
             message = f"{view.quarantine!r} is the relation of rows that this view puts aside, and the name is taken"
-            yield context.problem(("views", index, "name"), message, "DuplicateRelation")
+            yield context.problem(("views", index, "name"), message, reasons.DUPLICATE_RELATION)
 
 
 def connections(context: Context) -> Iterator[Problem]:
@@ -55,10 +56,10 @@ def connections(context: Context) -> Iterator[Problem]:
     for path, kind, name in _uses(context):
         if name not in kinds:
             message = f"no connection is called {name!r}{did_you_mean(name, list(kinds))}"
-            yield context.problem(path, message, "UnknownConnection")
+            yield context.problem(path, message, reasons.UNKNOWN_CONNECTION)
         elif kinds[name] != kind:
             message = f"the connection {name!r} is of kind {kinds[name]}, a {kind} connection is needed"
-            yield context.problem(path, message, "WrongConnection")
+            yield context.problem(path, message, reasons.WRONG_CONNECTION)
 
 
 def _uses(context: Context) -> Iterator[tuple[Path, str, str]]:
@@ -73,7 +74,7 @@ def query_relations(context: Context) -> Iterator[Problem]:
     for index, query in enumerate(context.spec.queries):
         if query.from_ not in context.graph.names:
             yield context.problem(
-                ("queries", index, "from"), _unknown(context, query.from_), "UnknownRelation"
+                ("queries", index, "from"), _unknown(context, query.from_), reasons.UNKNOWN_RELATION
             )
 
 
@@ -90,12 +91,14 @@ def view_relations(context: Context) -> Iterator[Problem]:
     for index, view in enumerate(context.spec.views):
         for path, name in view.inputs:
             if name not in context.graph.names:
-                yield context.problem(("views", index, *path), _unknown(context, name), "UnknownRelation")
+                yield context.problem(
+                    ("views", index, *path), _unknown(context, name), reasons.UNKNOWN_RELATION
+                )
         for reference in context.graph.facts[view.name].references or ():
             if reference.name not in context.graph.names:
                 message = _unknown(context, reference.name)
                 yield context.problem(
-                    ("views", index, "sql"), message, "UnknownRelation", offset=reference.start
+                    ("views", index, "sql"), message, reasons.UNKNOWN_RELATION, offset=reference.start
                 )
 
 
@@ -106,7 +109,7 @@ def cycles(context: Context) -> Iterator[Problem]:
         message = (
             f"views read each other: {' -> '.join(chain)}" if len(chain) > 2 else "the view reads itself"
         )
-        yield context.problem(path, message, "CyclicViews", offset=offset)
+        yield context.problem(path, message, reasons.CYCLIC_VIEWS, offset=offset)
 
 
 def _reading(context: Context, name: str, below: str) -> tuple[Path, int | None]:

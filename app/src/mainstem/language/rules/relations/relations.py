@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.avro_schemas import record_fields
 from mainstem.language.analysis.occurrences import occurrence_names
@@ -26,21 +27,21 @@ def decoding(context: Context) -> Iterator[Problem]:
         path: Path = ("sources", index, "decode")
         if source.kafka is None and source.files is None:
             message = f"a {source.choice()} source has columns already; decode is for kafka and files"
-            yield context.problem(path, message, "DecodeNotAllowed")
+            yield context.problem(path, message, reasons.DECODE_NOT_ALLOWED)
         elif source.files and source.files.format != "text":
             message = f"files of format {source.files.format} have columns already; decode reads lines: format: text"
             if source.files.decoding:
                 message += (
                     ", or leave decode out, for the schema decodes them; onMalformedRecord stands under files"
                 )
-            yield context.problem(path, message, "DecodeNotAllowed")
+            yield context.problem(path, message, reasons.DECODE_NOT_ALLOWED)
         elif source.files and source.decode.keep:
             yield context.problem(
-                (*path, "keep"), "only Kafka records have these columns", "DecodeNotAllowed"
+                (*path, "keep"), "only Kafka records have these columns", reasons.DECODE_NOT_ALLOWED
             )
         elif source.files and source.decode.avro:
             message = "Avro records are bytes, which lines of text are not; they come from Kafka"
-            yield context.problem((*path, "avro"), message, "DecodeNotAllowed")
+            yield context.problem((*path, "avro"), message, reasons.DECODE_NOT_ALLOWED)
 
 
 def schemas(context: Context) -> Iterator[Problem]:
@@ -52,7 +53,7 @@ def schemas(context: Context) -> Iterator[Problem]:
             message = (
                 'not the JSON of a record\'s schema: {"type": "record", "name": "Flight", "fields": [...]}'
             )
-            yield context.problem(path, message, "SchemaInvalid")
+            yield context.problem(path, message, reasons.SCHEMA_INVALID)
 
 
 def kept(context: Context) -> Iterator[Problem]:
@@ -65,10 +66,10 @@ def kept(context: Context) -> Iterator[Problem]:
             path: Path = ("sources", index, "decode", "keep", place)
             if name == "headers" and not source.kafka.include_headers:
                 message = "the record has no column 'headers' without kafka.includeHeaders: true"
-                yield context.problem(path, message, "UnknownColumn")
+                yield context.problem(path, message, reasons.UNKNOWN_COLUMN)
             elif name.lower() in {column.lower() for column in decoded or ()}:
                 message = f"the schema has a column {name!r} already; the relation would have two"
-                yield context.problem(path, message, "DuplicateColumn")
+                yield context.problem(path, message, reasons.DUPLICATE_COLUMN)
 
 
 def watermarks(context: Context) -> Iterator[Problem]:
@@ -78,21 +79,23 @@ def watermarks(context: Context) -> Iterator[Problem]:
             continue
         path: Path = ("sources", index, "watermark")
         if source.static:
-            yield context.problem(path, "a static source has no watermark", "WatermarkNotAllowed")
+            yield context.problem(path, "a static source has no watermark", reasons.WATERMARK_NOT_ALLOWED)
             continue
         if source.watermark.max_future is not None and source.decoding is None:
-            yield context.problem((*path, "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
+            yield context.problem((*path, "maxFuture"), _NO_RECORDS, reasons.FIELD_NOT_ALLOWED)
         known = complete_names(source)
         if known is not None and source.watermark.column.lower() not in {name.lower() for name in known}:
             name = source.watermark.column
             message = f"the source has no column {name!r}{nearest_of(name, known)}"
-            yield context.problem((*path, "column"), message, "UnknownColumn")
+            yield context.problem((*path, "column"), message, reasons.UNKNOWN_COLUMN)
     for index, view in enumerate(context.spec.views):
         if view.watermark is not None and not context.graph.streams(view.name):
             message = "the view reads static sources only, which have no watermark"
-            yield context.problem(("views", index, "watermark"), message, "WatermarkNotAllowed")
+            yield context.problem(("views", index, "watermark"), message, reasons.WATERMARK_NOT_ALLOWED)
         if view.watermark is not None and view.watermark.max_future is not None:
-            yield context.problem(("views", index, "watermark", "maxFuture"), _NO_RECORDS, "FieldNotAllowed")
+            yield context.problem(
+                ("views", index, "watermark", "maxFuture"), _NO_RECORDS, reasons.FIELD_NOT_ALLOWED
+            )
 
 
 def occurrences(context: Context) -> Iterator[Problem]:
@@ -105,7 +108,7 @@ def occurrences(context: Context) -> Iterator[Problem]:
                     f"the query reads {source!r} more than once, so one occurrence is called {name!r}, "
                     "but a relation of the document has that name; rename it"
                 )
-                yield context.problem(("queries", index, "from"), message, "OccurrenceName")
+                yield context.problem(("queries", index, "from"), message, reasons.OCCURRENCE_NAME)
 
 
 def dead_letters(context: Context) -> Iterator[Problem]:
@@ -117,10 +120,10 @@ def dead_letters(context: Context) -> Iterator[Problem]:
         path: Path = ("sources", index, "decode" if source.decode else "files", "onMalformedRecord")
         if not readers:
             message = f"no query reads {source.dead_letters!r}, so malformed records would vanish; add one, or use drop"
-            yield context.problem(path, message, "DeadLettersUnread")
+            yield context.problem(path, message, reasons.DEAD_LETTERS_UNREAD)
         elif len(readers := context.readers(source.dead_letters, certain=True)) > 1:
             message = f"{source.dead_letters!r} is read by {' and '.join(readers)}; exactly one query may"
-            yield context.problem(path, message, "DeadLettersReadTwice")
+            yield context.problem(path, message, reasons.DEAD_LETTERS_READ_TWICE)
 
 
 def unread(context: Context) -> Iterator[Problem]:
@@ -132,7 +135,7 @@ def unread(context: Context) -> Iterator[Problem]:
     for kind, index, name in sources + views:
         if name not in used:
             yield context.problem(
-                (kind, index, "name"), f"no query reads {name!r}", "UnusedSource", warning=True
+                (kind, index, "name"), f"no query reads {name!r}", reasons.UNUSED_SOURCE, warning=True
             )
 
 
@@ -142,5 +145,9 @@ def fault_tolerance(context: Context) -> Iterator[Problem]:
         if source.stream and source.stream.not_kept:
             message = f"not fault-tolerant, for demos and tests only: {source.stream.not_kept}"
             yield context.problem(
-                ("sources", index, source.choice()), message, "NotFaultTolerant", key=True, warning=True
+                ("sources", index, source.choice()),
+                message,
+                reasons.NOT_FAULT_TOLERANT,
+                key=True,
+                warning=True,
             )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, nearest_of
 from mainstem.language.rules.context import Context
@@ -23,7 +24,7 @@ def columns(context: Context) -> Iterator[Problem]:
         for fault in faults:
             if not fault.owners:
                 yield context.problem(
-                    ("views", index, "sql"), _missing(fault), "UnknownColumn", offset=fault.start
+                    ("views", index, "sql"), _missing(fault), reasons.UNKNOWN_COLUMN, offset=fault.start
                 )
 
 
@@ -36,7 +37,9 @@ def ambiguous_columns(context: Context) -> Iterator[Problem]:
             if fault.owners:
                 ways = " or ".join(f"{owner}.{fault.name}" for owner in fault.owners)
                 message = f"{' and '.join(fault.owners)} have a column {fault.name!r} each; write {ways}"
-                yield context.problem(("views", index, "sql"), message, "AmbiguousColumn", offset=fault.start)
+                yield context.problem(
+                    ("views", index, "sql"), message, reasons.AMBIGUOUS_COLUMN, offset=fault.start
+                )
 
 
 def functions(context: Context) -> Iterator[Problem]:
@@ -53,7 +56,7 @@ def functions(context: Context) -> Iterator[Problem]:
                 or "; functions of your own stand in spec.functions"
             )
             message = f"neither Spark nor the document has a function {name!r}{hint}"
-            yield context.problem(("views", index, "sql"), message, "UnknownFunction", offset=offset)
+            yield context.problem(("views", index, "sql"), message, reasons.UNKNOWN_FUNCTION, offset=offset)
 
 
 def _may_register(context: Context, view: str) -> bool:

@@ -3,6 +3,7 @@
 import keyword
 from collections.abc import Iterator
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.source_columns import complete_names
 from mainstem.language.loading.shape_validation import nearest_of, show
@@ -20,7 +21,7 @@ def arguments(context: Context) -> Iterator[Problem]:
             if not name.isidentifier() or keyword.iskeyword(name):
                 message = f"{show(name)} is no name of an argument in Python"
                 yield context.problem(
-                    ("views", index, kind, "arguments", name), message, "InvalidName", key=True
+                    ("views", index, kind, "arguments", name), message, reasons.INVALID_NAME, key=True
                 )
 
 
@@ -38,7 +39,7 @@ def columns(context: Context) -> Iterator[Problem]:
                 continue
             if name.lower() not in {column.lower() for column in known}:
                 message = f"{step.from_!r} has no column {name!r}{nearest_of(name, known)}"
-                yield context.problem(("views", index, *at, place), message, "UnknownColumn")
+                yield context.problem(("views", index, *at, place), message, reasons.UNKNOWN_COLUMN)
 
 
 def deduplication(context: Context) -> Iterator[Problem]:
@@ -48,7 +49,7 @@ def deduplication(context: Context) -> Iterator[Problem]:
         if step and step.within_watermark and not context.graph.streams(step.from_):
             path: Path = ("views", index, "deduplicate", "withinWatermark")
             message = f"{step.from_!r} does not stream, so it has no watermark; leave withinWatermark out"
-            yield context.problem(path, message, "WatermarkNotAllowed")
+            yield context.problem(path, message, reasons.WATERMARK_NOT_ALLOWED)
 
 
 def growth(context: Context) -> Iterator[Problem]:
@@ -60,7 +61,7 @@ def growth(context: Context) -> Iterator[Problem]:
                 "column in columns or set withinWatermark: true"
             )
             path: Path = ("views", index, "deduplicate")
-            yield context.problem(path, message, "StateUnbounded", warning=True)
+            yield context.problem(path, message, reasons.STATE_UNBOUNDED, warning=True)
 
 
 def _keeps_all(context: Context, view: str) -> bool:

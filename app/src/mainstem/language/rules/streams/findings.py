@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.rules.context import Context
 from mainstem.language.sql.logical_plan import Node, NodeKind
@@ -14,7 +15,7 @@ from mainstem.language.yaml.yamltext import Path
 class Finding:
     """What is wrong with a node; `mode` where another output mode would allow it."""
 
-    reason: str
+    reason: reasons.Reason
     message: str
     mode: bool = False
 

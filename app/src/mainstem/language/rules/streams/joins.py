@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.rules.context import Context
 from mainstem.language.rules.streams.findings import Finding, findings
@@ -59,7 +60,7 @@ def _static_join(node: Node, _: str) -> Finding | None:
         "full": "use an outer join that keeps the rows of the stream",
     }
     message = f"{_NAMES[type_]} of a stream and a table must not keep rows of the table alone: {way[type_]}"
-    return Finding("JoinNotAllowed", message)
+    return Finding(reasons.JOIN_NOT_ALLOWED, message)
 
 
 _NAMES: Final = {
@@ -79,7 +80,7 @@ def _unequal_join(node: Node, _: str) -> Finding | None:
         "a join of two streams finds partners by an equality, and this one has none; add one to its condition, "
         "such as ON a.id = b.id, beside the time range"
     )
-    return Finding("EqualityNeeded", message)
+    return Finding(reasons.EQUALITY_NEEDED, message)
 
 
 def _stream_join(node: Node, mode: str) -> Finding | None:
@@ -89,11 +90,11 @@ def _stream_join(node: Node, mode: str) -> Finding | None:
     type_ = join.type
     if type_ == "anti":
         message = "a left anti join of two streams does not exist; use LEFT JOIN with a time range, and keep the rows whose right side is null"
-        return Finding("JoinNotAllowed", message)
+        return Finding(reasons.JOIN_NOT_ALLOWED, message)
     allowed = ("append", "update") if type_ in ("inner", "semi") else ("append",)
     if mode not in allowed:
         message = f"{node.view!r} has {_NAMES[type_]} of two streams, which is written in {' or '.join(allowed)} mode, not {mode}"
-        return Finding("OutputModeNotAllowed", message, mode=True)
+        return Finding(reasons.OUTPUT_MODE_NOT_ALLOWED, message, mode=True)
     return None
 
 
@@ -116,7 +117,7 @@ def _outer_join(node: Node, _: str) -> Finding | None:
         f"{_NAMES[join.type]} of two streams must know when a partner can no longer come: give {side[join.type]} "
         "a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window"
     )
-    return Finding("WatermarkNeeded", message)
+    return Finding(reasons.WATERMARK_NEEDED, message)
 
 
 def _unbounded(kept: tuple[bool, ...]) -> Finding:
@@ -126,7 +127,7 @@ def _unbounded(kept: tuple[bool, ...]) -> Finding:
         "a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower "
         "end bounds b, and the upper end bounds a"
     )
-    return Finding("StateUnbounded", message)
+    return Finding(reasons.STATE_UNBOUNDED, message)
 
 
 def _early(node: Node, _: str, *, certain: bool) -> Finding | None:
@@ -144,4 +145,4 @@ def _early(node: Node, _: str, *, certain: bool) -> Finding | None:
         f"{loses}; declare the watermark of "
         f"that side on that column, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY"
     )
-    return Finding("JoinRowsLost", message)
+    return Finding(reasons.JOIN_ROWS_LOST, message)

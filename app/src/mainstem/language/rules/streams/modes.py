@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.model.connectors.kinds import ModeRefusal
 from mainstem.language.model.sinks import Sink
@@ -38,10 +39,10 @@ def aggregation(context: Context) -> Iterator[Problem]:
         path = ("queries", index, "outputMode")
         if query.output_mode == "complete" and aggregated is False:
             message = f"complete mode writes the whole result of an aggregation, and {query.from_!r} has none; use append"
-            yield context.problem(path, message, "AggregationNeeded")
+            yield context.problem(path, message, reasons.AGGREGATION_NEEDED)
         if query.output_mode == "append" and aggregated and not context.graph.watermarked(query.from_):
             message = (
                 f"{query.from_!r} aggregates a stream without a watermark, so no row would ever be final; "
                 "give the source a watermark, or use update or complete"
             )
-            yield context.problem(path, message, "WatermarkNeeded")
+            yield context.problem(path, message, reasons.WATERMARK_NEEDED)

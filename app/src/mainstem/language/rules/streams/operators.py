@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.model.queries import Query
 from mainstem.language.rules.context import Context
@@ -34,7 +35,7 @@ def keys(context: Context) -> Iterator[Problem]:
                 f"no key of the aggregation in {found.view!r} is event time itself or a window over it, so no group "
                 "would ever be final; group by window(<event time>, '1 hour') or the like, or use update or complete"
             )
-            yield context.problem(("queries", index, "outputMode"), message, "WatermarkNeeded")
+            yield context.problem(("queries", index, "outputMode"), message, reasons.WATERMARK_NEEDED)
             break
 
 
@@ -54,13 +55,13 @@ def _timeless(context: Context, query: Query) -> Iterator[Node]:
 def _window_end(node: Node, mode: str) -> Finding | None:
     if mode != "append" or not _groups_by_window_end(node):
         return None
-    return Finding("WindowKeyNeeded", _not_event_time("no group would ever be final"))
+    return Finding(reasons.WINDOW_KEY_NEEDED, _not_event_time("no group would ever be final"))
 
 
 def _kept_window_end(node: Node, mode: str) -> Finding | None:
     if mode != "update" or not _groups_by_window_end(node):
         return None
-    return Finding("StateUnbounded", _not_event_time("every group is kept for ever"))
+    return Finding(reasons.STATE_UNBOUNDED, _not_event_time("every group is kept for ever"))
 
 
 def _not_event_time(consequence: str) -> str:
@@ -79,21 +80,21 @@ _BY_WINDOW: Final = (
 
 
 _REFUSED: Final = {
-    NodeKind.OFFSET: Finding("LimitNotAllowed", "OFFSET has no meaning in a stream; leave it out"),
+    NodeKind.OFFSET: Finding(reasons.LIMIT_NOT_ALLOWED, "OFFSET has no meaning in a stream; leave it out"),
     NodeKind.SAMPLE: Finding(
-        "SampleNotAllowed",
+        reasons.SAMPLE_NOT_ALLOWED,
         "a stream cannot be sampled; filter by a column, such as hash(id) % 10 = 0",
     ),
     NodeKind.OVER: Finding(
-        "WindowFunctionNotAllowed",
+        reasons.WINDOW_FUNCTION_NOT_ALLOWED,
         "a function OVER a window sorts a whole stream; group by window(<event time>, '1 hour') instead",
     ),
     NodeKind.SUBQUERY: Finding(
-        "SubqueryNotAllowed",
+        reasons.SUBQUERY_NOT_ALLOWED,
         "a subquery within an expression cannot read a stream; write a join, such as LEFT SEMI JOIN for IN and EXISTS",
     ),
     NodeKind.ROW_IDS: Finding(
-        "FunctionNotAllowed",
+        reasons.FUNCTION_NOT_ALLOWED,
         "monotonically_increasing_id() begins anew with each batch; use uuid(), or columns that identify a row",
     ),
 }
@@ -106,7 +107,7 @@ def _operator(node: Node, _: str) -> Finding | None:
         message = (
             "aggregates of DISTINCT values would keep them all; use approx_count_distinct, or collect_set"
         )
-        return Finding("DistinctNotAllowed", message)
+        return Finding(reasons.DISTINCT_NOT_ALLOWED, message)
     return None
 
 
@@ -119,7 +120,7 @@ def _sorted(node: Node, mode: str) -> Finding | None:
     message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
     if mode == "complete" and implied:
         message += "; write GROUP BY in place of DISTINCT or UNION, which are none for Spark"
-    return Finding("SortNotAllowed", message)
+    return Finding(reasons.SORT_NOT_ALLOWED, message)
 
 
 def _limited(node: Node, mode: str) -> Finding | None:
@@ -128,7 +129,7 @@ def _limited(node: Node, mode: str) -> Finding | None:
     message = (
         f"update mode takes no LIMIT, and {node.view!r} has one; use append or complete, or leave it out"
     )
-    return Finding("LimitNotAllowed", message, mode=True)
+    return Finding(reasons.LIMIT_NOT_ALLOWED, message, mode=True)
 
 
 def _session(node: Node, mode: str) -> Finding | None:
@@ -137,7 +138,7 @@ def _session(node: Node, mode: str) -> Finding | None:
     message = (
         f"sessions grow together, so {node.view!r} cannot be written in update mode; use append or complete"
     )
-    return Finding("OutputModeNotAllowed", message, mode=True)
+    return Finding(reasons.OUTPUT_MODE_NOT_ALLOWED, message, mode=True)
 
 
 def _lone_session(node: Node, _: str) -> Finding | None:
@@ -147,7 +148,7 @@ def _lone_session(node: Node, _: str) -> Finding | None:
         "a session window cannot be all that groups are told apart by; group by another column too, where there is none "
         "by a constant one that is made below, FROM (SELECT *, 1 AS one FROM ...)"
     )
-    return Finding("KeyNeeded", message)
+    return Finding(reasons.KEY_NEEDED, message)
 
 
 def _set(node: Node, mode: str) -> Finding | None:
@@ -164,10 +165,10 @@ def _set(node: Node, mode: str) -> Finding | None:
             "EXCEPT gives each row once, and without event time among its columns none would ever be final; "
             "write LEFT ANTI JOIN, which keeps repeats and no state, or use update"
         )
-        return Finding("WatermarkNeeded", message)
+        return Finding(reasons.WATERMARK_NEEDED, message)
     else:
         return None
-    return Finding("SetOperationNotAllowed", message)
+    return Finding(reasons.SET_OPERATION_NOT_ALLOWED, message)
 
 
 def _chain(node: Node, mode: str) -> Finding | None:
@@ -183,14 +184,14 @@ def _chain(node: Node, mode: str) -> Finding | None:
         f"{node.view!r} {what} what {found.view!r} has aggregated; several stateful operators in a row need append mode, "
         "in which each passes on only what is final"
     )
-    return Finding("OutputModeNotAllowed", message, mode=True)
+    return Finding(reasons.OUTPUT_MODE_NOT_ALLOWED, message, mode=True)
 
 
 def _deduplication(node: Node, _: str) -> Finding | None:
     if node.kind is not NodeKind.DEDUPLICATE or not node.within or node.events != frozenset():
         return None
     message = "withinWatermark drops what it has seen behind the watermark, and nothing below has one; give the source or a view a watermark"
-    return Finding("WatermarkNeeded", message)
+    return Finding(reasons.WATERMARK_NEEDED, message)
 
 
 def _watermark(node: Node, _: str) -> Finding | None:
@@ -201,7 +202,7 @@ def _watermark(node: Node, _: str) -> Finding | None:
     ):
         return None
     message = "event time is declared below already, and Spark takes it once; keep one of the two watermarks"
-    return Finding("WatermarkTwice", message)
+    return Finding(reasons.WATERMARK_TWICE, message)
 
 
 def _begins_anew(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.model.queries import Query
 from mainstem.language.model.views import Stateful
@@ -35,7 +36,7 @@ def modes(context: Context) -> Iterator[Problem]:
             path = place(context, node)
             if message and (path, message) not in said:
                 said.add((path, message))
-                yield context.problem(path, message, "StateNotAllowed")
+                yield context.problem(path, message, reasons.STATE_NOT_ALLOWED)
 
 
 def stores(context: Context) -> Iterator[Problem]:
@@ -48,7 +49,7 @@ def stores(context: Context) -> Iterator[Problem]:
             if step and step.processor and context.graph.streams(step.from_, certain=True):
                 message = f"the processor of {name!r} keeps its state in RocksDB alone; leave provider out"
                 path: Path = ("queries", index, "state", "provider")
-                yield context.problem(path, message, "ProviderNotAllowed")
+                yield context.problem(path, message, reasons.PROVIDER_NOT_ALLOWED)
 
 
 def _several(query: Query) -> str:
@@ -79,13 +80,13 @@ def _of_kind(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
     for field in foreign:
         if step.member(field) is not None:
             message = f"{field} does not go with a {kind}"
-            yield context.problem((*at, field), message, "FieldNotAllowed", key=True)
+            yield context.problem((*at, field), message, reasons.FIELD_NOT_ALLOWED, key=True)
     if step.function and step.pandas:
         message = "a function takes and gives pandas DataFrames always; pandas is for a processor"
-        yield context.problem((*at, "pandas"), message, "FieldNotAllowed", key=True)
+        yield context.problem((*at, "pandas"), message, reasons.FIELD_NOT_ALLOWED, key=True)
     if step.function and step.state_schema is None:
         message = "a function needs stateSchema, the columns of its state, such as 'visits INT'"
-        yield context.problem(at, message, "MissingField")
+        yield context.problem(at, message, reasons.MISSING_FIELD)
 
 
 def _clock(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
@@ -93,10 +94,10 @@ def _clock(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
     by_event = step.time_mode == "EventTime" or step.timeout == "EventTimeTimeout"
     if by_event and not context.graph.watermarked(step.from_):
         message = f"the clock of event time is the watermark, and {step.from_!r} has none"
-        yield context.problem((*at, field), message, "WatermarkNeeded")
+        yield context.problem((*at, field), message, reasons.WATERMARK_NEEDED)
 
 
 def _initial(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
     if step.initial_state and context.graph.streams(step.initial_state.from_, certain=True):
         message = f"{step.initial_state.from_!r} streams; state starts from what does not"
-        yield context.problem((*at, "initialState", "from"), message, "StreamNotAllowed")
+        yield context.problem((*at, "initialState", "from"), message, reasons.STREAM_NOT_ALLOWED)

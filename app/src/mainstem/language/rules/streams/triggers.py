@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.eligibility import ASYNC, async_progress_obstacles, named, obstacles
 from mainstem.language.base import seconds
@@ -33,7 +34,7 @@ def deprecated(context: Context) -> Iterator[Problem]:
         if query.trigger and query.trigger.once:
             message = "once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow"
             yield context.problem(
-                ("queries", index, "trigger", "once"), message, "TriggerDeprecated", warning=True
+                ("queries", index, "trigger", "once"), message, reasons.TRIGGER_DEPRECATED, warning=True
             )
 
 
@@ -48,7 +49,7 @@ def drained_in_time(context: Context) -> Iterator[Problem]:
                 "again at the next start; raise drain.timeout above it, or checkpoint more often"
             )
             path = ("queries", index, "trigger", "realTime")
-            yield context.problem(path, message, "DrainTooShort", warning=True)
+            yield context.problem(path, message, reasons.DRAIN_TOO_SHORT, warning=True)
 
 
 def schedule(context: Context) -> Iterator[Problem]:
@@ -61,11 +62,11 @@ def schedule(context: Context) -> Iterator[Problem]:
                 f"the query {query.name!r} never ends, and a schedule wants all to; "
                 "give it trigger: {availableNow: true}, or leave spec.schedule out"
             )
-            yield context.problem(("queries", index, "trigger"), message, "ScheduleUnbounded")
+            yield context.problem(("queries", index, "trigger"), message, reasons.SCHEDULE_UNBOUNDED)
 
 
 def something_runs(context: Context) -> Iterator[Problem]:
     """At least one query is not suspended."""
     if all(query.suspend for query in context.spec.queries):
         message = "every query is suspended, so nothing would run; on a cluster use spec.suspend: true"
-        yield context.problem(("queries",), message, "NothingRuns")
+        yield context.problem(("queries",), message, reasons.NOTHING_RUNS)

@@ -1,0 +1,177 @@
+"""Reasons of a start that fails because of a broker, a store, a database, a path or a checkpoint."""
+
+from typing import Final
+
+from mainstem.reasons.reason import Restarted, missing
+
+
+CONNECTOR_NOT_FOUND: Final = missing(
+    "ConnectorNotFound",
+    "The class path has no connector of the name in `spark.format`.",
+    "Name its jar in [`packages`](connectors.md#packages); check the name in the connector's own "
+    "documentation.",
+    Restarted.NO,
+)
+CONNECTOR_WRITES_NO_STREAMS: Final = missing(
+    "ConnectorWritesNoStreams",
+    "The connector of a `spark` sink has no streaming writer.",
+    "Set `mode: batch`.",
+    Restarted.NO,
+)
+KAFKA_CONFIG_INVALID: Final = missing(
+    "KafkaConfigInvalid",
+    "Kafka's client rejects its properties; the message quotes it.",
+    "Correct `properties` of the connection, or `options` of the source or sink.",
+    Restarted.NO,
+)
+BROKER_UNREACHABLE: Final = missing(
+    "BrokerUnreachable",
+    "No broker answers. A running query that waits for it has this reason too.",
+    "Check `bootstrapServers`, the network, and the addresses that the broker advertises.",
+    Restarted.UNLIMITED,
+)
+TOPIC_NOT_FOUND: Final = missing(
+    "TopicNotFound",
+    "A topic does not exist. A query without an end [waits](#what-to-do-when) for a topic that it reads.",
+    "Create it, or correct the spelling.",
+    Restarted.YES,
+)
+KAFKA_NOT_AUTHORIZED: Final = missing(
+    "KafkaNotAuthorized",
+    "Kafka rejects the credentials, or denies access to the topic.",
+    "Check the connection's `security` and its secrets, and the broker's ACLs.",
+    Restarted.NO,
+)
+KAFKA_TLS_FAILED: Final = missing(
+    "KafkaTlsFailed",
+    "Client and broker do not trust each other's certificates.",
+    "Check `ca.crt` of the secret, and `tls.crt` and `tls.key` if the broker requires a certificate.",
+    Restarted.NO,
+)
+NO_RECORD_OF_TIME: Final = missing(
+    "NoRecordOfTime",
+    "A partition has no record at or after the starting time.",
+    "Set `startingOffsetsByTimestampStrategy: latest`, or an earlier time.",
+    Restarted.NO,
+)
+STORE_UNREACHABLE: Final = missing(
+    "StoreUnreachable",
+    "The object store does not answer, or answers with an error of its own.",
+    "Check `endpoint` and the network.",
+    Restarted.UNLIMITED,
+)
+STORE_ACCESS_DENIED: Final = missing(
+    "StoreAccessDenied",
+    "The object store denies access.",
+    "Check the keys, their policy, and `region`.",
+    Restarted.NO,
+)
+CHECKPOINT_STORE_NOT_CONDITIONAL: Final = missing(
+    "CheckpointStoreNotConditional",
+    "The object store of `checkpoints.location` lets two writers create the same object. So it cannot "
+    "keep a second driver from a checkpoint.",
+    "Keep checkpoints in a store with conditional writes (`If-None-Match`). Or accept the risk: set "
+    "`checkpoints.requireConditionalWrites: false`; see [checkpoints on "
+    "S3](exactly-once.md#checkpoints-on-s3).",
+)
+BUCKET_NOT_FOUND: Final = missing(
+    "BucketNotFound",
+    "The bucket does not exist.",
+    "Create it. For your own store, check `pathStyle`.",
+    Restarted.NO,
+)
+DATABASE_UNREACHABLE: Final = missing(
+    "DatabaseUnreachable",
+    "The database does not answer.",
+    "Check `url` and the network.",
+    Restarted.UNLIMITED,
+)
+DATABASE_REFUSED: Final = missing(
+    "DatabaseRefused",
+    "The database rejects a statement. The message quotes it without the row.",
+    "Look for a missing column or right, a value that does not fit, or a missing unique index of exactly "
+    "the keys of `upsert`.",
+    Restarted.YES,
+)
+STAGED_ROWS_LOST: Final = missing(
+    "StagedRowsLost",
+    "The staged rows of a batch are gone, because the database crashed or a pooler chose another server. "
+    "Nothing of the batch is in the table.",
+    "Do nothing; the batch runs again. If it recurs, read the database's log.",
+    Restarted.YES,
+)
+TABLE_NOT_FOUND: Final = missing(
+    "TableNotFound",
+    "The table of a JDBC sink or source, or a table of the catalog, does not exist. A query without an "
+    "end [waits](#what-to-do-when) for a table that it reads.",
+    "Run `CREATE TABLE`; Mainstem does not create tables in a database.",
+    Restarted.YES,
+)
+DATABASE_NOT_AUTHORIZED: Final = missing(
+    "DatabaseNotAuthorized",
+    "The database rejects the credentials; the message quotes it.",
+    "Check the secret's `username` and `password`, and the database's own access list.",
+    Restarted.NO,
+)
+PATH_NOT_FOUND: Final = missing(
+    "PathNotFound",
+    "The path of a source does not exist, or is not a Delta table. A query without an end "
+    "[waits](#what-to-do-when) for it.",
+    "Create the folder; for a stream of files it may be empty.",
+)
+STORE_CREDENTIALS_MISSING: Final = missing(
+    "StoreCredentialsMissing",
+    "Mainstem found no credentials for the object store.",
+    "Set AWS's variables, or `secretRef` in the connection.",
+    Restarted.NO,
+)
+PATH_NOT_WRITABLE: Final = missing(
+    "PathNotWritable",
+    "Mainstem cannot write at a path: a file is in the place of a folder, or this user lacks the permission.",
+    "Check the path and the folders above it.",
+    Restarted.NO,
+)
+PERMISSION_DENIED: Final = missing(
+    "PermissionDenied",
+    "The file system denies access.",
+    "Check owner and mode of the checkpoint, sink and source folders.",
+    Restarted.NO,
+)
+API_SERVER_UNREACHABLE: Final = missing(
+    "ApiServerUnreachable",
+    "A driver on a cluster cannot write its status. The message quotes the API server.",
+    "Check network policies, the rights of your own `driver.serviceAccountName`, and whether the pipeline"
+    " still exists.",
+)
+API_SERVER_FORBIDS: Final = API_SERVER_UNREACHABLE.also("ApiServerForbids")
+API_SERVER_REFUSES: Final = API_SERVER_UNREACHABLE.also("ApiServerRefuses")
+PIPELINE_NOT_FOUND: Final = API_SERVER_UNREACHABLE.also("PipelineNotFound")
+TABLE_OWNERSHIP_UNREADABLE: Final = missing(
+    "TableOwnershipUnreadable",
+    "The object that names the owner of a Delta table on S3 has other content.",
+    "Remove the object that the message names, once no pipeline writes the table.",
+)
+TABLE_OWNED_BY_ANOTHER_PIPELINE: Final = missing(
+    "TableOwnedByAnotherPipeline",
+    "Another pipeline writes this Delta table on S3. The message names the pipeline and the object that "
+    "records it.",
+    "Write another table, or see [delta.md](delta.md#several-writers).",
+)
+STREAMING_CHECKPOINT_MISSING_METADATA_FILE: Final = missing(
+    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+    "The checkpoint's file `metadata` is missing, and with it the query's id.",
+    "Restore it, or raise `checkpoint.generation`.",
+    Restarted.NO,
+)
+STATE_LAYOUT_CHANGED: Final = missing(
+    "StateLayoutChanged",
+    "`state.partitions` or `state.provider` differs from the value that the checkpoint's first batch "
+    "fixed. [Why Mainstem refuses it](#the-layout-of-state-changed).",
+    "Set the old value again, or raise `checkpoint.generation`.",
+)
+SINK_FOLDER_TAKEN: Final = missing(
+    "SinkFolderTaken",
+    "The folder of a sink has data of another checkpoint or another writer.",
+    "See [a folder already has data](#what-to-do-when).",
+    Restarted.YES,
+)

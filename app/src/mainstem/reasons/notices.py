@@ -1,0 +1,23 @@
+"""Reasons of running queries and of events: nothing has failed, and somebody has to know."""
+
+from typing import Final
+
+from mainstem.reasons.reason import Reason
+
+
+SIDE_INPUTS_STALE: Final = Reason(
+    "SideInputsStale",
+    "The driver could not build the query again with the current tables of `static.refresh`. The query continues "
+    "with the tables that it has read before. The message has the cause.",
+    "Remove the cause. The driver tries again after `refresh`. See [side inputs are old](#what-to-do-when).",
+)
+WATERMARK_AHEAD: Final = Reason(
+    "WatermarkAhead",
+    "A record with a future event time has moved the watermark, and the query drops rows of today.",
+    "See [the watermark is ahead](#what-to-do-when).",
+)
+RECONCILE_FAILED: Final = Reason(
+    "ReconcileFailed",
+    "An event of the pipeline: it quotes an error of the API server that the status does not show.",
+    "Do nothing; the operator tries again. If it recurs, read the operator's log.",
+)

@@ -1,0 +1,113 @@
+"""What a reason is: its name, its meaning, what to do about it, the exit code, and whether a restart can help."""
+
+from enum import IntEnum, StrEnum
+from typing import Self
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line; the README lists them."""
+
+    OK = 0
+    INTERNAL = 1
+    USAGE = 2
+    SPEC_INVALID = 3
+    QUERY_FAILED = 4
+    NOT_READY = 5
+    DRAIN_INTERRUPTED = 6
+    TESTS_FAILED = 7
+
+
+class Restarted(StrEnum):
+    """Whether the driver restarts a query that fails for a reason, as the runbook's column of this name shows it."""
+
+    YES = "yes"
+    NO = "no"
+    UNLIMITED = "[without limit](#what-to-do-when)"
+    UNLESS_OWNED = "only if no owner record names the other driver"
+
+
+class Origin(StrEnum):
+    """Who names a reason."""
+
+    MAINSTEM = "Mainstem"
+    KUBERNETES = "Kubernetes"
+    SPARK = "Spark"
+
+
+class Reason(str):
+    """The stable name of a reason, with what the pages say about it.
+
+    A reason is a string, because its name alone goes into messages, logs, conditions and events. The type has the rest,
+    so code passes an entry of the registry and never a literal.
+
+    Attributes:
+        meaning: what has happened; Markdown of a page in `docs`.
+        action: what the reader does about it; Markdown too. Empty for a reason without a fault.
+        exit_code: the command's exit code if the reason ends it before the first query runs or as a query's failure;
+            None for a reason that only conditions, events or logs have.
+        restarted: whether the driver restarts a query that fails for this reason; None if no query does.
+        origin: who names it. Reasons of Kubernetes and Spark reach Mainstem as text.
+    """
+
+    __slots__ = ("action", "exit_code", "meaning", "origin", "restarted")
+
+    meaning: str
+    action: str
+    exit_code: Exit | None
+    restarted: Restarted | None
+    origin: Origin
+
+    def __new__(
+        cls,
+        name: str,
+        meaning: str = "",
+        action: str = "",
+        *,
+        exit_code: Exit | None = None,
+        restarted: Restarted | None = None,
+        origin: Origin = Origin.MAINSTEM,
+    ) -> Self:
+        """Make the entry of one name."""
+        reason = super().__new__(cls, name)
+        reason.meaning, reason.action = meaning, action
+        reason.exit_code, reason.restarted, reason.origin = exit_code, restarted, origin
+        return reason
+
+    @property
+    def permanent(self) -> bool:
+        """Whether a restart of the query would fail in the same way."""
+        return self.restarted is Restarted.NO
+
+    def also(self, name: str) -> "Reason":
+        """The entry of another name with the same meaning, which shares the row of this one."""
+        return Reason(
+            name,
+            self.meaning,
+            self.action,
+            exit_code=self.exit_code,
+            restarted=self.restarted,
+            origin=self.origin,
+        )
+
+
+def document_problem(name: str, meaning: str, action: str) -> Reason:
+    """A reason of a problem in a document: nothing starts."""
+    return Reason(name, meaning, action, exit_code=Exit.SPEC_INVALID)
+
+
+def missing(name: str, meaning: str, action: str, restarted: Restarted | None = None) -> Reason:
+    """A reason of something that a run needs and does not have."""
+    origin = Origin.SPARK if name.isupper() else Origin.MAINSTEM
+    return Reason(name, meaning, action, exit_code=Exit.NOT_READY, restarted=restarted, origin=origin)
+
+
+def query_failure(
+    name: str,
+    meaning: str,
+    action: str,
+    restarted: Restarted | None = None,
+    *,
+    origin: Origin = Origin.MAINSTEM,
+) -> Reason:
+    """A reason of a query that fails while it runs."""
+    return Reason(name, meaning, action, exit_code=Exit.QUERY_FAILED, restarted=restarted, origin=origin)
