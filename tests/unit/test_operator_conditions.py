@@ -11,7 +11,6 @@ from mainstem.language.model.deployment import Schedule
 from mainstem.language.model.pipeline import Restart
 from mainstem.language.model.status.pipeline_status import Phase
 from mainstem_operator.decisions.pipeline_status import events
-from mainstem_operator.decisions.restart import wait_seconds
 from mainstem_operator.decisions.schedule import slots
 from mainstem_operator.observed.conditions import (
     AT_REST,
@@ -109,10 +108,10 @@ def test_waits_grow_up_to_the_maximum(count: int, backoff: int, more: int) -> No
     restart = Restart.model_validate(
         {"backoff": f"{backoff} seconds", "maxBackoff": f"{backoff + more} seconds"}
     )
-    waits = [wait_seconds(restart, number) for number in (count, count + 1)]
+    waits = [restart.wait_seconds(number) for number in (count, count + 1)]
     assert waits[0] <= waits[1] <= backoff + more
-    assert wait_seconds(restart, 0) == 0
-    assert wait_seconds(restart, 1) == backoff
+    assert restart.wait_seconds(0) == 0
+    assert restart.wait_seconds(1) == backoff
 
 
 def schedule(cron: str, zone: str = "UTC") -> Schedule:

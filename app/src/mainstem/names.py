@@ -1,14 +1,21 @@
 """Names that the driver and the operator share: of objects, labels, files, variables and ports."""
 
-from typing import Final
+from typing import Final, Literal, get_args
 
 
+ApiVersion = Literal["mainstem.dev/v1alpha1"]
+"""Type of the field `apiVersion`: the only version."""
+API_VERSION: Final[str] = get_args(ApiVersion)[0]
+GROUP, VERSION = API_VERSION.split("/")
+KIND: Final = "StreamingPipeline"
+PLURAL: Final = "streamingpipelines"
+"""API group, version, kind and plural of the resource, as the CustomResourceDefinition has them."""
 CRD_REVISION: Final = 5
 """Increases with every change of the resource's schema. An operator does not start with a definition older than its own."""
-SCHEMA: Final = "mainstem.dev/schema"
+SCHEMA: Final = f"{GROUP}/schema"
 """Annotation of the CustomResourceDefinition with its `CRD_REVISION`."""
 
-FINALIZER: Final = "mainstem.dev/drain"
+FINALIZER: Final = f"{GROUP}/drain"
 OPERATOR: Final = "mainstem-operator"
 """Field manager of the operator's part of the status, and of all objects that the operator creates."""
 DRIVER: Final = "mainstem-driver"
@@ -17,21 +24,24 @@ DRIVER: Final = "mainstem-driver"
 NAME_LABEL: Final = "app.kubernetes.io/name"
 MANAGED_LABEL: Final = "app.kubernetes.io/managed-by"
 COMPONENT_LABEL: Final = "app.kubernetes.io/component"
-PIPELINE_LABEL: Final = "mainstem.dev/pipeline"
-REVISION: Final = "mainstem.dev/revision"
-GENERATION: Final = "mainstem.dev/generation"
-ATTEMPT: Final = "mainstem.dev/attempt"
-RUN: Final = "mainstem.dev/run"
+PIPELINE_LABEL: Final = f"{GROUP}/pipeline"
+REVISION: Final = f"{GROUP}/revision"
+GENERATION: Final = f"{GROUP}/generation"
+ATTEMPT: Final = f"{GROUP}/attempt"
+RUN: Final = f"{GROUP}/run"
 """Annotations of the driver pod: its revision, the generation of the resource, the driver start number, and the run.
 
 A start after a failure or an interruption continues the run.
 """
-TEMPLATE_HASH: Final = "mainstem.dev/template-hash"
+TEMPLATE_HASH: Final = f"{GROUP}/template-hash"
 """Annotation of the driver pod: a hash of everything that the operator built the pod from."""
-RESTARTED_AT: Final = "mainstem.dev/restartedAt"
+RESTARTED_AT: Final = f"{GROUP}/restartedAt"
 """Annotation of a resource: a new value requests a new driver. The driver pod has the value at its creation."""
-RESERVED_PREFIXES: Final = ("mainstem.dev/", "spark-")
+RESERVED_PREFIXES: Final = (f"{GROUP}/", "spark-")
 """Prefixes of labels and annotations that no pod template may set, besides name, manager and component."""
+
+METRIC_PREFIX: Final = "mainstem_"
+"""How the names of all metrics begin, those of drivers and of the operator."""
 
 UID: Final = 10001
 """User and group of every container."""

@@ -9,8 +9,7 @@ from typing import Final
 import click
 from mainstem import reasons
 from mainstem.errors import MainstemError, NotReady
-from mainstem.names import CRD_REVISION, SCHEMA
-from mainstem.schema.crd import GROUP, PLURAL
+from mainstem.names import CRD_REVISION, GROUP, PLURAL, SCHEMA
 from prometheus_client import start_http_server
 
 from mainstem_operator import logs

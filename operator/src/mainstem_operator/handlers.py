@@ -10,8 +10,7 @@ import kopf
 import structlog
 from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
 from mainstem import reasons
-from mainstem.names import FINALIZER, driver_name
-from mainstem.schema.crd import GROUP, PLURAL, VERSION
+from mainstem.names import FINALIZER, GROUP, PLURAL, VERSION, driver_name
 
 from mainstem_operator.api.fence import Fence
 from mainstem_operator.api.kubernetes_api import NO_ANSWER, KubernetesApi

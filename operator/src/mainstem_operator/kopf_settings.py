@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import aiohttp
 import kopf
-from mainstem.names import COMPONENT_LABEL, FINALIZER, MANAGED_LABEL, OPERATOR
+from mainstem.names import COMPONENT_LABEL, FINALIZER, GROUP, MANAGED_LABEL, OPERATOR
 
 from mainstem_operator.api.fence import Fence
 
@@ -16,7 +16,7 @@ DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}
 def configure(settings: kopf.OperatorSettings) -> None:
     """Set what differs from Kopf's defaults, each with its reason."""
     settings.persistence.finalizer = FINALIZER
-    settings.persistence.progress_storage = _NoProgress(prefix="mainstem.dev", v1=False)
+    settings.persistence.progress_storage = _NoProgress(prefix=GROUP, v1=False)
     settings.persistence.diffbase_storage = _NoDifferences()
     settings.scanning.disabled = (
         True  # the definition exists before the operator starts, and namespaces are settings

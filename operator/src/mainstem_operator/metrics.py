@@ -2,21 +2,24 @@
 
 from typing import Final
 
+from mainstem.names import METRIC_PREFIX
 from prometheus_client import Counter, Gauge, Histogram
 
 
+_PREFIX: Final = f"{METRIC_PREFIX}operator_"
+
 RECONCILES: Final = Counter(
-    "mainstem_operator_reconciles", "Reconciles of a pipeline, by result: ok or error.", ["result"]
+    f"{_PREFIX}reconciles", "Reconciles of a pipeline, by result: ok or error.", ["result"]
 )
 RECONCILE_SECONDS: Final = Histogram(
-    "mainstem_operator_reconcile_seconds",
+    f"{_PREFIX}reconcile_seconds",
     "Duration of a reconcile, with its writes.",
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
-WRITES: Final = Counter("mainstem_operator_api_writes", "Writes to the API server.", ["verb", "resource"])
-STARTS: Final = Counter("mainstem_operator_driver_starts", "Driver pods that the operator created.")
-LEADER: Final = Gauge("mainstem_operator_leader", "1 if this operator holds its Lease and may write, else 0.")
-PIPELINES: Final = Gauge("mainstem_operator_pipelines", "Pipelines by phase.", ["phase"])
+WRITES: Final = Counter(f"{_PREFIX}api_writes", "Writes to the API server.", ["verb", "resource"])
+STARTS: Final = Counter(f"{_PREFIX}driver_starts", "Driver pods that the operator created.")
+LEADER: Final = Gauge(f"{_PREFIX}leader", "1 if this operator holds its Lease and may write, else 0.")
+PIPELINES: Final = Gauge(f"{_PREFIX}pipelines", "Pipelines by phase.", ["phase"])
 VALIDATORS_LOST: Final = Counter(
-    "mainstem_operator_validators_lost", "Validation processes that ended while they validated a document."
+    f"{_PREFIX}validators_lost", "Validation processes that ended while they validated a document."
 )

@@ -18,12 +18,13 @@ from typing import Any, Final
 
 from mainstem import reasons
 from mainstem.errors import MainstemError
+from mainstem.names import API_VERSION, KIND, PLURAL
 
 
 ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PIPELINE: Final = {
-    "apiVersion": "mainstem.dev/v1alpha1",
-    "kind": "StreamingPipeline",
+    "apiVersion": API_VERSION,
+    "kind": KIND,
     "metadata": {"generateName": "selftest-"},
     "spec": {
         "sources": [{"name": "ticks", "rate": {}}],
@@ -104,7 +105,7 @@ def pipeline_is_taken(api: SelftestApi) -> str:
 
     :raises SelftestFailed: with the API server's message.
     """
-    path = f"/apis/mainstem.dev/v1alpha1/namespaces/{api.namespace}/streamingpipelines"
+    path = f"/apis/{API_VERSION}/namespaces/{api.namespace}/{PLURAL}"
     api.call(f"{path}?dryRun=All&fieldValidation=Strict", _PIPELINE)
     return "the API server accepts pipelines"
 

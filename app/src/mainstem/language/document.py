@@ -11,9 +11,10 @@ from mainstem.language.loading.parameters import substitute, values_of
 from mainstem.language.loading.partial import rest
 from mainstem.language.loading.problems import problem_at
 from mainstem.language.loading.shape_validation import MAX_PROBLEMS, did_you_mean, shape_problems, show
-from mainstem.language.model.pipeline import API_VERSION, KIND, StreamingPipeline
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.rules.registry import check
 from mainstem.language.yaml.yamltext import Path, YamlText, parse, parse_path, render_path
+from mainstem.names import GROUP, KIND
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _foreign(part: YamlText) -> bool:
     """Whether a document is of another kind, such as a ConfigMap, which a file may also have."""
     if not isinstance(part.data, dict) or part.data.get("kind") in (None, KIND):
         return False
-    return not str(part.data.get("apiVersion")).startswith(API_VERSION.partition("/")[0] + "/")
+    return not str(part.data.get("apiVersion")).startswith(f"{GROUP}/")
 
 
 def _read_part(

@@ -3,7 +3,8 @@
 import json
 from typing import Any, Final
 
-from mainstem.language.model.pipeline import KIND, StreamingPipeline
+from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.names import KIND
 from mainstem.schema.models import Schema, definitions
 
 

@@ -6,6 +6,7 @@ from pydantic import Field, StringConstraints
 
 from mainstem.language.base import MAX_ITEMS, Ddl, Identifier, Label, Model, Text
 from mainstem.language.model.pipeline import Parameter
+from mainstem.names import ApiVersion
 
 
 KIND = "PipelineTest"
@@ -55,7 +56,7 @@ class Case(Model):
 class PipelineTest(Model):
     """Tests of one pipeline."""
 
-    api_version: Literal["mainstem.dev/v1alpha1"]
+    api_version: ApiVersion
     """Version of the language."""
     kind: Literal["PipelineTest"]
     """Kind of the document."""

@@ -15,7 +15,7 @@ from kubernetes.aio.dynamic import DynamicClient
 from kubernetes.aio.dynamic.exceptions import DynamicApiError
 from mainstem import reasons
 from mainstem.errors import NotReady
-from mainstem.names import OPERATOR
+from mainstem.names import API_VERSION, KIND, OPERATOR, PLURAL
 
 from mainstem_operator.api.fence import Fence
 from mainstem_operator.metrics import WRITES
@@ -41,7 +41,7 @@ _PLURALS: Final = {
     "RoleBinding": "rolebindings",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "Lease": "leases",
-    "StreamingPipeline": "streamingpipelines",
+    KIND: PLURAL,
     "CustomResourceDefinition": "customresourcedefinitions",
 }
 
@@ -83,7 +83,7 @@ EVENT: Final = Kind("v1", "Event")
 CONFIG_MAP: Final = Kind("v1", "ConfigMap")
 BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget")
 LEASE: Final = Kind("coordination.k8s.io/v1", "Lease")
-PIPELINE: Final = Kind("mainstem.dev/v1alpha1", "StreamingPipeline")
+PIPELINE: Final = Kind(API_VERSION, KIND)
 DEFINITION: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 

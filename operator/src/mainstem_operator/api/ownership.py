@@ -5,8 +5,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from mainstem import reasons
-from mainstem.language.model.pipeline import KIND
-from mainstem.schema.crd import GROUP
+from mainstem.names import GROUP, KIND
 
 from mainstem_operator.api.kubernetes_api import ApiRejection
 from mainstem_operator.observed.observation import Refusal

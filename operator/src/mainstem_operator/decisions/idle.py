@@ -9,7 +9,6 @@ from mainstem.reasons import Exit
 from mainstem_operator.decisions import pipeline_status, schedule
 from mainstem_operator.decisions.actions import LOOK_SECONDS, Object, Plan, with_failure
 from mainstem_operator.decisions.history import DriverHistory
-from mainstem_operator.decisions.restart import wait_seconds
 from mainstem_operator.decisions.starts import start
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import FALSE, TRUE, Condition, find_condition, parsed, timestamp
@@ -82,7 +81,7 @@ def _after_failure(
             ended.reason,
             f"{ended.message}; no restart, because restart.policy is Never",
         )
-    wait = wait_seconds(restart, before.restarts)
+    wait = restart.wait_seconds(before.restarts)
     left = wait - observation.end_age
     if left <= 0:
         return start(observation, before, revision)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from mainstem.names import GROUP
+
 
 DURATION_SECONDS: Final = 15
 """After so long without a change a waiting operator takes a Lease."""
@@ -17,9 +19,9 @@ RENEW_SECONDS: Final = 10.0
 """After so long without a renewal the holder stops writing: before another operator may begin."""
 RETRY_SECONDS: Final = 2.0
 """How often the holder renews its Lease, and waiting operators read it."""
-NAMESPACES: Final = "mainstem.dev/namespaces"
+NAMESPACES: Final = f"{GROUP}/namespaces"
 """Annotation: the namespaces of the scope, separated by commas; empty for all."""
-RELEASE: Final = "mainstem.dev/release"
+RELEASE: Final = f"{GROUP}/release"
 """Annotation: the release to which the holder belongs, as `namespace/name`."""
 _NAME: Final = "mainstem-operator"
 

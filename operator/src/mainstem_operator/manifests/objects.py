@@ -5,11 +5,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mainstem.language.model.pipeline import API_VERSION, KIND
 from mainstem.names import (
+    API_VERSION,
     COMPONENT_LABEL,
     DOCUMENT_KEY,
     EXECUTOR_KEY,
+    KIND,
     MANAGED_LABEL,
     NAME_LABEL,
     OPERATOR,

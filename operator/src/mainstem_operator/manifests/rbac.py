@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from mainstem.names import GROUP, PLURAL
 
 
 CHART: Final = Path("helm/mainstem/files")
-_PIPELINES: Final = "streamingpipelines"
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class Permission:
 
 IN_NAMESPACES: Final = (
     Permission(
-        "mainstem.dev",
-        (_PIPELINES,),
+        GROUP,
+        (PLURAL,),
         ("list", "watch", "patch"),
         "Read the pipelines; add and remove the finalizer.",
     ),
     Permission(
-        "mainstem.dev",
-        (f"{_PIPELINES}/status",),
+        GROUP,
+        (f"{PLURAL}/status",),
         ("patch",),
         "Write the operator's part of the status, and the driver's part after the driver has ended.",
     ),
     Permission(
-        "mainstem.dev",
-        (f"{_PIPELINES}/finalizers",),
+        GROUP,
+        (f"{PLURAL}/finalizers",),
         ("update",),
         "Create objects that block the deletion of their owner, if the API server checks this permission.",
     ),
@@ -121,7 +121,7 @@ IN_CLUSTER: Final = (
         ("customresourcedefinitions",),
         ("get",),
         "Check that the CustomResourceDefinition is not older than the operator.",
-        (f"{_PIPELINES}.mainstem.dev",),
+        (f"{PLURAL}.{GROUP}",),
     ),
 )
 """Permissions in the cluster: the object has no namespace."""
@@ -148,9 +148,7 @@ _EXECUTORS: Final = Permission(
 
 def driver(pipeline: str, *, executors: bool) -> tuple[Permission, ...]:
     """The permissions of a driver in its namespace: its own status, and pods only if it has executors."""
-    status = Permission(
-        "mainstem.dev", (f"{_PIPELINES}/status",), ("patch",), "Write its progress.", (pipeline,)
-    )
+    status = Permission(GROUP, (f"{PLURAL}/status",), ("patch",), "Write its progress.", (pipeline,))
     return (status, _EXECUTORS) if executors else (status,)
 
 

@@ -90,10 +90,7 @@ PATTERNS: Final = {
         "a cron expression of five fields (minute, hour, day of month, month, day of week) such as '0 3 * * *'",
         reasons.INVALID_CRON,
     ),
-    pattern(JavaClass): (
-        "a Java class with its package, such as com.example.Soundex",
-        reasons.INVALID_NAME,
-    ),
+    pattern(JavaClass): ("a Java class with its package, such as com.example.Soundex", reasons.INVALID_NAME),
     pattern(Bucket): ("a bucket name, without s3a:// and without a path", reasons.INVALID_NAME),
 }
 """Pattern of a string -> the description of such a string, and the reason of the problem."""

@@ -1,7 +1,7 @@
 """The document itself."""
 
 from collections.abc import Collection, Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -17,6 +17,7 @@ from mainstem.language.base import (
     PythonObject,
     Text,
     TimeZone,
+    seconds,
 )
 from mainstem.language.model.connections import Connection
 from mainstem.language.model.connectors.kinds import ConnectorKind, FieldPath
@@ -26,10 +27,8 @@ from mainstem.language.model.packages import Packages
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
 from mainstem.language.model.views import View
+from mainstem.names import ApiVersion
 
-
-API_VERSION = "mainstem.dev/v1alpha1"
-KIND = "StreamingPipeline"
 
 PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,43}[a-z0-9])?$", max_length=45)]
 
@@ -66,6 +65,10 @@ class SparkSettings(Model):
     `spark.redaction.regex` count with `mainstem run` only: a pod has its own, and the operator refuses them."""
 
 
+_LARGEST_EXPONENT: Final = 60
+"""Of the doubled backoff, so that it fits a float."""
+
+
 class Restart(Model):
     """What happens when a query fails."""
 
@@ -79,6 +82,13 @@ class Restart(Model):
     """The longest wait."""
     reset_after: Duration = "10 minutes"
     """A query that ran for so long has its budget back."""
+
+    def wait_seconds(self, failures: int) -> float:
+        """Seconds from the last of some failures in a row to the next start: `backoff`, doubled up to `maxBackoff`."""
+        if failures == 0:
+            return 0.0
+        wait = seconds(self.backoff) * 2.0 ** min(failures - 1, _LARGEST_EXPONENT)
+        return float(min(wait, seconds(self.max_backoff)))
 
 
 class Drain(Model):
@@ -160,7 +170,7 @@ class Metadata(Model):
 class StreamingPipeline(Model):
     """A streaming pipeline: sources, views, queries."""
 
-    api_version: Literal["mainstem.dev/v1alpha1"]
+    api_version: ApiVersion
     """Version of the document's language."""
     kind: Literal["StreamingPipeline"]
     """Kind of the document."""

@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from mainstem.language.model.status.fields import Metric, MetricUnit, moment
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
 from mainstem.language.model.status.states import QueryState
+from mainstem.names import METRIC_PREFIX
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_report import state
 
@@ -76,7 +77,7 @@ class Metrics(Collector):
         self, name: str, text: str, labels: tuple[str, ...], samples: Iterable[Sample], *, counts: bool
     ) -> Family:
         kind = CounterMetricFamily if counts else GaugeMetricFamily
-        family: Family = kind(f"mainstem_{name}", text, labels=("pipeline", *labels))
+        family: Family = kind(f"{METRIC_PREFIX}{name}", text, labels=("pipeline", *labels))
         for values, number in samples:
             if number is not None:
                 family.add_metric([self._pipeline, *values], number)

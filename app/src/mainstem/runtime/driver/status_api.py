@@ -15,7 +15,6 @@ from mainstem.errors import NotReady
 
 _TIMEOUT: Final = (2.0, 4.0)
 """Seconds to connect and to answer."""
-_GROUP, _VERSION, _PLURAL = "mainstem.dev", "v1alpha1", "streamingpipelines"
 _REASONS: Final[dict[int, reasons.Reason]] = {
     HTTPStatus.UNAUTHORIZED: reasons.API_SERVER_FORBIDS,
     HTTPStatus.FORBIDDEN: reasons.API_SERVER_FORBIDS,
@@ -46,17 +45,17 @@ class StatusApi:
             NotReady: `ApiServerUnreachable`, `ApiServerForbids`, `PipelineNotFound`, `ApiServerRefuses`.
         """
         body = {
-            "apiVersion": f"{_GROUP}/{_VERSION}",
-            "kind": "StreamingPipeline",
+            "apiVersion": names.API_VERSION,
+            "kind": names.KIND,
             "metadata": {"name": self._pipeline, "namespace": self._namespace},
             "status": status,
         }
         try:
             self._objects.patch_namespaced_custom_object_status(
-                _GROUP,
-                _VERSION,
+                names.GROUP,
+                names.VERSION,
                 self._namespace,
-                _PLURAL,
+                names.PLURAL,
                 self._pipeline,
                 body,
                 field_manager=names.DRIVER,

@@ -19,18 +19,19 @@ class FailurePattern:
         reason: CamelCase.
         message: a template. {detail} and {advice} are the pattern's own groups, {bucket} is the first bucket in the text, {answer} is
             the answer of S3, {root} is the last cause. An empty template takes the line that the pattern matches.
-        permanent: a restart would fail in the same way.
+        permanent: a restart would fail in the same way; as the reason says, unless the pattern knows better.
     """
 
     pattern: re.Pattern[str]
     reason: reasons.Reason
     message: str
-    permanent: bool = False
+    permanent: bool
 
 
 def _pattern(
-    pattern: str, reason: reasons.Reason, message: str = "", *, permanent: bool = False
+    pattern: str, reason: reasons.Reason, message: str = "", *, permanent: bool | None = None
 ) -> FailurePattern:
+    permanent = reason.permanent if permanent is None else permanent
     return FailurePattern(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
@@ -40,25 +41,21 @@ FAILURE_PATTERNS: Final = (
         re.escape(MALFORMED_RECORD) + r"(?!,)(?P<detail>[^\n]*?)(?P<advice>; [^;\n]*)?(?=\n|\Z)",
         reasons.MALFORMED_RECORD,
         "{detail}{advice}",
-        permanent=True,
     ),
     _pattern(
         re.escape(EXPECTATION_FAILED) + r"(?!,)(?P<detail>[^\n]*)",
         reasons.EXPECTATION_FAILED,
         "{detail}; mend the data, or set onViolation to warn, drop or quarantine",
-        permanent=True,
     ),
     _pattern(
         r"mainstem:FilesExpired:(?P<detail>[^\n]*)",
         reasons.FILES_EXPIRED,
         "files were gone before their batch read them:{detail}; set failOnDataLoss: false to go on without them",
-        permanent=True,
     ),
     _pattern(
         r"Relative path in absolute URI: \.?(?P<detail>[^\n]*?:[^\n]*?)(\.crc)?\s*(\n|$)",
         reasons.FILE_NAME_NOT_SUPPORTED,
         "on a local file system Hadoop opens no file whose name holds a colon: {detail}; rename it",
-        permanent=True,
     ),
     _pattern(
         # Of the Java class Fence, with the owner record.
@@ -82,26 +79,22 @@ FAILURE_PATTERNS: Final = (
         reasons.RECORD_TOO_LARGE,
         "a record does not fit into a request: {detail}; raise max.request.size in properties of the connection, and the topic's "
         "max.message.bytes with it",
-        permanent=True,
     ),
     _pattern(
         r"RecordTooLargeException: The message is (?P<detail>\d+ bytes[^\n]*?) the total memory buffer",
         reasons.RECORD_TOO_LARGE,
         "a record does not fit into the producer's buffer: {detail} it; raise buffer.memory in properties of the connection",
-        permanent=True,
     ),
     _pattern(
         r"RecordTooLargeException",
         reasons.RECORD_TOO_LARGE,
         "the broker refuses a record, or a batch of records, as too large; raise the topic's max.message.bytes, which the broker "
         "limits by message.max.bytes",
-        permanent=True,
     ),
     _pattern(
         r"OffsetOutOfRange|Some data may have been lost|KAFKA_DATA_LOSS",
         reasons.KAFKA_DATA_LOST,
         "records that the checkpoint points to have expired{gap}; set failOnDataLoss: false to go on behind the gap",
-        permanent=True,
     ),
     _pattern(
         r"Timed? ?out.{0,80}(node assignment|metadata)|TimeoutException.{0,200}(listOffsets|describeTopics|fetch)|No resolvable bootstrap urls|"
@@ -113,83 +106,70 @@ FAILURE_PATTERNS: Final = (
         r"Failed to (create new KafkaAdminClient|construct kafka)|kafka\.common\.config\.ConfigException",
         reasons.KAFKA_CONFIG_INVALID,
         "Kafka's client refuses its properties: {root}",
-        permanent=True,
     ),
     _pattern(
         r"No offset matched from request of topic-partition (?P<detail>\S+)",
         reasons.NO_RECORD_OF_TIME,
         "{detail} has no record of the time to start at, or later; "
         "set startingOffsetsByTimestampStrategy: latest to take what comes",
-        permanent=True,
     ),
     _pattern(
         r"SslAuthenticationException|SSLHandshakeException",
         reasons.KAFKA_TLS_FAILED,
         "Kafka and its client do not trust each other: {root}",
-        permanent=True,
     ),
     _pattern(
         r"TopicAuthorization|SaslAuthentication|GroupAuthorization",
         reasons.KAFKA_NOT_AUTHORIZED,
         "Kafka refuses the credentials",
-        permanent=True,
     ),
     _pattern(
         r"[Dd]ata source (?P<detail>[\w.$-]+) does not support streamed writing",
         reasons.CONNECTOR_WRITES_NO_STREAMS,
         "the connector {detail} does not write streams; set mode: batch",
-        permanent=True,
     ),
     _pattern(
         r"DATA_SOURCE_NOT_FOUND\][^\n]*data source: (?P<detail>[^\s.]+(?:\.[^\s.]+)*)",
         reasons.CONNECTOR_NOT_FOUND,
         "no connector called {detail} is on the class path; name its jar in spec.packages",
-        permanent=True,
     ),
     _pattern(
         r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)\].{0,600}? version (?P<detail>\d+)\b",
         reasons.SOURCE_CHANGED,
         "version {detail} of the Delta table{table} changes or removes rows that were read; set skipChangeCommits to pass over such "
         "commits, ignoreChanges to read the files that they write anew, or read its changes with readChangeFeed and a fresh checkpoint",
-        permanent=True,
     ),
     _pattern(
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         reasons.SOURCE_REPLACED,
         "another Delta table is where the stream's was; start a new generation of the checkpoint to read it from its beginning",
-        permanent=True,
     ),
     _pattern(
         r"StreamingQueryException: [^\n]*Wrong basePath (?P<detail>\S+)",
         reasons.SOURCE_PATH_CHANGED,
         "the files of the last batch do not lie in {detail}, where the source reads now; put the path back, "
         "or start a new generation of the checkpoint",
-        permanent=True,
     ),
     _pattern(
         r"StreamingQueryException: [^\n]*No usable value for (log)?offset|DELTA_INVALID_SOURCE_(VERSION|OFFSET_FORMAT)",
         reasons.SOURCE_KIND_CHANGED,
         "the checkpoint has the offsets of another kind of source; give the new source a name of its own, "
         "or start a new generation of the checkpoint",
-        permanent=True,
     ),
     _pattern(
         r"UnknownStoreException|NoSuchBucket|bucket does not exist",
         reasons.BUCKET_NOT_FOUND,
         "the bucket{bucket} does not exist",
-        permanent=True,
     ),
     _pattern(
         r"NoAuthWithAWSException|Unable to load credentials",
         reasons.STORE_CREDENTIALS_MISSING,
         "no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or secretRef in the connection",
-        permanent=True,
     ),
     _pattern(
         r"Service: S3, Status Code: (401|403)|InvalidAccessKeyId|SignatureDoesNotMatch|provided access key",
         reasons.STORE_ACCESS_DENIED,
         "the object store refuses access{to}{answer}",
-        permanent=True,
     ),
     _pattern(
         r"Unable to execute HTTP request|ConnectTimeoutException|AWSClientIOException|ApiCallTimeoutException|Connection refused.{0,200}s3a|"
@@ -201,7 +181,6 @@ FAILURE_PATTERNS: Final = (
         r"PSQLException: (FATAL: (password authentication failed|no pg_hba\.conf entry|role )|The server requested)",
         reasons.DATABASE_NOT_AUTHORIZED,
         "the database refuses the credentials: {root}",
-        permanent=True,
     ),
     _pattern(
         r"PSQLException: ERROR: (?P<detail>relation [^\n]* does not exist)",
@@ -223,25 +202,21 @@ FAILURE_PATTERNS: Final = (
         r"(ParentNotDirectoryException|FileAlreadyExistsException): (?P<detail>[^\n]*)|Mkdirs failed to create (?P<folder>\S+)",
         reasons.PATH_NOT_WRITABLE,
         "",
-        permanent=True,
     ),
     _pattern(
         r"Permission denied|Read-only file system|AccessControlException|AccessDeniedException",
         reasons.PERMISSION_DENIED,
         "",
-        permanent=True,
     ),
     _pattern(
         r"Offset(Map|Seq) cannot be cast to class \S+Offset(Seq|Map)|watermarkTracker\(\)\" is null",
         reasons.TRIGGER_CHANGED,
         "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
-        permanent=True,
     ),
     _pattern(
         r"batch \d+ doesn't exist",
         reasons.ASYNC_PROGRESS_LEFT,
         "asyncProgressTracking left gaps in the checkpoint; set its checkpointInterval to 0 seconds until two batches have run, then leave it out",
-        permanent=True,
     ),
     _pattern(rf"{STAGED_ROWS_LOST}: (?P<detail>[^\n]*)", reasons.STAGED_ROWS_LOST, "{detail}"),
     _pattern(r"No space left on device", reasons.DISK_FULL, "no space is left on the device"),

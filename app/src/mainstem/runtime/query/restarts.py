@@ -4,14 +4,9 @@ An outage (a server does not answer) is no failure of the query: it uses no budg
 """
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from mainstem.language.base import seconds
 from mainstem.language.model.pipeline import Restart
-
-
-_LARGEST_EXPONENT: Final = 60
-"""The largest exponent of the backoff: a larger one would not fit a float."""
 
 
 @dataclass
@@ -55,12 +50,8 @@ class Restarts:
             return None
         if outage:
             self.outages += 1
-            return self._backoff(self.outages)
+            return self.settings.wait_seconds(self.outages)
         if self.count >= self.settings.max_retries:
             return None
         self.count += 1
-        return self._backoff(self.count)
-
-    def _backoff(self, number: int) -> float:
-        wait = seconds(self.settings.backoff) * 2.0 ** min(number - 1, _LARGEST_EXPONENT)
-        return float(min(wait, seconds(self.settings.max_backoff)))
+        return self.settings.wait_seconds(self.count)
