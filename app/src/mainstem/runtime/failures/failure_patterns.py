@@ -19,7 +19,7 @@ class FailurePattern:
         reason: CamelCase.
         message: a template. {detail} and {advice} are the pattern's own groups, {bucket} is the first bucket in the text, {answer} is
             the answer of S3, {root} is the last cause. An empty template takes the line that the pattern matches.
-        permanent: a restart would fail in the same way; as the reason says, unless the pattern knows better.
+        permanent: a restart would fail in the same way. The default is the entry of the reason.
     """
 
     pattern: re.Pattern[str]
