@@ -607,7 +607,7 @@ BAD: Final = [
         "view called as a source",
         (("    - name: parity\n      sql", "    - name: ticks\n      sql"), ("from: parity", "from: ticks")),
         (
-            "39:13: spec.views[2].name: a source is called 'ticks' already; SQL could not tell them apart [DuplicateRelation]",
+            "39:13: spec.views[2].name: a source is called 'ticks' already; sources and views share one namespace in SQL; rename the view [DuplicateRelation]",
         ),
     ),
     Bad(
@@ -617,7 +617,7 @@ BAD: Final = [
             ("from: parity", "from: ticks"),
         ),
         (
-            "13:13: spec.sources[0].name: 'departures_dead_letters' is the relation of this source's dead letters, and the name is taken [DuplicateRelation]",
+            "13:13: spec.sources[0].name: 'departures_dead_letters' is the relation of this source's dead letters, and another relation has that name; rename one of the two [DuplicateRelation]",
         ),
     ),
     Bad(
@@ -634,7 +634,7 @@ BAD: Final = [
         "connection of the wrong kind",
         (("connection: events, topic", "connection: store, topic"),),
         (
-            "58:31: spec.queries[2].to[0].kafka.connection: the connection 'store' is of kind s3, a kafka connection is needed [WrongConnection]",
+            "58:31: spec.queries[2].to[0].kafka.connection: the connection 'store' is of kind s3; name a connection of kind kafka [WrongConnection]",
         ),
     ),
     Bad(
@@ -646,7 +646,7 @@ BAD: Final = [
             ),
         ),
         (
-            '16:24: spec.sources[0].decode.avro.schema: not the JSON of a record\'s schema: {"type": "record", "name": "Flight", "fields": [...]} [SchemaInvalid]',
+            '16:24: spec.sources[0].decode.avro.schema: the value is not the JSON schema of an Avro record; write {"type": "record", "name": "Flight", "fields": [...]} [SchemaInvalid]',
         ),
     ),
     Bad(
@@ -659,7 +659,7 @@ BAD: Final = [
             ("{column: time_hour, delay: 1 day}", "{column: ofset, delay: 1 day}"),
         ),
         (
-            "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; the relation would have two [DuplicateColumn]",
+            "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; leave the name out of keep, or rename the column in the schema [DuplicateColumn]",
             "19:27: spec.sources[0].watermark.column: the source has no column 'ofset'; did you mean 'offset'? [UnknownColumn]",
             "33:35: spec.views[0].sql: 'd' has no column 'dest'; known names are Offset, offset [UnknownColumn]",
             "36:23: spec.views[1].sql: 'enriched' has no column 'time_hour'; known names are Offset, offset, airport [UnknownColumn]",
@@ -699,7 +699,7 @@ BAD: Final = [
             "12:32: spec.connections[2].jdbc.url: 'postgresql://shop/orders;password=x' does not begin with jdbc:, as jdbc:postgresql://host/database does [InvalidAddress]",
             "12:32: spec.connections[2].jdbc.url: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
             "12:84: spec.connections[2].jdbc.properties.user: user is set by Mainstem; use secretRef [OwnedOption]",
-            "27:28: spec.sources[3].static.jdbc.connection: the connection 'store' is of kind s3, a jdbc connection is needed [WrongConnection]",
+            "27:28: spec.sources[3].static.jdbc.connection: the connection 'store' is of kind s3; name a connection of kind jdbc [WrongConnection]",
         ),
     ),
     Bad(
@@ -732,7 +732,7 @@ BAD: Final = [
         "dead letters that are not offered",
         (("onMalformedRecord: deadLetter", "onMalformedRecord: drop"),),
         (
-            "55:13: spec.queries[2].from: no relation 'departures_dead_letters': the source 'departures' offers it with decode.onMalformedRecord: deadLetter [UnknownRelation]",
+            "55:13: spec.queries[2].from: no relation 'departures_dead_letters': the source 'departures' has it only with decode.onMalformedRecord: deadLetter [UnknownRelation]",
         ),
     ),
     Bad(
@@ -1367,7 +1367,7 @@ BAD: Final = [
         "kept column that the schema has too",
         (('dep_delay INT"}', 'dep_delay INT, OFFSET INT"}'),),
         (
-            "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; the relation would have two [DuplicateColumn]",
+            "18:16: spec.sources[0].decode.keep[0]: the schema has a column 'offset' already; leave the name out of keep, or rename the column in the schema [DuplicateColumn]",
         ),
     ),
     Bad(
@@ -1395,14 +1395,14 @@ BAD: Final = [
         "decode of a rate",
         (("rate: {rowsPerSecond: 5}", "rate: {rowsPerSecond: 5}\n      decode: {json: {schema: a INT}}"),),
         (
-            "24:15: spec.sources[2].decode: a rate source has columns already; decode is for kafka and files [DecodeNotAllowed]",
+            "24:15: spec.sources[2].decode: a rate source has columns already; decode is for kafka and text files; leave it out [DecodeNotAllowed]",
         ),
     ),
     Bad(
         "decode of files with columns",
         (('temp DOUBLE"}', 'temp DOUBLE"}\n      decode: {json: {schema: a INT}}'),),
         (
-            "22:15: spec.sources[1].decode: files of format json have columns already; decode reads lines: format: text, or leave decode out, for the schema decodes them; onMalformedRecord stands under files [DecodeNotAllowed]",
+            "22:15: spec.sources[1].decode: files of format json have columns already; decode needs format: text; leave decode out, because files.schema decodes the records; set files.onMalformedRecord [DecodeNotAllowed]",
         ),
     ),
     Bad(
@@ -1456,14 +1456,16 @@ BAD: Final = [
             ),
         ),
         (
-            "41:63: spec.views[2].watermark.maxFuture: only a source with decode has records to put aside; use an expectation of the view: expect: at <= current_timestamp() + INTERVAL 1 HOUR [FieldNotAllowed]",
+            "41:63: spec.views[2].watermark.maxFuture: maxFuture needs a source with decode; leave it out, or use an expectation of a view: expect: at <= current_timestamp() + INTERVAL 1 HOUR [FieldNotAllowed]",
             "67:19: spec.queries[4].outputMode: complete mode writes the whole result of an aggregation, and 'parity' has none; use append [AggregationNeeded]",
         ),
     ),
     Bad(
         "watermark on a static source",
         (("header: true}", "header: true}\n      watermark: {column: faa, delay: 1 day}"),),
-        ("27:18: spec.sources[3].watermark: a static source has no watermark [WatermarkNotAllowed]",),
+        (
+            "27:18: spec.sources[3].watermark: a static source cannot have a watermark; leave watermark out [WatermarkNotAllowed]",
+        ),
     ),
     Bad(
         "watermark on a view of a static source",
@@ -1475,7 +1477,7 @@ BAD: Final = [
         ),
         (
             "39:13: warning: spec.views[2].name: no query reads 'names' [UnusedSource]",
-            "41:18: spec.views[2].watermark: the view reads static sources only, which have no watermark [WatermarkNotAllowed]",
+            "41:18: spec.views[2].watermark: the view reads only static sources, which cannot have a watermark; leave watermark out [WatermarkNotAllowed]",
         ),
     ),
     Bad(
@@ -1501,22 +1503,22 @@ BAD: Final = [
         ),
         (
             "40:67: warning: spec.views[2].sql: this join of two streams keeps every row of both sides for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
-            "65:13: spec.queries[4].from: the query reads 'ticks' more than once, so one occurrence is called 'ticks_2', but a relation of the document has that name; rename it [OccurrenceName]",
-            "66:19: spec.queries[4].outputMode: 'parity' has an inner join of two streams, which is written in append or update mode, not complete [OutputModeNotAllowed]",
+            "65:13: spec.queries[4].from: the query reads 'ticks' more than once, so one occurrence is called 'ticks_2', but a relation of the document has that name; rename that relation [OccurrenceName]",
+            "66:19: spec.queries[4].outputMode: 'parity' has an inner join of two streams, which allows append or update mode, not complete [OutputModeNotAllowed]",
         ),
     ),
     Bad(
         "dead letters unread",
         (("from: departures_dead_letters", "from: departures"),),
         (
-            "17:28: spec.sources[0].decode.onMalformedRecord: no query reads 'departures_dead_letters', so malformed records would vanish; add one, or use drop [DeadLettersUnread]",
+            "17:28: spec.sources[0].decode.onMalformedRecord: no query reads 'departures_dead_letters', so malformed records would be lost; add a query that reads it, or use drop [DeadLettersUnread]",
         ),
     ),
     Bad(
         "dead letters read twice",
         (("from: weather", "from: departures_dead_letters"),),
         (
-            "17:28: spec.sources[0].decode.onMalformedRecord: 'departures_dead_letters' is read by dead-letters and temperatures; exactly one query may [DeadLettersReadTwice]",
+            "17:28: spec.sources[0].decode.onMalformedRecord: 'departures_dead_letters' is read by dead-letters and temperatures; only one query may read it, so change the others [DeadLettersReadTwice]",
             "20:13: warning: spec.sources[1].name: no query reads 'weather' [UnusedSource]",
         ),
     ),
@@ -1715,7 +1717,7 @@ BAD: Final = [
         "sorted stream",
         (("ON d.dest = a.faa", "ON d.dest = a.faa\n        ORDER BY time_hour"),),
         (
-            "34:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
+            "34:9: spec.views[0].sql: ORDER BY cannot sort a stream, only the result of an aggregation in complete mode [SortNotAllowed]",
         ),
     ),
     Bad(
@@ -1740,9 +1742,9 @@ BAD: Final = [
         (
             "24:13: warning: spec.sources[3].name: no query reads 'airports' [UnusedSource]",
             "31:23: spec.views[0].sql: 'a' has no column 'name'; known names are carrier, dest, time_hour, dep_delay, offset [UnknownColumn]",
-            "33:19: spec.views[0].sql: a left outer join of two streams must know when a partner can no longer come: give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
+            "33:19: spec.views[0].sql: a left outer join of two streams must know when no match can arrive any more; give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
             "33:44: spec.views[0].sql: d and a have a column 'dest' each; write d.dest or a.dest [AmbiguousColumn]",
-            "50:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which is written in append mode, not update [OutputModeNotAllowed]",
+            "50:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which allows append mode, not update [OutputModeNotAllowed]",
         ),
     ),
     Bad(
@@ -1760,7 +1762,7 @@ BAD: Final = [
         ),
         (
             "31:23: spec.views[0].sql: 'd' has no column 'carier'; did you mean 'carrier'? [UnknownColumn]",
-            "31:50: spec.views[0].sql: neither Spark nor the document has a function 'nofn'; functions of your own stand in spec.functions [UnknownFunction]",
+            "31:50: spec.views[0].sql: neither Spark nor the document has a function 'nofn'; declare your own functions in spec.functions [UnknownFunction]",
             "36:23: spec.views[1].sql: 'enriched' has no column 'time_hours'; did you mean 'time_hour'? [UnknownColumn]",
             "40:20: spec.views[2].sql: 'ticks' has no column 'vaule'; did you mean 'value'? [UnknownColumn]",
             "40:58: spec.views[2].sql: 'ticks' has no column 'nothing'; known names are timestamp, value [UnknownColumn]",
@@ -1798,7 +1800,7 @@ BAD: Final = [
             ("outputMode: complete", "outputMode: update"),
         ),
         (
-            "66:19: spec.queries[4].outputMode: update mode takes no LIMIT, and 'parity' has one; use append or complete, or leave it out [LimitNotAllowed]",
+            "66:19: spec.queries[4].outputMode: update mode does not allow LIMIT, and 'parity' has one; use append or complete, or leave LIMIT out [LimitNotAllowed]",
         ),
     ),
     Bad(
@@ -1812,7 +1814,7 @@ BAD: Final = [
         "window function over a stream",
         (("SELECT d.*, a.name", "SELECT d.*, row_number() OVER (ORDER BY d.carrier) AS r, a.name"),),
         (
-            "31:51: spec.views[0].sql: a function OVER a window sorts a whole stream; group by window(<event time>, '1 hour') instead [WindowFunctionNotAllowed]",
+            "31:51: spec.views[0].sql: a window function with OVER would sort the whole stream; group by window(<event time>, '1 hour') instead [WindowFunctionNotAllowed]",
         ),
     ),
     Bad(
@@ -1831,14 +1833,14 @@ BAD: Final = [
         "row ids of a stream",
         (("SELECT d.*, a.name", "SELECT d.*, monotonically_increasing_id() AS i, a.name"),),
         (
-            "31:16: spec.views[0].sql: monotonically_increasing_id() begins anew with each batch; use uuid(), or columns that identify a row [FunctionNotAllowed]",
+            "31:16: spec.views[0].sql: monotonically_increasing_id() starts again in every batch; use uuid(), or columns that identify a row [FunctionNotAllowed]",
         ),
     ),
     Bad(
         "distinct aggregate of a stream",
         (("count(*) AS n FROM ticks", "count(DISTINCT timestamp) AS n FROM ticks"),),
         (
-            "40:12: spec.views[2].sql: aggregates of DISTINCT values would keep them all; use approx_count_distinct, or collect_set [DistinctNotAllowed]",
+            "40:12: spec.views[2].sql: an aggregate of DISTINCT values would keep all of them as state; use approx_count_distinct, or collect_set [DistinctNotAllowed]",
         ),
     ),
     Bad(
@@ -1851,14 +1853,14 @@ BAD: Final = [
         ),
         (
             "22:13: warning: spec.sources[2].name: no query reads 'ticks' [UnusedSource]",
-            "40:87: spec.views[2].sql: a stream cannot be united with a table; read the table as a stream, or write it by a query of its own [SetOperationNotAllowed]",
+            "40:87: spec.views[2].sql: UNION cannot combine a stream with a table; read the table as a stream, or write the table in a query of its own [SetOperationNotAllowed]",
         ),
     ),
     Bad(
         "table that keeps its rows",
         (("LEFT JOIN airports", "RIGHT JOIN airports"),),
         (
-            "33:20: spec.views[0].sql: a right outer join of a stream and a table must not keep rows of the table alone: start from the table, or use an inner join [JoinNotAllowed]",
+            "33:20: spec.views[0].sql: a right outer join of a stream and a table must not keep unmatched rows of the table; start from the table, or use an inner join [JoinNotAllowed]",
         ),
     ),
     Bad(
@@ -1871,7 +1873,7 @@ BAD: Final = [
         ),
         (
             "34:14: warning: spec.views[0].sql: this join of two streams keeps every row of both sides for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
-            "35:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
+            "35:9: spec.views[0].sql: ORDER BY cannot sort a stream, only the result of an aggregation in complete mode [SortNotAllowed]",
         ),
     ),
     Bad(
@@ -1883,8 +1885,8 @@ BAD: Final = [
             ),
         ),
         (
-            "34:19: spec.views[0].sql: a left outer join of two streams must know when a partner can no longer come: give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
-            "51:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which is written in append mode, not update [OutputModeNotAllowed]",
+            "34:19: spec.views[0].sql: a left outer join of two streams must know when no match can arrive any more; give the right side a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window [WatermarkNeeded]",
+            "51:19: spec.queries[1].outputMode: 'enriched' has a left outer join of two streams, which allows append mode, not update [OutputModeNotAllowed]",
         ),
     ),
     Bad(
@@ -1917,9 +1919,9 @@ BAD: Final = [
             ),
         ),
         (
-            "35:14: warning: spec.views[0].sql: the condition compares w.until, and Spark drops rows of that side by their event time 'ts': a row whose w.until is later than its 'ts' loses partners that come in between; declare the watermark of that side on that column, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY [JoinRowsLost]",
+            "35:14: warning: spec.views[0].sql: the condition compares w.until, and Spark drops rows of that side by their event time 'ts': a row whose w.until is later than its 'ts' loses the matches that arrive in between; declare the watermark of that side on that column, or add a bound by event time, such as b.time <= a.time + INTERVAL 1 DAY [JoinRowsLost]",
             "35:14: warning: spec.views[0].sql: this join of two streams keeps every row of its left side for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
-            "36:9: spec.views[0].sql: ORDER BY sorts a whole stream, which only the complete result of an aggregation can be [SortNotAllowed]",
+            "36:9: spec.views[0].sql: ORDER BY cannot sort a stream, only the result of an aggregation in complete mode [SortNotAllowed]",
         ),
     ),
     Bad(
@@ -1933,7 +1935,7 @@ BAD: Final = [
         ),
         (
             "20:13: warning: spec.sources[1].name: no query reads 'weather' [UnusedSource]",
-            "36:18: spec.views[1].watermark: event time is declared below already, and Spark takes it once; keep one of the two watermarks [WatermarkTwice]",
+            "36:18: spec.views[1].watermark: a relation below has a watermark already, and Spark allows only one; keep one of the two watermarks [WatermarkTwice]",
         ),
     ),
     Bad(
@@ -1954,7 +1956,7 @@ BAD: Final = [
         "sessions in update mode",
         (("window(time_hour, '1 day')", "session_window(time_hour, '1 day')"),),
         (
-            "50:19: spec.queries[1].outputMode: sessions grow together, so 'carrier_days' cannot be written in update mode; use append or complete [OutputModeNotAllowed]",
+            "50:19: spec.queries[1].outputMode: session windows can merge, so 'carrier_days' cannot be written in update mode; use append or complete [OutputModeNotAllowed]",
         ),
     ),
 ]

@@ -63,7 +63,7 @@ BAD_CLUSTER: Final = [
         "scheduled query without an end",
         (("      trigger: {availableNow: true}\n", ""),),
         (
-            "10:7: spec.queries[0].trigger: the query 'weather' never ends, and a schedule wants all to; give it trigger: {availableNow: true}, or leave spec.schedule out [ScheduleUnbounded]",
+            "10:7: spec.queries[0].trigger: the query 'weather' never ends, and a schedule needs queries that end; give it trigger: {availableNow: true}, or leave spec.schedule out [ScheduleUnbounded]",
         ),
         CLUSTER,
     ),
@@ -71,7 +71,7 @@ BAD_CLUSTER: Final = [
         "scheduled query by interval",
         (("{availableNow: true}", "{processingTime: 1 minute}"),),
         (
-            "13:16: spec.queries[0].trigger: the query 'weather' never ends, and a schedule wants all to; give it trigger: {availableNow: true}, or leave spec.schedule out [ScheduleUnbounded]",
+            "13:16: spec.queries[0].trigger: the query 'weather' never ends, and a schedule needs queries that end; give it trigger: {availableNow: true}, or leave spec.schedule out [ScheduleUnbounded]",
         ),
         CLUSTER,
     ),

@@ -130,7 +130,7 @@ BAD_CONNECTORS: Final = [
         "a connection of another kind for a connector",
         (("mongodb, connection: mongo, options", "mongodb, connection: shop, options"),),
         (
-            "14:56: spec.sources[0].spark.connection: the connection 'shop' is of kind jdbc, a spark connection is needed [WrongConnection]",
+            "14:56: spec.sources[0].spark.connection: the connection 'shop' is of kind jdbc; name a connection of kind spark [WrongConnection]",
         ),
         CONNECTORS,
     ),
@@ -200,7 +200,7 @@ BAD_CONNECTORS: Final = [
         (("connection: mongo}}]", "connection: mongo}}]\n      trigger: {continuous: 1 second}"),),
         (
             "19:29: spec.queries[0].trigger.continuous: continuous reads kafka, rate and socket, and the source 'raw' is spark; use another trigger [TriggerNotForSource]",
-            "19:29: spec.queries[0].trigger.continuous: continuous writes kafka, console and noop, and the sink 'lines' is spark; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
+            "19:29: spec.queries[0].trigger.continuous: continuous writes kafka, console and noop, and the sink 'lines' is spark; use another trigger, or write to Kafka, and from Kafka in a second query [TriggerNotForSink]",
         ),
         CONNECTORS,
     ),

@@ -29,7 +29,7 @@ BAD_EXPECTATIONS: Final = [
         "expectation that asks other rows",
         (("length(value) < 80", "value IN (SELECT value FROM lines)"),),
         (
-            "12:33: spec.views[0].expectations[1].expect: an expectation is a predicate over the columns of one row; join what it needs in the view [NotAPredicate]",
+            "12:33: spec.views[0].expectations[1].expect: an expectation must not contain a subquery; it is a predicate over the columns of one row; write a join in the view [NotAPredicate]",
         ),
         EXPECTING,
     ),
@@ -53,7 +53,7 @@ BAD_EXPECTATIONS: Final = [
         "quarantine that nobody reads",
         (("from: sound_quarantine", "from: lines"),),
         (
-            "11:62: spec.views[0].expectations[0].onViolation: no query reads 'sound_quarantine', so the rows would vanish; add one, or use onViolation: drop [QuarantineUnread]",
+            "11:62: spec.views[0].expectations[0].onViolation: no query reads 'sound_quarantine', so its rows would be lost; add a query that reads it, or use onViolation: drop [QuarantineUnread]",
         ),
         EXPECTING,
     ),
@@ -61,7 +61,7 @@ BAD_EXPECTATIONS: Final = [
         "quarantine that two read",
         (("from: sound,", "from: sound_quarantine,"),),
         (
-            "11:62: spec.views[0].expectations[0].onViolation: 'sound_quarantine' is read by orders and aside; exactly one query may [QuarantineReadTwice]",
+            "11:62: spec.views[0].expectations[0].onViolation: 'sound_quarantine' is read by orders and aside; only one query may read it, so change the others [QuarantineReadTwice]",
         ),
         EXPECTING,
     ),
@@ -69,7 +69,7 @@ BAD_EXPECTATIONS: Final = [
         "quarantine that is not offered",
         (("onViolation: quarantine", "onViolation: drop"),),
         (
-            "15:27: spec.queries[1].from: no relation 'sound_quarantine': the view 'sound' offers it with an expectation of onViolation: quarantine [UnknownRelation]",
+            "15:27: spec.queries[1].from: no relation 'sound_quarantine': the view 'sound' has it only with an expectation that sets onViolation: quarantine [UnknownRelation]",
         ),
         EXPECTING,
     ),
@@ -77,7 +77,7 @@ BAD_EXPECTATIONS: Final = [
         "quarantine of a taken name",
         (("name: lines,", "name: sound_quarantine,"), ("FROM lines", "FROM sound_quarantine")),
         (
-            "8:13: spec.views[0].name: 'sound_quarantine' is the relation of rows that this view puts aside, and the name is taken [DuplicateRelation]",
+            "8:13: spec.views[0].name: 'sound_quarantine' is the relation of this view's quarantined rows, and another relation has that name; rename one of the two [DuplicateRelation]",
         ),
         EXPECTING,
     ),

@@ -176,7 +176,7 @@ BAD_SINKS: Final = [
         "connection of another kind",
         (("{connection: shop,", "{connection: events,"),),
         (
-            "25:30: spec.queries[1].to[0].jdbc.connection: the connection 'events' is of kind kafka, a jdbc connection is needed [WrongConnection]",
+            "25:30: spec.queries[1].to[0].jdbc.connection: the connection 'events' is of kind kafka; name a connection of kind jdbc [WrongConnection]",
         ),
         SINKS,
     ),

@@ -109,7 +109,7 @@ BAD_TRIGGERS: Final = [
         (("known}\n", "known}\n      trigger: {realTime: 9 seconds}\n"),),
         (
             "42:27: spec.queries[2].trigger.realTime: realTime writes in update mode only, and the mode is append; use outputMode: update [TriggerNotForOutputMode]",
-            "42:27: spec.queries[2].trigger.realTime: realTime writes kafka, python.foreach and console, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
+            "42:27: spec.queries[2].trigger.realTime: realTime writes kafka, python.foreach and console, and the sink 'files' is parquet; use another trigger, or write to Kafka, and from Kafka in a second query [TriggerNotForSink]",
         ),
         STREAMS,
     ),
@@ -117,8 +117,8 @@ BAD_TRIGGERS: Final = [
         "real time with a limit on each batch",
         (("subscribe: [orders]}", "subscribe: [orders], maxOffsetsPerTrigger: 5, minPartitions: 2}"),),
         (
-            "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once, and the source 'orders' has maxOffsetsPerTrigger; leave it out [TriggerNotForSource]",
-            "30:27: spec.queries[0].trigger.realTime: realTime reads all there is of each partition at once, and the source 'orders' has minPartitions; leave it out [TriggerNotForSource]",
+            "30:27: spec.queries[0].trigger.realTime: realTime reads all available data of each partition at once, and the source 'orders' has maxOffsetsPerTrigger; leave it out [TriggerNotForSource]",
+            "30:27: spec.queries[0].trigger.realTime: realTime reads all available data of each partition at once, and the source 'orders' has minPartitions; leave it out [TriggerNotForSource]",
         ),
         STREAMS,
     ),
@@ -157,7 +157,7 @@ BAD_TRIGGERS: Final = [
         (
             "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'known' joins; use another trigger [TriggerNotForPlan]",
             "42:29: spec.queries[2].trigger.continuous: continuous takes columns, expressions and WHERE over one relation, and 'orders' has a watermark; leave the watermark out [TriggerNotForPlan]",
-            "42:29: spec.queries[2].trigger.continuous: continuous writes kafka, console and noop, and the sink 'files' is parquet; use another trigger, or write to Kafka and from there on in a second query [TriggerNotForSink]",
+            "42:29: spec.queries[2].trigger.continuous: continuous writes kafka, console and noop, and the sink 'files' is parquet; use another trigger, or write to Kafka, and from Kafka in a second query [TriggerNotForSink]",
         ),
         STREAMS,
     ),
@@ -210,9 +210,9 @@ BAD_TRIGGERS: Final = [
             ("trigger: {continuous: 1 second}", "trigger: {once: true}"),
         ),
         (
-            "29:27: warning: spec.queries[0].trigger.realTime: drain.timeout is 60 seconds: each stop would cut the batch of 2 minutes, and its rows be written again at the next start; raise drain.timeout above it, or checkpoint more often [DrainTooShort]",
+            "29:27: warning: spec.queries[0].trigger.realTime: drain.timeout is 60 seconds: each stop would interrupt the batch of 2 minutes, and the next start would write its rows again; raise drain.timeout above it, or checkpoint more often [DrainTooShort]",
             "29:27: spec.queries[0].trigger.realTime: realTime writes in update mode only, and the mode is append; use outputMode: update [TriggerNotForOutputMode]",
-            "46:23: warning: spec.queries[3].trigger.once: once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow [TriggerDeprecated]",
+            "46:23: warning: spec.queries[3].trigger.once: once is deprecated: it reads all available data in one batch and ignores rate limits; use availableNow [TriggerDeprecated]",
         ),
         STREAMS,
     ),

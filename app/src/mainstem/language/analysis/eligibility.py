@@ -61,7 +61,7 @@ class _Limits(NamedTuple):
 
 
 def _label(kind: str, alternative: str) -> str:
-    """A kind of sink, and the alternative of it that a trigger asks for."""
+    """A kind of sink, with the alternative that a trigger needs."""
     return f"{kind}.{alternative}" if alternative else kind
 
 
@@ -124,7 +124,7 @@ def _beyond(graph: Graph, query: Query, trigger: str, limits: _Limits) -> Iterat
             yield Obstacle(reasons.TRIGGER_NOT_FOR_SOURCE, f"the source {name!r} is {kind}", reads, _ANOTHER)
     for sink in query.to:
         if (kind := _kind(sink)) not in limits.sinks:
-            way_out = f"{_ANOTHER}, or write to Kafka and from there on in a second query"
+            way_out = f"{_ANOTHER}, or write to Kafka, and from Kafka in a second query"
             yield Obstacle(reasons.TRIGGER_NOT_FOR_SINK, f"the sink {sink.name!r} is {kind}", writes, way_out)
     if len(query.to) > 1:
         yield Obstacle(reasons.TRIGGER_NOT_FOR_SINK, *_several(trigger, query))
@@ -147,7 +147,7 @@ def _real_time(graph: Graph, query: Query) -> Iterator[Obstacle]:
     for source in graph.sources_of(query.from_, certain=True):
         for field in source.stream.real_time_refuses if source.stream else ():
             if source.stream and source.stream.member(field) is not None:
-                limit = "realTime reads all there is of each partition at once"
+                limit = "realTime reads all available data of each partition at once"
                 conflict = f"the source {source.name!r} has {field}"
                 yield Obstacle(reasons.TRIGGER_NOT_FOR_SOURCE, conflict, limit, "leave it out")
     interval = query.trigger.real_time if query.trigger else None
@@ -186,7 +186,7 @@ def _async(graph: Graph, query: Query) -> Iterator[Obstacle]:
 
 
 def _several(feature: str, query: Query) -> tuple[str, str, str]:
-    return f"there are {len(query.to)}", f"{feature} is for one sink", "make it several queries"
+    return f"the query has {len(query.to)}", f"{feature} is for one sink", "split it into several queries"
 
 
 def _ends(query: Query) -> str:
@@ -204,7 +204,7 @@ def _streams(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
 
 
 def _kind(sink: Sink) -> str:
-    """The sink's key; of one in Python, what it is for Spark too."""
+    """The kind of the sink; for a Python sink also the alternative that it implements."""
     connector = sink.connector
     return _label(sink.choice(), connector.choice() if connector.real_time_alternative else "")
 

@@ -1,4 +1,4 @@
 """The rules of a document; `registry` lists them in their order.
 
-Never needs Spark, and never refuses what is only doubtful.
+Never needs Spark, and never rejects a document that may be valid.
 """

@@ -1,4 +1,4 @@
-"""What every rule is given: the pipeline, its graph, and the text it was read from."""
+"""The argument of every rule: the pipeline, its graph, and the text from which it was read."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from mainstem.language.yaml.yamltext import Path, YamlText
 
 
 class Context:
-    """One document under check."""
+    """One document, its graph and its columns, for the rules that check it."""
 
     def __init__(self, pipeline: StreamingPipeline, part: YamlText, values: Mapping[str, str]) -> None:
         self.pipeline = pipeline
@@ -32,13 +32,13 @@ class Context:
         warning: bool = False,
         offset: int | None = None,
     ) -> Problem:
-        """A problem at a path below `spec`; `offset` counts characters into a text that stands there."""
+        """A problem at a path below `spec`; `offset` counts characters into the text at that path."""
         full: Path = ("spec", *path)
         return problem_at(
             self._part, self._values, full, message, reason, key=key, warning=warning, offset=offset
         )
 
     def readers(self, relation: str, *, certain: bool = False) -> list[str]:
-        """The queries that read a relation, directly or not."""
+        """The queries that read a relation, directly or through views."""
         queries = self.spec.queries
         return [q.name for q in queries if relation in self.graph.closure(q.from_, certain=certain)]

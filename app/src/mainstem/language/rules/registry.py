@@ -1,4 +1,4 @@
-"""The rules that need no Spark. Each yields problems; only a certain no refuses."""
+"""The rules that need no Spark, in their order. Each yields problems; only a certain mistake rejects the document."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -39,10 +39,10 @@ from mainstem.language.yaml.yamltext import YamlText
 Rule = Callable[[Context], Iterator[Problem]]
 
 MAX_PROBLEMS: Final = 100
-"""Problems of one rule that are looked for: nobody reads more, and each costs a search for names that are near."""
+"""Problems of one rule that a check reports: nobody reads more, and each costs a search for similar names."""
 
 SIZE: tuple[Rule, ...] = (limits.sql_size,)
-"""Rules of documents that the others could not read in reasonable time."""
+"""Rules that reject documents that the other rules could not read in reasonable time."""
 
 NAMING: tuple[Rule, ...] = (
     references.duplicate_names,
@@ -89,7 +89,7 @@ NAMING: tuple[Rule, ...] = (
     pod_templates.pod,
     pod_templates.container,
 )
-"""Rules that hold for any document; the others make sense only once these pass."""
+"""Rules that hold for any document; the rules of `MEANING` make sense only once these pass."""
 
 MEANING: tuple[Rule, ...] = (
     relations.decoding,
@@ -152,12 +152,12 @@ MEANING: tuple[Rule, ...] = (
 
 
 def check(pipeline: StreamingPipeline, part: YamlText, values: Mapping[str, str]) -> list[Problem]:
-    """Every problem of a well-shaped document, refusals and warnings, in the order of the file.
+    """Every problem of a document with a valid shape, errors and warnings, in the order of the file.
 
     Args:
         pipeline: the document with its parameters filled in.
-        part: the text it was read from.
-        values: what the parameters were filled with.
+        part: the text from which it was read.
+        values: the values of the parameters.
     """
     context = Context(pipeline, part, values)
     problems: list[Problem] = []

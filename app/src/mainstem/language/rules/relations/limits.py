@@ -1,4 +1,4 @@
-"""How large a document may be: what costs its reader, or Spark's planner, more than its length shows."""
+"""Limits on the size of a document: on parts that cost the parser or Spark's planner more than their length shows."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -10,7 +10,7 @@ from mainstem.language.rules.context import Context
 
 
 MAX_SQL_TOTAL: Final = 256 * 1024
-"""Characters of all views' SQL together: sixteen texts of the greatest length, parsed in about two seconds."""
+"""Characters of the SQL of all views together: sixteen texts of the maximum length, parsed in about two seconds."""
 
 
 def sql_size(context: Context) -> Iterator[Problem]:
@@ -19,7 +19,7 @@ def sql_size(context: Context) -> Iterator[Problem]:
     if size > MAX_SQL_TOTAL:
         message = (
             f"the SQL of all views together has {size} characters; at most {MAX_SQL_TOTAL} are allowed; "
-            "make it several pipelines"
+            "split the document into several pipelines"
         )
         yield context.problem(("views",), message, reasons.DOCUMENT_TOO_COMPLEX, key=True)
 
@@ -33,8 +33,8 @@ def occurrences(context: Context) -> Iterator[Problem]:
         if counts.total() > MAX_OCCURRENCES:
             [(name, times)] = counts.most_common(1)
             message = (
-                f"the query reads {name!r} {times} times, and sources {counts.total()} times in all, because a view "
-                f"is built anew wherever it is read; at most {MAX_OCCURRENCES} times are allowed; "
-                "write what is read often to a table, and read that"
+                f"the query reads {name!r} {times} times, and sources {counts.total()} times in all, because Spark "
+                f"builds a view again for every reference; at most {MAX_OCCURRENCES} times are allowed; "
+                "write the shared view to a table, and read the table"
             )
             yield context.problem(("queries", index, "from"), message, reasons.TOO_MANY_OCCURRENCES)

@@ -1,4 +1,4 @@
-"""Names: each stands for one thing, and what is referred to exists."""
+"""Names: each name stands for one thing, and every reference names something that exists."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,12 +25,12 @@ def duplicate_names(context: Context) -> Iterator[Problem]:
         *((("queries", index, "to"), query.to) for index, query in enumerate(spec.queries)),
     ]
     for path, items in lists:
-        seen: set[str] = set()
+        names: set[str] = set()
         for index, item in enumerate(items):
-            if item.name in seen:
+            if item.name in names:
                 message = f"the name {item.name!r} is taken by an earlier entry of {path[-1]}"
                 yield context.problem((*path, index, "name"), message, reasons.DUPLICATE_NAME)
-            seen.add(item.name)
+            names.add(item.name)
 
 
 def relation_names(context: Context) -> Iterator[Problem]:
@@ -38,32 +38,32 @@ def relation_names(context: Context) -> Iterator[Problem]:
     graph = context.graph
     for index, view in enumerate(context.spec.views):
         if view.name in graph.sources:
-            message = f"a source is called {view.name!r} already; SQL could not tell them apart"
+            message = f"a source is called {view.name!r} already; sources and views share one namespace in SQL; rename the view"
             yield context.problem(("views", index, "name"), message, reasons.DUPLICATE_RELATION)
     for index, source in enumerate(context.spec.sources):
         if (source.dead_letters or "") in (*graph.sources, *graph.views):
-            message = f"{source.dead_letters!r} is the relation of this source's dead letters, and the name is taken"
+            message = f"{source.dead_letters!r} is the relation of this source's dead letters, and another relation has that name; rename one of the two"
             yield context.problem(("sources", index, "name"), message, reasons.DUPLICATE_RELATION)
     for index, view in enumerate(context.spec.views):
         if (view.quarantine or "") in (*graph.sources, *graph.views, *graph.dead_letters):
-            message = f"{view.quarantine!r} is the relation of rows that this view puts aside, and the name is taken"
+            message = f"{view.quarantine!r} is the relation of this view's quarantined rows, and another relation has that name; rename one of the two"
             yield context.problem(("views", index, "name"), message, reasons.DUPLICATE_RELATION)
 
 
 def connections(context: Context) -> Iterator[Problem]:
-    """What is read or written through a connection names one of the right kind."""
+    """Every connector that needs a connection names a connection of the right kind."""
     kinds = {connection.name: connection.choice() for connection in reversed(context.spec.connections)}
     for path, kind, name in _uses(context):
         if name not in kinds:
             message = f"no connection is called {name!r}{did_you_mean(name, list(kinds))}"
             yield context.problem(path, message, reasons.UNKNOWN_CONNECTION)
         elif kinds[name] != kind:
-            message = f"the connection {name!r} is of kind {kinds[name]}, a {kind} connection is needed"
+            message = f"the connection {name!r} is of kind {kinds[name]}; name a connection of kind {kind}"
             yield context.problem(path, message, reasons.WRONG_CONNECTION)
 
 
 def _uses(context: Context) -> Iterator[tuple[Path, str, str]]:
-    """Where a connection is named, of which kind it must be, and its name."""
+    """The path of each reference to a connection, the kind that it needs, and the name."""
     for at, connector in context.spec.connectors():
         if connector.connection_kind and connector.connection_name:
             yield (*at, "connection"), connector.connection_kind, connector.connection_name
@@ -79,7 +79,7 @@ def query_relations(context: Context) -> Iterator[Problem]:
 
 
 def one_query_each(context: Context) -> Iterator[Problem]:
-    """A view is exactly one query. It calls nothing that reaches into the JVM, and reads no files by their path."""
+    """A view is exactly one query. It calls no function that reaches into the JVM, and reads no files by path."""
     for index, view in enumerate(context.spec.views):
         for refusal in context.graph.facts[view.name].refusals:
             path: Path = ("views", index, "sql")
@@ -87,7 +87,7 @@ def one_query_each(context: Context) -> Iterator[Problem]:
 
 
 def view_relations(context: Context) -> Iterator[Problem]:
-    """Every relation that a view reads, in SQL every unqualified one, is one that a query may read."""
+    """Every relation that a view reads exists; in SQL this holds for every unqualified name."""
     for index, view in enumerate(context.spec.views):
         for path, name in view.inputs:
             if name not in context.graph.names:
@@ -113,7 +113,7 @@ def cycles(context: Context) -> Iterator[Problem]:
 
 
 def _reading(context: Context, name: str, below: str) -> tuple[Path, int | None]:
-    """Where a view names a relation that it certainly reads."""
+    """The place where a view names a relation that it certainly reads: a path, and in SQL an offset."""
     index, view = next((index, view) for index, view in enumerate(context.spec.views) if view.name == name)
     if view.sql is None:
         return ("views", index, *next(path for path, read in view.inputs if read == below)), None
@@ -125,8 +125,8 @@ def _unknown(context: Context, name: str) -> str:
     source = context.graph.sources.get(name.removesuffix("_dead_letters"))
     if source is not None and source.dead_letters != name:
         field = "files" if source.files and source.files.decoding else "decode"
-        return f"no relation {name!r}: the source {source.name!r} offers it with {field}.onMalformedRecord: deadLetter"
+        return f"no relation {name!r}: the source {source.name!r} has it only with {field}.onMalformedRecord: deadLetter"
     view = context.graph.views.get(name.removesuffix("_quarantine"))
     if view is not None and view.name != name:
-        return f"no relation {name!r}: the view {view.name!r} offers it with an expectation of onViolation: quarantine"
+        return f"no relation {name!r}: the view {view.name!r} has it only with an expectation that sets onViolation: quarantine"
     return f"no source or view is called {name!r}{nearest_of(name, sorted(context.graph.names))}"

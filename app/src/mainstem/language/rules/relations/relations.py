@@ -1,4 +1,4 @@
-"""Sources and what may be said of them: decoding, watermarks, dead letters, occurrences."""
+"""Rules for sources: decoding, watermarks, dead letters, occurrences."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ from mainstem.language.yaml.yamltext import Path
 
 
 _NO_RECORDS: Final = (
-    "only a source with decode has records to put aside; use an expectation of the view: "
+    "maxFuture needs a source with decode; leave it out, or use an expectation of a view: "
     "expect: at <= current_timestamp() + INTERVAL 1 HOUR"
 )
 
@@ -26,38 +26,34 @@ def decoding(context: Context) -> Iterator[Problem]:
             continue
         path: Path = ("sources", index, "decode")
         if source.kafka is None and source.files is None:
-            message = f"a {source.choice()} source has columns already; decode is for kafka and files"
+            message = f"a {source.choice()} source has columns already; decode is for kafka and text files; leave it out"
             yield context.problem(path, message, reasons.DECODE_NOT_ALLOWED)
         elif source.files and source.files.format != "text":
-            message = f"files of format {source.files.format} have columns already; decode reads lines: format: text"
+            message = f"files of format {source.files.format} have columns already; decode needs format: text; leave decode out"
             if source.files.decoding:
-                message += (
-                    ", or leave decode out, for the schema decodes them; onMalformedRecord stands under files"
-                )
+                message += ", because files.schema decodes the records; set files.onMalformedRecord"
             yield context.problem(path, message, reasons.DECODE_NOT_ALLOWED)
         elif source.files and source.decode.keep:
             yield context.problem(
                 (*path, "keep"), "only Kafka records have these columns", reasons.DECODE_NOT_ALLOWED
             )
         elif source.files and source.decode.avro:
-            message = "Avro records are bytes, which lines of text are not; they come from Kafka"
+            message = "a line of text cannot hold an Avro record; read Avro records from Kafka"
             yield context.problem((*path, "avro"), message, reasons.DECODE_NOT_ALLOWED)
 
 
 def schemas(context: Context) -> Iterator[Problem]:
-    """An Avro schema is JSON and that of a record."""
+    """An Avro schema is the JSON schema of a record."""
     for index, source in enumerate(context.spec.sources):
         avro = source.decode.avro if source.decode else None
         if avro and avro.schema_ is not None and record_fields(avro.schema_) is None:
             path: Path = ("sources", index, "decode", "avro", "schema")
-            message = (
-                'not the JSON of a record\'s schema: {"type": "record", "name": "Flight", "fields": [...]}'
-            )
+            message = 'the value is not the JSON schema of an Avro record; write {"type": "record", "name": "Flight", "fields": [...]}'
             yield context.problem(path, message, reasons.SCHEMA_INVALID)
 
 
 def kept(context: Context) -> Iterator[Problem]:
-    """Columns of the record that are kept are there, and are not called like decoded ones."""
+    """Columns in `decode.keep` exist in the record, and no decoded column has the same name."""
     for index, source in enumerate(context.spec.sources):
         if source.decode is None or source.kafka is None:
             continue
@@ -68,18 +64,22 @@ def kept(context: Context) -> Iterator[Problem]:
                 message = "the record has no column 'headers' without kafka.includeHeaders: true"
                 yield context.problem(path, message, reasons.UNKNOWN_COLUMN)
             elif name.lower() in {column.lower() for column in decoded or ()}:
-                message = f"the schema has a column {name!r} already; the relation would have two"
+                message = f"the schema has a column {name!r} already; leave the name out of keep, or rename the column in the schema"
                 yield context.problem(path, message, reasons.DUPLICATE_COLUMN)
 
 
 def watermarks(context: Context) -> Iterator[Problem]:
-    """A watermark stands on a column of a stream."""
+    """A watermark is on a column of a stream."""
     for index, source in enumerate(context.spec.sources):
         if source.watermark is None:
             continue
         path: Path = ("sources", index, "watermark")
         if source.static:
-            yield context.problem(path, "a static source has no watermark", reasons.WATERMARK_NOT_ALLOWED)
+            yield context.problem(
+                path,
+                "a static source cannot have a watermark; leave watermark out",
+                reasons.WATERMARK_NOT_ALLOWED,
+            )
             continue
         if source.watermark.max_future is not None and source.decoding is None:
             yield context.problem((*path, "maxFuture"), _NO_RECORDS, reasons.FIELD_NOT_ALLOWED)
@@ -90,7 +90,7 @@ def watermarks(context: Context) -> Iterator[Problem]:
             yield context.problem((*path, "column"), message, reasons.UNKNOWN_COLUMN)
     for index, view in enumerate(context.spec.views):
         if view.watermark is not None and not context.graph.streams(view.name):
-            message = "the view reads static sources only, which have no watermark"
+            message = "the view reads only static sources, which cannot have a watermark; leave watermark out"
             yield context.problem(("views", index, "watermark"), message, reasons.WATERMARK_NOT_ALLOWED)
         if view.watermark is not None and view.watermark.max_future is not None:
             yield context.problem(
@@ -106,7 +106,7 @@ def occurrences(context: Context) -> Iterator[Problem]:
             if name != source and name in taken:
                 message = (
                     f"the query reads {source!r} more than once, so one occurrence is called {name!r}, "
-                    "but a relation of the document has that name; rename it"
+                    "but a relation of the document has that name; rename that relation"
                 )
                 yield context.problem(("queries", index, "from"), message, reasons.OCCURRENCE_NAME)
 
@@ -119,10 +119,10 @@ def dead_letters(context: Context) -> Iterator[Problem]:
         readers = context.readers(source.dead_letters)
         path: Path = ("sources", index, "decode" if source.decode else "files", "onMalformedRecord")
         if not readers:
-            message = f"no query reads {source.dead_letters!r}, so malformed records would vanish; add one, or use drop"
+            message = f"no query reads {source.dead_letters!r}, so malformed records would be lost; add a query that reads it, or use drop"
             yield context.problem(path, message, reasons.DEAD_LETTERS_UNREAD)
         elif len(readers := context.readers(source.dead_letters, certain=True)) > 1:
-            message = f"{source.dead_letters!r} is read by {' and '.join(readers)}; exactly one query may"
+            message = f"{source.dead_letters!r} is read by {' and '.join(readers)}; only one query may read it, so change the others"
             yield context.problem(path, message, reasons.DEAD_LETTERS_READ_TWICE)
 
 
@@ -140,7 +140,7 @@ def unread(context: Context) -> Iterator[Problem]:
 
 
 def fault_tolerance(context: Context) -> Iterator[Problem]:
-    """A warning: sources for demos and tests, whose rows nobody keeps."""
+    """A warning: sources for demos and tests, whose rows cannot be read again."""
     for index, source in enumerate(context.spec.sources):
         if source.stream and source.stream.not_kept:
             message = f"not fault-tolerant, for demos and tests only: {source.stream.not_kept}"

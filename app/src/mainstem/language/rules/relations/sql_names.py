@@ -1,4 +1,4 @@
-"""Names in SQL: columns and functions that are certainly not there, and columns that two relations have."""
+"""Names in SQL: columns and functions that certainly do not exist, and columns that two relations have."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,11 +15,11 @@ from mainstem.language.sql.facts import unknown_calls
 _MOST_SHOWN: Final = 20
 """Columns that a message lists."""
 _MOST_COMPARED: Final = 200
-"""Columns among which the nearest is looked for."""
+"""Columns that are compared to find the most similar name."""
 
 
 def columns(context: Context) -> Iterator[Problem]:
-    """Every column that a view's SQL names is one of what it reads, where all columns of that are declared."""
+    """Every column in a view's SQL is a column of a relation that the view reads, where all its columns are declared."""
     for index, faults in _faults(context):
         for fault in faults:
             if not fault.owners:
@@ -29,7 +29,7 @@ def columns(context: Context) -> Iterator[Problem]:
 
 
 def ambiguous_columns(context: Context) -> Iterator[Problem]:
-    """A column that two relations of a FROM clause have is named with its relation."""
+    """A column that two relations of a FROM clause have must be qualified with its relation."""
     if any(name.lower() == "spark.sql.casesensitive" for name in context.spec.spark.conf):
         return
     for index, faults in _faults(context):
@@ -43,7 +43,7 @@ def ambiguous_columns(context: Context) -> Iterator[Problem]:
 
 
 def functions(context: Context) -> Iterator[Problem]:
-    """Every function that a view's SQL calls is one of Spark's or of the document's."""
+    """Every function that a view's SQL calls is defined by Spark or by the document."""
     if any("catalog" in name.lower() for name in context.spec.spark.conf):
         return  # a catalog may have functions too
     own = {function.name.lower() for function in context.spec.functions}
@@ -52,15 +52,14 @@ def functions(context: Context) -> Iterator[Problem]:
             continue
         for name, offset in unknown_calls(context.graph.facts[view.name], BUILTINS | own):
             hint = (
-                did_you_mean(name, sorted(BUILTINS | own))
-                or "; functions of your own stand in spec.functions"
+                did_you_mean(name, sorted(BUILTINS | own)) or "; declare your own functions in spec.functions"
             )
             message = f"neither Spark nor the document has a function {name!r}{hint}"
             yield context.problem(("views", index, "sql"), message, reasons.UNKNOWN_FUNCTION, offset=offset)
 
 
 def _may_register(context: Context, view: str) -> bool:
-    """Whether Python code may have made functions of its own in a session in which the view is built."""
+    """Whether Python code may have registered functions in a session in which the view is built."""
     graph = context.graph
     built = [graph.closure(query.from_) for query in context.spec.queries]
     together = {view, *(name for names in built if view in names for name in names)}

@@ -1,4 +1,4 @@
-"""Views that are steps of their own: Python and deduplication; the columns of these and of state."""
+"""Rules for views that are not SQL: arguments of Python code, and columns of deduplication and of state."""
 
 import keyword
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from mainstem.language.yaml.yamltext import Path
 
 
 def arguments(context: Context) -> Iterator[Problem]:
-    """Arguments of Python code are called as Python's are."""
+    """Arguments of Python code have names that Python accepts."""
     for index, view in enumerate(context.spec.views):
         kind, step = ("python", view.python) if view.python else ("state", view.state)
         for name in step.arguments if step else ():
             if not name.isidentifier() or keyword.iskeyword(name):
-                message = f"{show(name)} is no name of an argument in Python"
+                message = f"{show(name)} is not a valid name of a Python argument; use an identifier that is not a keyword"
                 yield context.problem(
                     ("views", index, kind, "arguments", name), message, reasons.INVALID_NAME, key=True
                 )
@@ -48,7 +48,7 @@ def deduplication(context: Context) -> Iterator[Problem]:
         step = view.deduplicate
         if step and step.within_watermark and not context.graph.streams(step.from_):
             path: Path = ("views", index, "deduplicate", "withinWatermark")
-            message = f"{step.from_!r} does not stream, so it has no watermark; leave withinWatermark out"
+            message = f"{step.from_!r} is not a stream, so it has no watermark; leave withinWatermark out"
             yield context.problem(path, message, reasons.WATERMARK_NOT_ALLOWED)
 
 
@@ -57,7 +57,7 @@ def growth(context: Context) -> Iterator[Problem]:
     for index, view in enumerate(context.spec.views):
         if view.deduplicate and _keeps_all(context, view.name):
             message = (
-                "all rows that were ever seen are kept as state; give the source a watermark, and either name its "
+                "the query keeps every row as state for ever; give the source a watermark, and either name its "
                 "column in columns or set withinWatermark: true"
             )
             path: Path = ("views", index, "deduplicate")

@@ -1,4 +1,4 @@
-"""Rules for what Spark refuses of a stream: operators, joins, state, output modes, triggers.
+"""Rules for streams: operators, joins, state, output modes and triggers that Spark does not support.
 
-Never refuses a plan that is not certain.
+Never rejects a plan that is not certain.
 """

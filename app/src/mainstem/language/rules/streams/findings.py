@@ -1,4 +1,4 @@
-"""Where in the document a node of a plan is told of."""
+"""Turns what is wrong with a node of a plan into problems at places in the document."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from mainstem.language.yaml.yamltext import Path
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a node; `mode` where another output mode would allow it."""
+    """The fault of a node of a plan; `mode` is true where another output mode would allow the node."""
 
     reason: reasons.Reason
     message: str
@@ -29,15 +29,15 @@ def findings(
     among: Callable[[Node], Iterable[Node]] = Node.all,
     warning: bool = False,
 ) -> Iterator[Problem]:
-    """Problems of every query's plan, each told once.
+    """Problems of every query's plan, each reported once.
 
     Args:
         context: the document.
-        checks: asked of each node, with the query's output mode.
-        among: of a plan the nodes that are asked.
-        warning: they refuse nothing.
+        checks: called with each node and the query's output mode.
+        among: selects the nodes of a plan to check.
+        warning: the problems are warnings and do not reject the document.
     """
-    said: set[tuple[Path, int, str]] = set()
+    reported: set[tuple[Path, int, str]] = set()
     known: dict[tuple[str, str], list[tuple[Node, Finding]]] = {}
     for index, query in enumerate(context.spec.queries):
         same = (query.from_, query.output_mode)
@@ -48,14 +48,14 @@ def findings(
             known[same] = [(node, finding) for node, finding in results if finding is not None]
         for node, finding in known[same]:
             path = ("queries", index, "outputMode") if finding.mode else place(context, node)
-            if (path, node.offset, finding.reason) not in said:
-                said.add((path, node.offset, finding.reason))
+            if (path, node.offset, finding.reason) not in reported:
+                reported.add((path, node.offset, finding.reason))
                 offset = _offset(context, node) if path[-1] == "sql" else None
                 yield context.problem(path, finding.message, finding.reason, warning=warning, offset=offset)
 
 
 def place(context: Context, node: Node) -> Path:
-    """What of the document makes a node: a view's text, its step or its watermark."""
+    """The path of the part that makes a node: a view's SQL, its step or its watermark."""
     names = [view.name for view in context.spec.views]
     index = names.index(node.view)
     if node.kind is NodeKind.WATERMARK:

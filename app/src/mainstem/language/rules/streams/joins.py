@@ -1,4 +1,4 @@
-"""Joins that Spark refuses of streams: by what streams, by type, watermark and output mode."""
+"""Joins of streams that Spark does not support: by the sides that stream, type, watermark and output mode."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,12 +17,12 @@ def joins(context: Context) -> Iterator[Problem]:
 
 
 def equalities(context: Context) -> Iterator[Problem]:
-    """Two streams are joined by an equality at least: state is found by it."""
+    """A join of two streams has an equality: Spark keeps the state by its columns."""
     yield from findings(context, _unequal_join, among=unequal)
 
 
 def unbounded(context: Context) -> Iterator[Problem]:
-    """A warning: a join of two streams keeps every row of a side for ever, where nothing limits how old a partner may be."""
+    """A warning: a join of two streams keeps every row of a side for ever where nothing limits the age of a match."""
     for_ever: dict[int, tuple[bool, ...]] = {}
 
     def kept(root: Node) -> Iterator[Node]:
@@ -36,16 +36,16 @@ def unbounded(context: Context) -> Iterator[Problem]:
 
 
 def early(context: Context) -> Iterator[Problem]:
-    """A join of two streams is not bounded by a column beside event time, by whose event time Spark drops rows too early.
+    """A join of two streams is bounded by event time: Spark drops rows by it, too early for a bound on another column.
 
-    Where partners may all be older than a row's event time nothing may be lost: then it is a warning.
+    Where all matches may be older than a row's event time, possibly nothing is lost: then it is a warning.
     """
     yield from findings(context, partial(_early, certain=True))
     yield from findings(context, partial(_early, certain=False), warning=True)
 
 
 def _static_join(node: Node, _: str) -> Finding | None:
-    """A row of the table that finds no partner may find one later: it can never be said to have none."""
+    """A row of the table without a match may get a match later, so Spark can never write it as unmatched."""
     if node.join is None or True not in node.sides or False not in node.sides:
         return None
     type_, left = node.join.type, node.sides[0]
@@ -59,7 +59,9 @@ def _static_join(node: Node, _: str) -> Finding | None:
         "right": "start from the table, or use an inner join",
         "full": "use an outer join that keeps the rows of the stream",
     }
-    message = f"{_NAMES[type_]} of a stream and a table must not keep rows of the table alone: {way[type_]}"
+    message = (
+        f"{_NAMES[type_]} of a stream and a table must not keep unmatched rows of the table; {way[type_]}"
+    )
     return Finding(reasons.JOIN_NOT_ALLOWED, message)
 
 
@@ -77,7 +79,7 @@ def _unequal_join(node: Node, _: str) -> Finding | None:
     if node.stream_join is None:
         return None
     message = (
-        "a join of two streams finds partners by an equality, and this one has none; add one to its condition, "
+        "a join of two streams needs an equality in its condition, and this join has none; add one, "
         "such as ON a.id = b.id, beside the time range"
     )
     return Finding(reasons.EQUALITY_NEEDED, message)
@@ -89,17 +91,17 @@ def _stream_join(node: Node, mode: str) -> Finding | None:
         return None
     type_ = join.type
     if type_ == "anti":
-        message = "a left anti join of two streams does not exist; use LEFT JOIN with a time range, and keep the rows whose right side is null"
+        message = "Spark has no left anti join of two streams; use LEFT JOIN with a time range, and keep the rows whose right side is null"
         return Finding(reasons.JOIN_NOT_ALLOWED, message)
     allowed = ("append", "update") if type_ in ("inner", "semi") else ("append",)
     if mode not in allowed:
-        message = f"{node.view!r} has {_NAMES[type_]} of two streams, which is written in {' or '.join(allowed)} mode, not {mode}"
+        message = f"{node.view!r} has {_NAMES[type_]} of two streams, which allows {' or '.join(allowed)} mode, not {mode}"
         return Finding(reasons.OUTPUT_MODE_NOT_ALLOWED, message, mode=True)
     return None
 
 
 def _outer_join(node: Node, _: str) -> Finding | None:
-    """Rows without a partner are written once none can come any more, which only event time can tell."""
+    """Spark writes an unmatched row once no match can arrive any more, which only event time can show."""
     join = node.stream_join
     if join is None or join.bounds.event_key is not False:
         return None
@@ -114,7 +116,7 @@ def _outer_join(node: Node, _: str) -> Finding | None:
         "full": "both sides",
     }
     message = (
-        f"{_NAMES[join.type]} of two streams must know when a partner can no longer come: give {side[join.type]} "
+        f"{_NAMES[join.type]} of two streams must know when no match can arrive any more; give {side[join.type]} "
         "a watermark, and the condition a time range (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window"
     )
     return Finding(reasons.WATERMARK_NEEDED, message)
@@ -136,9 +138,9 @@ def _early(node: Node, _: str, *, certain: bool) -> Finding | None:
     if drop is None:
         return None
     loses = (
-        f"the partners that come after its {drop.event!r} and before its {drop.column} are lost"
+        f"the matches that arrive after its {drop.event!r} and before its {drop.column} are lost"
         if certain
-        else f"a row whose {drop.column} is later than its {drop.event!r} loses partners that come in between"
+        else f"a row whose {drop.column} is later than its {drop.event!r} loses the matches that arrive in between"
     )
     message = (
         f"the condition compares {drop.column}, and Spark drops rows of that side by their event time {drop.event!r}: "

@@ -1,4 +1,4 @@
-"""Output modes against sinks and plans, as Spark's UnsupportedOperationChecker and its sinks have it."""
+"""Output modes that a sink or a plan does not allow, after Spark's UnsupportedOperationChecker and its sinks."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from mainstem.language.yaml.yamltext import Path
 
 
 def sinks(context: Context) -> Iterator[Problem]:
-    """What a sink can write: files append; Delta appends, replaces, or merges, a database inserts, replaces, or upserts;
-    the others take all.
+    """Output modes of sinks. Files append. Delta appends, replaces or merges. A database inserts, replaces or upserts.
+    Other sinks allow all modes.
     """
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
@@ -31,7 +31,7 @@ def refused(sink: Sink, mode: str) -> ModeRefusal | None:
 
 
 def aggregation(context: Context) -> Iterator[Problem]:
-    """Over a stream `complete` needs an aggregation, and `append` of an aggregation needs a watermark."""
+    """Over a stream, `complete` needs an aggregation, and `append` with an aggregation needs a watermark."""
     for index, query in enumerate(context.spec.queries):
         if not context.graph.streams(query.from_):
             continue

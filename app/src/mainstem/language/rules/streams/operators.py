@@ -1,4 +1,4 @@
-"""What Spark's UnsupportedOperationChecker refuses of a stream, as far as the plan is certain."""
+"""Operators on streams that Spark's UnsupportedOperationChecker rejects, as far as the plan is certain."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,17 +12,17 @@ from mainstem.language.sql.logical_plan import Node, NodeKind
 
 
 def operators(context: Context) -> Iterator[Problem]:
-    """Sorting, offsets, samples, window functions, distinct aggregates, row ids and subqueries of streams are refused."""
+    """Sorting, offsets, samples, window functions, distinct aggregates, row ids and subqueries of streams are not allowed."""
     yield from findings(context, _operator, _sorted, _limited, _session, _lone_session)
 
 
 def sets(context: Context) -> Iterator[Problem]:
-    """A stream is united with streams only, and is neither intersected nor taken away."""
+    """UNION combines a stream only with streams; INTERSECT reads no stream, and EXCEPT subtracts none."""
     yield from findings(context, _set)
 
 
 def states(context: Context) -> Iterator[Problem]:
-    """Several stateful operators need append; duplicates within the watermark need one; event time is declared once."""
+    """Several stateful operators need append; `withinWatermark` needs a watermark; event time is declared once."""
     yield from findings(context, _chain, _deduplication, _watermark)
 
 
@@ -30,9 +30,9 @@ def keys(context: Context) -> Iterator[Problem]:
     """Append writes a group when the watermark passes it: event time must be among the keys, as a column or a window."""
     yield from findings(context, _window_end)
     for index, query in enumerate(context.spec.queries):
-        for found in _timeless(context, query):
+        for node in _timeless(context, query):
             message = (
-                f"no key of the aggregation in {found.view!r} is event time itself or a window over it, so no group "
+                f"no key of the aggregation in {node.view!r} is event time itself or a window over it, so no group "
                 "would ever be final; group by window(<event time>, '1 hour') or the like, or use update or complete"
             )
             yield context.problem(("queries", index, "outputMode"), message, reasons.WATERMARK_NEEDED)
@@ -40,12 +40,15 @@ def keys(context: Context) -> Iterator[Problem]:
 
 
 def window_ends(context: Context) -> Iterator[Problem]:
-    """A warning: groups by the start or end of a window are kept for ever; Spark drops groups by the window itself once the watermark passes."""
+    """A warning: groups by the start or end of a window are kept for ever.
+
+    Spark drops groups by the window itself once the watermark passes.
+    """
     yield from findings(context, _kept_window_end, warning=True)
 
 
 def _timeless(context: Context, query: Query) -> Iterator[Node]:
-    """Aggregations that certainly group by no event time, though append asks for it."""
+    """Aggregations that certainly do not group by event time, although append needs it."""
     if query.output_mode == "append" and context.graph.watermarked(query.from_):
         for node in context.graph.plan(query.from_).all():
             if node.kind is NodeKind.AGGREGATE and node.streams and not node.timed and node.end_key is None:
@@ -87,7 +90,7 @@ _REFUSED: Final = {
     ),
     NodeKind.OVER: Finding(
         reasons.WINDOW_FUNCTION_NOT_ALLOWED,
-        "a function OVER a window sorts a whole stream; group by window(<event time>, '1 hour') instead",
+        "a window function with OVER would sort the whole stream; group by window(<event time>, '1 hour') instead",
     ),
     NodeKind.SUBQUERY: Finding(
         reasons.SUBQUERY_NOT_ALLOWED,
@@ -95,7 +98,7 @@ _REFUSED: Final = {
     ),
     NodeKind.ROW_IDS: Finding(
         reasons.FUNCTION_NOT_ALLOWED,
-        "monotonically_increasing_id() begins anew with each batch; use uuid(), or columns that identify a row",
+        "monotonically_increasing_id() starts again in every batch; use uuid(), or columns that identify a row",
     ),
 }
 
@@ -104,9 +107,7 @@ def _operator(node: Node, _: str) -> Finding | None:
     if node.kind in _REFUSED and (node.streams or node.kind is NodeKind.SUBQUERY):
         return _REFUSED[node.kind]
     if node.kind is NodeKind.AGGREGATE and node.streams and node.distinct:
-        message = (
-            "aggregates of DISTINCT values would keep them all; use approx_count_distinct, or collect_set"
-        )
+        message = "an aggregate of DISTINCT values would keep all of them as state; use approx_count_distinct, or collect_set"
         return Finding(reasons.DISTINCT_NOT_ALLOWED, message)
     return None
 
@@ -117,27 +118,23 @@ def _sorted(node: Node, mode: str) -> Finding | None:
     written, implied = node.groups
     if mode == "complete" and (not node.known or written):
         return None
-    message = "ORDER BY sorts a whole stream, which only the complete result of an aggregation can be"
+    message = "ORDER BY cannot sort a stream, only the result of an aggregation in complete mode"
     if mode == "complete" and implied:
-        message += "; write GROUP BY in place of DISTINCT or UNION, which are none for Spark"
+        message += "; write GROUP BY in place of DISTINCT or UNION, which are no aggregations for Spark"
     return Finding(reasons.SORT_NOT_ALLOWED, message)
 
 
 def _limited(node: Node, mode: str) -> Finding | None:
     if node.kind is not NodeKind.LIMIT or not node.streams or mode != "update":
         return None
-    message = (
-        f"update mode takes no LIMIT, and {node.view!r} has one; use append or complete, or leave it out"
-    )
+    message = f"update mode does not allow LIMIT, and {node.view!r} has one; use append or complete, or leave LIMIT out"
     return Finding(reasons.LIMIT_NOT_ALLOWED, message, mode=True)
 
 
 def _session(node: Node, mode: str) -> Finding | None:
     if not (node.kind is NodeKind.AGGREGATE and node.streams and node.session and mode == "update"):
         return None
-    message = (
-        f"sessions grow together, so {node.view!r} cannot be written in update mode; use append or complete"
-    )
+    message = f"session windows can merge, so {node.view!r} cannot be written in update mode; use append or complete"
     return Finding(reasons.OUTPUT_MODE_NOT_ALLOWED, message, mode=True)
 
 
@@ -145,25 +142,25 @@ def _lone_session(node: Node, _: str) -> Finding | None:
     if not (node.kind is NodeKind.AGGREGATE and node.streams and node.lone):
         return None
     message = (
-        "a session window cannot be all that groups are told apart by; group by another column too, where there is none "
-        "by a constant one that is made below, FROM (SELECT *, 1 AS one FROM ...)"
+        "the session window is the only grouping key, and Spark needs another one; group by another column too, "
+        "for example a constant: FROM (SELECT *, 1 AS one FROM ...)"
     )
     return Finding(reasons.KEY_NEEDED, message)
 
 
 def _set(node: Node, mode: str) -> Finding | None:
     if node.kind is NodeKind.UNION and set(node.sides) == {True, False}:
-        message = "a stream cannot be united with a table; read the table as a stream, or write it by a query of its own"
+        message = "UNION cannot combine a stream with a table; read the table as a stream, or write the table in a query of its own"
     elif node.kind is NodeKind.INTERSECT and True in node.sides:
-        message = "streams cannot be intersected; write LEFT SEMI JOIN"
+        message = "INTERSECT cannot read a stream; write LEFT SEMI JOIN"
     elif node.kind is NodeKind.EXCEPT and node.sides[1]:
-        message = "a stream cannot be taken away from another relation: what is still to come is not known"
+        message = "EXCEPT cannot subtract a stream, because its later rows are not known yet; only a table may stand on its right side"
     elif node.kind is NodeKind.EXCEPT and node.streams and not node.distinct:
-        message = "EXCEPT ALL would take the table's rows away anew in each batch; write LEFT ANTI JOIN"
+        message = "EXCEPT ALL would subtract the table's rows again in every batch; write LEFT ANTI JOIN"
     elif node.kind is NodeKind.EXCEPT and node.streams and mode == "append" and not node.timed:
         message = (
-            "EXCEPT gives each row once, and without event time among its columns none would ever be final; "
-            "write LEFT ANTI JOIN, which keeps repeats and no state, or use update"
+            "EXCEPT returns each row once, and without event time among its columns no row would ever be final; "
+            "write LEFT ANTI JOIN, which keeps duplicates and needs no state, or use update"
         )
         return Finding(reasons.WATERMARK_NEEDED, message)
     else:
@@ -176,13 +173,13 @@ def _chain(node: Node, mode: str) -> Finding | None:
     if mode == "append" or not stateful:
         return None
     below = [inner.aggregation for inner in node.inputs]
-    found = next((inner for inner in below if inner), None)
-    if found is None:
+    aggregation = next((inner for inner in below if inner), None)
+    if aggregation is None:
         return None
-    what = "aggregates" if node.kind is NodeKind.AGGREGATE else "joins"
+    verb = "aggregates" if node.kind is NodeKind.AGGREGATE else "joins"
     message = (
-        f"{node.view!r} {what} what {found.view!r} has aggregated; several stateful operators in a row need append mode, "
-        "in which each passes on only what is final"
+        f"{node.view!r} {verb} the aggregated rows of {aggregation.view!r}; several stateful operators in a row need "
+        "append mode, in which each operator passes on only final rows"
     )
     return Finding(reasons.OUTPUT_MODE_NOT_ALLOWED, message, mode=True)
 
@@ -190,7 +187,9 @@ def _chain(node: Node, mode: str) -> Finding | None:
 def _deduplication(node: Node, _: str) -> Finding | None:
     if node.kind is not NodeKind.DEDUPLICATE or not node.within or node.events != frozenset():
         return None
-    message = "withinWatermark drops what it has seen behind the watermark, and nothing below has one; give the source or a view a watermark"
+    message = (
+        "withinWatermark needs a watermark, and no source or view below has one; give one of them a watermark"
+    )
     return Finding(reasons.WATERMARK_NEEDED, message)
 
 
@@ -201,12 +200,14 @@ def _watermark(node: Node, _: str) -> Finding | None:
         inner.kind is NodeKind.WATERMARK and inner.streams for inner in node.inputs[0].all(until=_begins_anew)
     ):
         return None
-    message = "event time is declared below already, and Spark takes it once; keep one of the two watermarks"
+    message = (
+        "a relation below has a watermark already, and Spark allows only one; keep one of the two watermarks"
+    )
     return Finding(reasons.WATERMARK_TWICE, message)
 
 
 def _begins_anew(node: Node) -> bool:
-    """Whether no watermark comes through: Spark has none above a function that keeps state, nor by the machine's clock."""
+    """Whether no watermark passes this node: a function that keeps state, or a step by the machine's clock, passes none."""
     step = node.step
     return node.kind is NodeKind.UNKNOWN or bool(
         step and (step.function or step.time_mode == "ProcessingTime")

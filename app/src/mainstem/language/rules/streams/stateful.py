@@ -1,4 +1,4 @@
-"""Views that keep state of their own, by transformWithState or applyInPandasWithState."""
+"""Rules for views that keep their own state with transformWithState or applyInPandasWithState."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _OF_FUNCTIONS = ("stateSchema", "timeout")
 
 
 def fields(context: Context) -> Iterator[Problem]:
-    """A stateful step has the fields of its kind, its clock has a watermark, and what it starts from does not stream."""
+    """A stateful step has only fields of its kind, event time has a watermark, and the initial state is static."""
     for index, view in enumerate(context.spec.views):
         if view.state:
             yield from _of_kind(context, ("views", index, "state"), view.state)
@@ -26,51 +26,51 @@ def fields(context: Context) -> Iterator[Problem]:
 
 
 def modes(context: Context) -> Iterator[Problem]:
-    """A function is the only one of its query, stands above no aggregation, and gives rows in a mode that goes with the rest."""
-    said: set[tuple[Path, str]] = set()
+    """A query has at most one function that keeps state; it reads no aggregation, and its output mode fits the query."""
+    reported: set[tuple[Path, str]] = set()
     for query in context.spec.queries:
         root = context.graph.plan(query.from_)
         functions = [node for node in root.all() if node.streams and node.step and node.step.function]
         for node in functions:
             message = _several(query) if len(functions) > 1 else _unfit(query, root, node)
             path = place(context, node)
-            if message and (path, message) not in said:
-                said.add((path, message))
+            if message and (path, message) not in reported:
+                reported.add((path, message))
                 yield context.problem(path, message, reasons.STATE_NOT_ALLOWED)
 
 
 def stores(context: Context) -> Iterator[Problem]:
-    """What a processor keeps over a stream, Spark keeps in RocksDB alone."""
+    """Spark keeps the state of a processor over a stream only in RocksDB."""
     for index, query in enumerate(context.spec.queries):
         if query.state.provider == "rocksdb":
             continue
         for name in context.graph.closure(query.from_, certain=True):
             step = context.graph.views[name].state if name in context.graph.views else None
             if step and step.processor and context.graph.streams(step.from_, certain=True):
-                message = f"the processor of {name!r} keeps its state in RocksDB alone; leave provider out"
+                message = f"the processor of {name!r} can keep its state only in RocksDB; leave provider out"
                 path: Path = ("queries", index, "state", "provider")
                 yield context.problem(path, message, reasons.PROVIDER_NOT_ALLOWED)
 
 
 def _several(query: Query) -> str:
-    return f"{query.name!r} has several functions that keep state, of which a query takes one; make them processors"
+    return f"{query.name!r} has several functions that keep state, and a query can have only one; make them processors"
 
 
 def _unfit(query: Query, root: Node, node: Node) -> str | None:
-    """What stands in a function's way, after Spark's UnsupportedOperationChecker; None where nothing certainly does."""
+    """Why the query cannot run a function, after Spark's UnsupportedOperationChecker; None where no reason is certain."""
     step, mode = node.step, query.output_mode
     own = (step and step.output_mode) or ("update" if mode == "update" else "append")
     if node.inputs[0].aggregated:
-        return "a function does not stand above an aggregation; make it a processor"
+        return "a function cannot read an aggregation; make it a processor"
     if own == "update" and (root.aggregated or mode == "complete"):
-        return "a function in update mode goes with no aggregation; set its outputMode: append"
+        return "a function in update mode cannot be combined with an aggregation; set its outputMode: append"
     if root.aggregated is False and mode not in (own, "complete"):
-        return f"its outputMode is {own}, and that of {query.name!r} is {mode}; leave it out"
+        return f"the outputMode of the function is {own}, and that of {query.name!r} is {mode}; leave it out of the function"
     joins = (inner for inner in root.all() if inner.stream_join)
     if step and step.timeout == "EventTimeTimeout" and node in beneath(joins):
         return (
-            "what a function gives at a time-out by event time may be late for a join of two streams above it; "
-            "make it a processor, or write to a topic between two queries"
+            "the rows that a function returns at an event-time timeout may be late for the join of two streams that "
+            "reads them; make it a processor, or split the query in two with a topic between them"
         )
     return None
 
@@ -79,10 +79,12 @@ def _of_kind(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
     kind, foreign = ("function", _OF_PROCESSORS) if step.function else ("processor", _OF_FUNCTIONS)
     for field in foreign:
         if step.member(field) is not None:
-            message = f"{field} does not go with a {kind}"
+            message = f"{field} is not a field of a {kind}; leave it out"
             yield context.problem((*at, field), message, reasons.FIELD_NOT_ALLOWED, key=True)
     if step.function and step.pandas:
-        message = "a function takes and gives pandas DataFrames always; pandas is for a processor"
+        message = (
+            "a function always takes and returns pandas DataFrames; leave pandas out, which is for processors"
+        )
         yield context.problem((*at, "pandas"), message, reasons.FIELD_NOT_ALLOWED, key=True)
     if step.function and step.state_schema is None:
         message = "a function needs stateSchema, the columns of its state, such as 'visits INT'"
@@ -93,11 +95,13 @@ def _clock(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
     field = "timeMode" if step.time_mode == "EventTime" else "timeout"
     by_event = step.time_mode == "EventTime" or step.timeout == "EventTimeTimeout"
     if by_event and not context.graph.watermarked(step.from_):
-        message = f"the clock of event time is the watermark, and {step.from_!r} has none"
+        message = f"event time needs a watermark, and {step.from_!r} has none; declare one"
         yield context.problem((*at, field), message, reasons.WATERMARK_NEEDED)
 
 
 def _initial(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:
     if step.initial_state and context.graph.streams(step.initial_state.from_, certain=True):
-        message = f"{step.initial_state.from_!r} streams; state starts from what does not"
+        message = (
+            f"{step.initial_state.from_!r} is a stream; the initial state must come from a static relation"
+        )
         yield context.problem((*at, "initialState", "from"), message, reasons.STREAM_NOT_ALLOWED)

@@ -1,4 +1,4 @@
-"""Triggers against sources, sinks, output modes and plans, by `mainstem.language.analysis.eligibility`."""
+"""Triggers that a source, sink, output mode or plan does not allow, after `mainstem.language.analysis.eligibility`."""
 
 from collections.abc import Iterator
 
@@ -10,29 +10,30 @@ from mainstem.language.rules.context import Context
 
 
 def eligible(context: Context) -> Iterator[Problem]:
-    """`continuous` and `realTime` take few sources, sinks and plans; `realTime` wants `outputMode: update` and 5 seconds;
-    a query over static and bounded sources alone runs once and ends, with `availableNow`, `once` or none of them.
+    """`continuous` and `realTime` allow few sources, sinks and plans; `realTime` needs `outputMode: update` and 5 seconds.
+
+    A query that reads only static and bounded sources runs once and ends, with `availableNow`, `once` or no trigger.
     """
     for index, query in enumerate(context.spec.queries):
         trigger = named(query)
-        for found in obstacles(context.graph, query, trigger):
+        for obstacle in obstacles(context.graph, query, trigger):
             path = ("queries", index, "trigger", trigger)
-            yield context.problem(path, found.message, found.reason)
+            yield context.problem(path, obstacle.message, obstacle.reason)
 
 
 def async_progress(context: Context) -> Iterator[Problem]:
-    """`asyncProgressTracking` is for queries without state that write no table and no files, and do not end by themselves."""
+    """`asyncProgressTracking` is for queries without state that write no table and no files, and do not end."""
     for index, query in enumerate(context.spec.queries):
         if query.async_progress_tracking is not None:
-            for found in async_progress_obstacles(context.graph, query):
-                yield context.problem(("queries", index, ASYNC), found.message, found.reason)
+            for obstacle in async_progress_obstacles(context.graph, query):
+                yield context.problem(("queries", index, ASYNC), obstacle.message, obstacle.reason)
 
 
 def deprecated(context: Context) -> Iterator[Problem]:
     """A warning: Spark deprecates `once`, which ignores rate limits; use `availableNow`."""
     for index, query in enumerate(context.spec.queries):
         if query.trigger and query.trigger.once:
-            message = "once is deprecated: it reads all there is in one batch, whatever the rate limits; use availableNow"
+            message = "once is deprecated: it reads all available data in one batch and ignores rate limits; use availableNow"
             yield context.problem(
                 ("queries", index, "trigger", "once"), message, reasons.TRIGGER_DEPRECATED, warning=True
             )
@@ -45,21 +46,21 @@ def drained_in_time(context: Context) -> Iterator[Problem]:
         interval = query.trigger.real_time if query.trigger else None
         if interval is not None and seconds(timeout) <= seconds(interval):
             message = (
-                f"drain.timeout is {timeout}: each stop would cut the batch of {interval}, and its rows be written "
-                "again at the next start; raise drain.timeout above it, or checkpoint more often"
+                f"drain.timeout is {timeout}: each stop would interrupt the batch of {interval}, and the next start would "
+                "write its rows again; raise drain.timeout above it, or checkpoint more often"
             )
             path = ("queries", index, "trigger", "realTime")
             yield context.problem(path, message, reasons.DRAIN_TOO_SHORT, warning=True)
 
 
 def schedule(context: Context) -> Iterator[Problem]:
-    """A schedule is for pipelines that come to an end: a query over a stream has `trigger: {availableNow: true}`."""
+    """A schedule needs a pipeline that ends: a query over a stream needs `trigger: {availableNow: true}`."""
     if context.spec.schedule is None:
         return
     for index, query in enumerate(context.spec.queries):
         if context.graph.ends(query) is False:
             message = (
-                f"the query {query.name!r} never ends, and a schedule wants all to; "
+                f"the query {query.name!r} never ends, and a schedule needs queries that end; "
                 "give it trigger: {availableNow: true}, or leave spec.schedule out"
             )
             yield context.problem(("queries", index, "trigger"), message, reasons.SCHEDULE_UNBOUNDED)
