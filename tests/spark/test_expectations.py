@@ -67,7 +67,7 @@ def test_fail_ends_the_query_without_data_in_the_message(stage: Stage) -> None:
     status = run(stage, view(HAS_WORD, HAS_ID | {"onViolation": "fail"}))
     assert (status.state, status.reason, status.restarts) == (QueryState.FAILED, "ExpectationFailed", 0)
     assert status.message == (
-        "a row of the view 'parsed' violates 'has_id'; mend the data, or set onViolation to warn, drop or quarantine"
+        "a row of the view 'parsed' violates 'has_id'; correct the data, or set onViolation to warn, drop or quarantine"
     )
     assert stage.rows("out") == []
 

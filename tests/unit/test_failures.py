@@ -173,7 +173,7 @@ CASES = [
             "org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position is out of range for partition g1-0",
         ),
         "KafkaDataLost",
-        "records that the checkpoint points to have expired (g1-0: 10 to 15); set failOnDataLoss: false to go on behind the gap",
+        "records that the checkpoint points to have expired (g1-0: 10 to 15); set failOnDataLoss: false to continue after the gap",
     ),
     Case(
         "a broker that is gone",
@@ -322,7 +322,7 @@ CASES = [
             f"{FRAMES}"
         ),
         "TriggerChanged",
-        "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
+        "a continuous trigger and other triggers cannot use each other's checkpoint; raise checkpoint.generation",
         permanent=True,
     ),
     Case(
@@ -332,7 +332,7 @@ CASES = [
             f"class org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeq (both in unnamed module){FRAMES}"
         ),
         "TriggerChanged",
-        "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
+        "a continuous trigger and other triggers cannot use each other's checkpoint; raise checkpoint.generation",
         permanent=True,
     ),
     Case(
@@ -386,14 +386,14 @@ CASES = [
             "without schema validation, please set spark.sql.streaming.stateStore.stateSchemaCheck to false. SQLSTATE: XXKST"
         ),
         "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
-        "what the state is kept by has changed: columns, or their types, of a GROUP BY, a join or a deduplication (was k String; "
+        "the keys of the state have changed: columns, or their types, of a GROUP BY, a join or a deduplication (was k String; "
         "is k String, v Integer); undo the change, or raise checkpoint.generation to start anew",
     ),
     Case(
         "state of other values, in a short message",
         stream("[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] Provided value schema does not match existing state value schema."),
         "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
-        "what the state holds has changed: an aggregate, the type of a join, or the columns of a stream that it keeps; undo the "
+        "the values of the state have changed: an aggregate, the type of a join, or the columns of a stream that it keeps; undo the "
         "change, or raise checkpoint.generation to start anew",
     ),
     Case(
@@ -413,21 +413,21 @@ CASES = [
         "org.apache.spark.SparkException: [STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/c/q/1 is in an "
         "inconsistent state: the metadata file is missing but offset and/or commit logs contain data. SQLSTATE: 42K03",
         "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
-        "the checkpoint's file `metadata` is gone, and with it the id by which tables know what they have; put it back, or raise "
+        "the checkpoint's file `metadata` is missing, and with it the id by which tables recognize batches that they have; restore it, or raise "
         "checkpoint.generation to start anew",
     ),
     Case(
         "files elsewhere",
         stream("Wrong basePath /data/b for the root path: file:/data/a/1.json"),
         "SourcePathChanged",
-        "the files of the last batch do not lie in /data/b, where the source reads now; put the path back, or start a new "
+        "the files of the last batch are not in /data/b, where the source reads now; restore the old path, or start a new "
         "generation of the checkpoint",
     ),
     Case(
         "a table where files were",
         stream("[DELTA_INVALID_SOURCE_VERSION] sourceVersion(0) is invalid"),
         "SourceKindChanged",
-        "the checkpoint has the offsets of another kind of source; give the new source a name of its own, or start a new "
+        "the checkpoint has the offsets of another kind of source; give the new source another name, or start a new "
         "generation of the checkpoint",
     ),
     Case(

@@ -1,4 +1,4 @@
-"""Explains, in the document's terms, Spark's errors of a document that does not fit its checkpoint; pure."""
+"""Explains Spark's errors about a document that does not fit its checkpoint, in terms of the document; pure."""
 
 import re
 from typing import Final
@@ -9,22 +9,23 @@ from mainstem import reasons
 _REMEDY: Final = "undo the change, or raise checkpoint.generation to start anew"
 _SENTENCES: Final = {
     "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": (
-        "what the state is kept by has changed: columns, or their types, of a GROUP BY, a join or a deduplication"
+        "the keys of the state have changed: columns, or their types, of a GROUP BY, a join or a deduplication"
         "{columns}; " + _REMEDY
     ),
     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": (
-        "what the state holds has changed: an aggregate, the type of a join, or the columns of a stream that it keeps"
+        "the values of the state have changed: an aggregate, the type of a join, or the columns of a stream that it keeps"
         "{columns}; " + _REMEDY
     ),
     "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY": (
-        "the query keeps state and the checkpoint has none: the query kept none before, or the folder was removed; "
-        "put it back, or raise checkpoint.generation to start anew"
+        "the query keeps state and the checkpoint has none: the query kept none before, or the directory was removed; "
+        "restore it, or raise checkpoint.generation to start anew"
     ),
     "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA": (
         "the checkpoint has the state of other operators{operators}; " + _REMEDY
     ),
     reasons.STREAMING_CHECKPOINT_MISSING_METADATA_FILE: (
-        "the checkpoint's file `metadata` is gone, and with it the id by which tables know what they have; put it back, "
+        "the checkpoint's file `metadata` is missing, and with it the id by which tables recognize batches that they have; "
+        "restore it, "
         "or raise checkpoint.generation to start anew"
     ),
 }
@@ -37,11 +38,11 @@ _OPERATOR: Final = re.compile(r"OperatorName: (?P<name>\w+)")
 
 
 def change_message(condition: str, text: str) -> str | None:
-    """The message for one of Spark's error conditions; None where the condition is about no change of the document.
+    """The message for an error condition of Spark; None where the condition does not concern a change of the document.
 
     Args:
-        condition: its name.
-        text: all that Spark says.
+        condition: name of the condition.
+        text: the whole text of Spark's error.
     """
     sentence = _SENTENCES.get(condition)
     if sentence is None:
@@ -50,19 +51,19 @@ def change_message(condition: str, text: str) -> str | None:
 
 
 def _columns(text: str) -> str:
-    found = _SCHEMAS.search(text)
-    if found is None:
+    match = _SCHEMAS.search(text)
+    if match is None:
         return ""
     was, now = (
         ", ".join(f"{field['name']} {field['kind']}" for field in _FIELD.finditer(schema))
-        for schema in (found["was"], found["now"])
+        for schema in (match["was"], match["now"])
     )
     return f" (was {was or 'nothing'}; is {now or 'nothing'})"
 
 
 def _operators(text: str) -> str:
-    found = _OPERATORS.search(text)
-    if found is None:
+    match = _OPERATORS.search(text)
+    if match is None:
         return ""
-    was, now = (", ".join(_OPERATOR.findall(part)) for part in (found["was"], found["now"]))
+    was, now = (", ".join(_OPERATOR.findall(part)) for part in (match["was"], match["now"]))
     return f" (was {was or 'none'}; is {now or 'none'})"

@@ -1,4 +1,4 @@
-"""Classifies what Spark raised: one line with a stable reason, and whether a restart can help."""
+"""Classifies Spark's exceptions: one line with a stable reason, and whether a restart can help."""
 
 import re
 from dataclasses import dataclass, replace
@@ -18,10 +18,10 @@ class Failure:
     """The failure of a query.
 
     Attributes:
-        reason: CamelCase of ours, or Spark's error condition.
-        message: one line, free of what looks like a credential.
+        reason: a reason of Mainstem in CamelCase, or Spark's error condition.
+        message: one line, without text that looks like a credential.
         permanent: a restart would fail in the same way.
-        traceback: of Python's, where code of the user's failed; several lines.
+        traceback: several lines of Python, where the user's code failed.
     """
 
     reason: reasons.Reason
@@ -31,20 +31,20 @@ class Failure:
 
     @property
     def outage(self) -> bool:
-        """Whether a broker, store or database did not answer: no failure of the query itself."""
+        """Whether a broker, store or database did not answer, so that the query itself did not fail."""
         return self.reason in OUTAGES
 
 
 MOST: Final = 400
-"""Characters of a message."""
+"""Maximum characters of a message."""
 LONGEST: Final = 20_000
-"""Characters of a traceback that are kept, of its end."""
+"""Characters that are kept from the end of a traceback."""
 _CLASS: Final = r"(?:[a-z][\w$]*\.)+(?=[A-Z])"
-# A message goes on over lines of its own, up to the next cause, a blank line or something indented.
+# A message continues on further lines, up to the next cause, a blank line or an indented line.
 _CONDITION: Final = re.compile(
     rf"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]\s*([^\n]*(?:\n(?!{_CLASS}|\s|==|\[|Caused by: )[^\n]+)*)"
 )
-# These say where something failed; what failed stands further on.
+# These conditions name only the place of the failure; the cause follows in the text.
 _NOISE: Final = {
     "STREAM_FAILED",
     "JOB_CANCELLED",
@@ -122,13 +122,14 @@ def _classify_text(text: str) -> Failure:
     lines = (line for line in text.splitlines() if line.strip())
     first = (raised and raised.java) or next(
         lines, "no message"
-    )  # of Python's the first line only begins a traceback
+    )  # the first line of a Python error only begins the traceback
     return Failure(reasons.QUERY_FAILED, _short(_simple(first)) or first.strip(), permanent)
 
 
 def _cleaned(text: str) -> str:
-    """The text without plans, stack frames, wrappers and SQL states, which hold words that mislead, and without what looks
-    like a credential: what is made of it goes to terminals, reports and the resource.
+    """The text without plans, stack frames, wrappers and SQL states, whose words mislead, and without credentials.
+
+    The result goes to terminals, reports and the resource.
     """
     return logs.redact(_STATE.sub("", _WRAPPERS.sub("", _PLANS.sub("", text))))
 
@@ -137,7 +138,7 @@ def _line(known: FailurePattern, match: re.Match[str], text: str) -> str:
     if known.message:
         groups = {name: value or "" for name, value in match.groupdict().items()}
         details = _details(text) | {"advice": groups.get("advice", "")}
-        rest = MOST - len(known.message.format(detail="", **details))  # the detail is cut, never the advice
+        rest = MOST - len(known.message.format(detail="", **details))  # shorten the detail, never the advice
         detail = _short(groups.get("detail", ""), max(rest, 40))
         return _short(known.message.format(detail=detail, **details))
     line = next((line for line in text.splitlines() if known.pattern.search(line)), match[0])
@@ -167,14 +168,14 @@ def _details(text: str) -> dict[str, str]:
 
 
 def _simple(line: str) -> str:
-    """The line with the innermost exception at its start by its plain name, and no others before it."""
+    """The line, starting with the innermost exception by its plain name."""
     return re.sub(rf"^(?:Caused by: )?(?:{_CLASS}[\w$]+: )*{_CLASS}([\w$]+): ", r"\1: ", line.strip())
 
 
 def _chain(error: Any) -> str:
-    """All that the exception and its Java causes say."""
+    """The messages of the exception and its Java causes, one per line."""
     java = error
-    if isinstance(error, BaseException):  # a Java object has every attribute that it is asked for
+    if isinstance(error, BaseException):  # a Java object has an attribute of every name
         java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
         if java is None:
             return str(error)

@@ -1,4 +1,4 @@
-"""Compares the columns of a refused batch with the table's, from Delta's own message; pure."""
+"""Compares the columns of a rejected batch with the table's columns, from Delta's message; pure."""
 
 import re
 from typing import Final
@@ -11,11 +11,11 @@ _COLUMN: Final = re.compile(r"^ \|-- (?P<name>.+): (?P<kind>\S+) \(nullable = \w
 
 
 def difference(text: str) -> str | None:
-    """The columns that are new, of another type, or missing; None where the text shows no two schemas that differ."""
-    found = _SCHEMAS.search(text)
-    if found is None:
+    """The columns that are new, of another type, or missing; None where the text does not show two different schemas."""
+    match = _SCHEMAS.search(text)
+    if match is None:
         return None
-    table, data = _columns(found["table"]), _columns(found["data"])
+    table, data = _columns(match["table"]), _columns(match["data"])
     new = [name for name in data if name.lower() not in {known.lower() for known in table}]
     missing = [name for name in table if name.lower() not in {known.lower() for known in data}]
     parts = [
@@ -29,5 +29,5 @@ def difference(text: str) -> str | None:
 
 
 def _columns(tree: str) -> dict[str, str]:
-    """Name -> type of the columns at the top of a printed schema."""
+    """Name -> type of the top-level columns of a printed schema."""
     return {match["name"]: match["kind"] for match in _COLUMN.finditer(tree)}

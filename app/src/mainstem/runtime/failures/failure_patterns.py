@@ -37,7 +37,7 @@ def _pattern(
 
 FAILURE_PATTERNS: Final = (
     _pattern(
-        # Where Spark shows the plan, the two parts of the message stand apart.
+        # Where Spark prints the plan, it also prints the message in two separate parts.
         re.escape(MALFORMED_RECORD) + r"(?!,)(?P<detail>[^\n]*?)(?P<advice>; [^;\n]*)?(?=\n|\Z)",
         reasons.MALFORMED_RECORD,
         "{detail}{advice}",
@@ -45,20 +45,20 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         re.escape(EXPECTATION_FAILED) + r"(?!,)(?P<detail>[^\n]*)",
         reasons.EXPECTATION_FAILED,
-        "{detail}; mend the data, or set onViolation to warn, drop or quarantine",
+        "{detail}; correct the data, or set onViolation to warn, drop or quarantine",
     ),
     _pattern(
         r"mainstem:FilesExpired:(?P<detail>[^\n]*)",
         reasons.FILES_EXPIRED,
-        "files were gone before their batch read them:{detail}; set failOnDataLoss: false to go on without them",
+        "files disappeared before their batch read them:{detail}; set failOnDataLoss: false to continue without them",
     ),
     _pattern(
         r"Relative path in absolute URI: \.?(?P<detail>[^\n]*?:[^\n]*?)(\.crc)?\s*(\n|$)",
         reasons.FILE_NAME_NOT_SUPPORTED,
-        "on a local file system Hadoop opens no file whose name holds a colon: {detail}; rename it",
+        "on a local file system Hadoop cannot open a file whose name contains a colon: {detail}; rename it",
     ),
     _pattern(
-        # Of the Java class Fence, with the owner record.
+        # From the Java class Fence, with the owner record.
         r'MAINSTEM_CHECKPOINT_OWNER [^\n]*"description": "(?P<detail>[^"]*)"',
         reasons.CHECKPOINT_IN_USE,
         "a newer driver has taken the checkpoint: {detail}",
@@ -94,7 +94,7 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         r"OffsetOutOfRange|Some data may have been lost|KAFKA_DATA_LOSS",
         reasons.KAFKA_DATA_LOST,
-        "records that the checkpoint points to have expired{gap}; set failOnDataLoss: false to go on behind the gap",
+        "records that the checkpoint points to have expired{gap}; set failOnDataLoss: false to continue after the gap",
     ),
     _pattern(
         r"Timed? ?out.{0,80}(node assignment|metadata)|TimeoutException.{0,200}(listOffsets|describeTopics|fetch)|No resolvable bootstrap urls|"
@@ -110,8 +110,8 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         r"No offset matched from request of topic-partition (?P<detail>\S+)",
         reasons.NO_RECORD_OF_TIME,
-        "{detail} has no record of the time to start at, or later; "
-        "set startingOffsetsByTimestampStrategy: latest to take what comes",
+        "{detail} has no record at the start time or later; "
+        "set startingOffsetsByTimestampStrategy: latest to read only new records",
     ),
     _pattern(
         r"SslAuthenticationException|SSLHandshakeException",
@@ -136,25 +136,25 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)\].{0,600}? version (?P<detail>\d+)\b",
         reasons.SOURCE_CHANGED,
-        "version {detail} of the Delta table{table} changes or removes rows that were read; set skipChangeCommits to pass over such "
-        "commits, ignoreChanges to read the files that they write anew, or read its changes with readChangeFeed and a fresh checkpoint",
+        "version {detail} of the Delta table{table} changes or removes rows that were read; set skipChangeCommits to skip such "
+        "commits, or ignoreChanges to read the files that they rewrite, or read its changes with readChangeFeed and a new checkpoint",
     ),
     _pattern(
         r"DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         reasons.SOURCE_REPLACED,
-        "another Delta table is where the stream's was; start a new generation of the checkpoint to read it from its beginning",
+        "the path of the source now holds another Delta table; raise checkpoint.generation to read it from its beginning",
     ),
     _pattern(
         r"StreamingQueryException: [^\n]*Wrong basePath (?P<detail>\S+)",
         reasons.SOURCE_PATH_CHANGED,
-        "the files of the last batch do not lie in {detail}, where the source reads now; put the path back, "
-        "or start a new generation of the checkpoint",
+        "the files of the last batch are not in {detail}, where the source reads now; restore the old path, "
+        "or raise checkpoint.generation",
     ),
     _pattern(
         r"StreamingQueryException: [^\n]*No usable value for (log)?offset|DELTA_INVALID_SOURCE_(VERSION|OFFSET_FORMAT)",
         reasons.SOURCE_KIND_CHANGED,
-        "the checkpoint has the offsets of another kind of source; give the new source a name of its own, "
-        "or start a new generation of the checkpoint",
+        "the checkpoint has the offsets of another kind of source; give the new source another name, "
+        "or raise checkpoint.generation",
     ),
     _pattern(
         r"UnknownStoreException|NoSuchBucket|bucket does not exist",
@@ -211,7 +211,7 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         r"Offset(Map|Seq) cannot be cast to class \S+Offset(Seq|Map)|watermarkTracker\(\)\" is null",
         reasons.TRIGGER_CHANGED,
-        "a checkpoint of a continuous trigger serves no other, nor another's a continuous one; raise checkpoint.generation",
+        "a continuous trigger and other triggers cannot use each other's checkpoint; raise checkpoint.generation",
     ),
     _pattern(
         r"batch \d+ doesn't exist",
@@ -228,8 +228,8 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         r"Python worker exited unexpectedly",
         reasons.PYTHON_WORKER_LOST,
-        "a Python worker ended in the middle of its work: code of the document's, or a library that it calls, ended the process "
-        "or crashed, or the kernel killed it for want of memory",
+        "a Python worker ended in the middle of its work: the document's code, or a library that it calls, ended the process "
+        "or crashed, or the kernel killed it for lack of memory",
     ),
     _pattern(
         r"OutOfMemoryError",
@@ -237,4 +237,4 @@ FAILURE_PATTERNS: Final = (
         "Java's heap is full; raise `--heap`, or on a cluster resources.limits.memory of driver or executors",
     ),
 )
-"""In the order in which they are looked for, in the text of the whole chain of causes, without plans and frames."""
+"""The patterns in search order. They are matched with the text of all causes, without plans and stack frames."""

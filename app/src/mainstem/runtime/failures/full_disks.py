@@ -1,4 +1,4 @@
-"""Names the folders of a query that are on a full device, which Java's error leaves out."""
+"""Adds the directories on a full device to a failure, because Java's error does not name them."""
 
 import os
 import re
@@ -16,35 +16,36 @@ from mainstem.runtime.failures.classification import Failure
 
 
 _LITTLE: Final = 1024 * 1024
-"""Bytes that are no space: what failed to be written may be gone again, a block of it say."""
+"""A device with fewer free bytes counts as full: the failed write may have freed some space again, such as a block."""
 
 
 def explained(failure: Failure, graph: Graph, query: Query) -> Failure:
-    """The failure with the folders whose device is full; where no device is full any more, with all folders that may
-    have been.
+    """The failure with the directories whose device is full.
+
+    Where no device is full any more, the failure names all directories whose device may have been full.
 
     Args:
-        failure: why the query failed; another reason than `DiskFull` is left alone.
-        graph: the document's.
-        query: the query.
+        failure: why the query failed; a failure with another reason than `DiskFull` is returned unchanged.
+        graph: the graph of the document.
+        query: the query that failed.
     """
     if failure.reason != reasons.DISK_FULL:
         return failure
     scratch = tempfile.gettempdir()
     folders = [path for each in (*written_paths(graph, query), scratch) if (path := local(each))]
-    found = [folder for folder in dict.fromkeys(folders) if _is_full(folder)]
-    where = f"full: {_listed(found)}" if found else f"one of {_listed(dict.fromkeys(folders))}"
+    full = [folder for folder in dict.fromkeys(folders) if _is_full(folder)]
+    where = f"full: {_listed(full)}" if full else f"one of {_listed(dict.fromkeys(folders))}"
     return replace(failure, message=f"{failure.message}; {where}")
 
 
 def local(path: str) -> str | None:
-    """The path on this machine; None for one in a store."""
+    """The path on this machine; None for a path in an object store."""
     plain = re.sub(r"^file:/+", "/", path)
     return None if re.match(r"\w[\w+.-]*:", plain) else plain
 
 
 def _is_full(folder: str) -> bool:
-    """Whether the device has next to no space, or no room for another file; False where nobody can tell."""
+    """Whether the device has almost no free space, or no free inode; False where the system does not report it."""
     there = next((each for each in (Path(folder), *Path(folder).absolute().parents) if each.exists()), None)
     try:
         device = os.statvfs(there or "/")

@@ -16,21 +16,21 @@ _CHAINED: Final = (
 )
 _FRAME: Final = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?')
 _GROUP: Final = re.compile(r"^ *(?:\| )+", re.MULTILINE)
-"""What Python draws before the lines of an exception group."""
+"""The prefix that Python prints before the lines of an exception group."""
 _JAVA: Final = re.compile(r"py4j\.|pyspark\.errors\.exceptions\.captured\.(?!PythonException)")
 _OURS: Final = re.compile(r"mainstem\.errors\.\w+: (?P<message>.*) \[(?P<reason>\w+)\]$")
 _END: Final = re.compile(r"$|\s|[+]-|: |(?:[a-z][\w$]*\.)+[A-Z]\w*: |Driver stacktrace")
-"""Where the message of an exception ends and something else begins; a line that starts with `: ` is Java's."""
+"""The start of a line that does not continue an exception's message; Java's message starts with `: `."""
 
 
 class Raised(NamedTuple):
     """The innermost Python exception of a text.
 
     Attributes:
-        said: type and message, on one line.
-        frames: those of its traceback, the innermost last.
-        java: what Java says, where the exception is one of Java's.
-        text: its traceback as Python prints it, with those of its causes.
+        message: type and message, on one line.
+        frames: the frames of its traceback, the innermost last.
+        java: Java's message, where the exception comes from Java.
+        text: its traceback as Python prints it, with the tracebacks of its causes.
     """
 
     message: str
@@ -49,7 +49,7 @@ class Raised(NamedTuple):
 
 
 def raised(text: str) -> Raised | None:
-    """The innermost Python exception in a text; None where there is none."""
+    """The innermost Python exception in a text; None where the text has no Python exception."""
     before, begin, rest = _GROUP.sub("", text).rpartition(_BEGIN)
     lines = rest.splitlines() if begin else []
     trace = list(takewhile(lambda line: not line.strip() or line[0].isspace(), lines))
@@ -77,5 +77,5 @@ def _causes(before: str) -> list[str]:
 
 
 def _frames(lines: Sequence[str]) -> list[Frame]:
-    found = (_FRAME.match(line) for line in lines)
-    return [Frame(match["file"], int(match["line"]), match["name"] or "") for match in found if match]
+    matches = (_FRAME.match(line) for line in lines)
+    return [Frame(match["file"], int(match["line"]), match["name"] or "") for match in matches if match]
