@@ -14,8 +14,6 @@ WORDS_NOT_YET: Final[set[str]] = {
     "app/src/mainstem/language/rules/connectors/kafka.py",
     "app/src/mainstem/language/rules/connectors/paths.py",
     "app/src/mainstem/language/rules/connectors/tables.py",
-    "app/src/mainstem/runtime/runner.py",
-    "app/src/mainstem/runtime/supervision/events.py",
 }
 """Modules whose docstrings, comments or messages still hold retired words."""
 
@@ -27,6 +25,5 @@ IDENTIFIERS_NOT_YET: Final[set[str]] = {
     "app/src/mainstem/language/rules/connectors/datetime_patterns.py",
     "app/src/mainstem/language/rules/connectors/delta.py",
     "app/src/mainstem/language/rules/connectors/paths.py",
-    "app/src/mainstem/runtime/plans.py",
 }
 """Modules that still assign to a retired identifier."""

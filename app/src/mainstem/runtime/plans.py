@@ -1,4 +1,4 @@
-"""Spark's own plans of a document's queries, built and not started."""
+"""Builds the queries of a document without starting them, and returns Spark's plans."""
 
 import sys
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     """Query -> its plans as Spark explains them: parsed, analysed, optimised, physical.
 
     Raises:
-        NotReady: Spark does not start, or what a query reads cannot be opened.
-        SpecInvalid: Spark refuses queries or views; with all that it refuses of the document.
+        NotReady: Spark does not start, or a source of a query cannot be opened.
+        SpecInvalid: Spark rejects queries or views; the error has all problems of the document.
     """
     graph = Graph(document.pipeline)
     analysis = Analysis(graph, document.problem)
     first = Starter(graph, Ownership(document.pipeline.name)).first
-    found: dict[str, str] = {}
+    plans_by_query: dict[str, str] = {}
     environment = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
-    # Standard output is the explanation's, which may be JSON.
+    # Standard output is reserved for the explanation, which may be JSON.
     aside = partial(print, file=sys.stderr)
     with session.open_session(document.pipeline, environment, output=aside, verbose=False) as spark:
         for query in graph.spec.queries:
@@ -42,17 +42,17 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
                 continue
             try:
                 frame = first(query, partial(_checked, spark.newSession(), graph, query, analysis))
-                found[query.name] = explained(frame)
+                plans_by_query[query.name] = explained(frame)
             except SpecInvalid as refused:
                 analysis.noted(refused)
         analysis.others(spark)
     if analysis.problems:
         raise SpecInvalid(analysis.problems, document.file)
-    return found
+    return plans_by_query
 
 
 def plan(spark: SparkSession, graph: Graph, query: Query) -> str:
-    """The plans of one query, in a session of its own."""
+    """Spark's plans of one query, built in a new session."""
     own = spark.newSession()
     own.conf.set("spark.sql.shuffle.partitions", str(query.state.partitions))
     connector.catalogs(own, graph)
@@ -60,8 +60,8 @@ def plan(spark: SparkSession, graph: Graph, query: Query) -> str:
 
 
 def explained(relation: DataFrame) -> str:
-    """The plans of a relation."""
-    # Spark explains a stream only where the plan that it is given is resolved already: that of a SQL text is not.
+    """Spark's plans of a relation, as text."""
+    # Spark explains a stream only from a resolved plan, and the plan of a SQL text is not resolved.
     frame: Any = relation.select("*")
     utils: Any = relation.sparkSession._jvm.org.apache.spark.sql.api.python.PythonSQLUtils  # noqa: SLF001
     return str(utils.explainString(frame._jdf.queryExecution(), "extended"))  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""One pipeline from start to end, wherever it runs: checks, session, queries, signals, drain, exit."""
+"""Runs one pipeline from start to end, on any machine: checks, session, queries, signals, drain, exit."""
 
 import json
 import sys
@@ -39,17 +39,17 @@ _BUILDING: Final = "mainstem-build"
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run.
+    """Options of a run.
 
     Attributes:
-        environment: where.
+        environment: where the pipeline runs.
         reporter: takes progress; closed at the end.
-        idle: drain once no query has had data for so many seconds; None runs for ever.
-        verbose: Spark's INFO lines and stack traces.
-        opened: called with Spark's session once there is one.
-        ended: called at the end.
-        strict: run nothing where Spark refuses anything of the document, or a query is not ready.
-        words: what is said of a problem; None where the reader has the document's file.
+        idle: drain after this many seconds without data in any query; None runs for ever.
+        verbose: print Spark's INFO lines and stack traces.
+        opened: called with Spark's session once it is open.
+        ended: called at the end of the run.
+        strict: run no query where Spark rejects a part of the document, or a query is not ready.
+        render: turns a problem into its log message; None names the document's file.
     """
 
     environment: Environment
@@ -59,7 +59,7 @@ class RunOptions:
     opened: Callable[[Any], None] = lambda _session: None
     ended: EndCallback = lambda _outcome, _statuses: None
     strict: bool = False
-    words: Callable[[Problem], str] | None = None
+    render: Callable[[Problem], str] | None = None
 
 
 def on_this_machine(
@@ -86,12 +86,12 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
     """Run the document's pipeline until its queries end, a signal comes, or it is idle for long enough.
 
     Args:
-        document: what to run.
-        options: where and how.
-        stop: one that listens already.
+        document: the document to run.
+        options: where and how to run.
+        stop: a `Stop` that listens already.
 
     Raises:
-        MainstemError: what went wrong, with the exit code of its class.
+        MainstemError: the run failed; the class of the error has the exit code.
     """
     pipeline = document.pipeline
     stop = stop or Stop()
@@ -145,7 +145,7 @@ def _run(
                     supervisor, maintenance, options, stop
                 )
     except (Py4JNetworkError, ConnectionError):
-        raise  # no JVM, nothing to drain
+        raise  # without a JVM there is nothing to drain
     except Exception:
         supervisor.drain()
         raise
@@ -154,7 +154,7 @@ def _run(
         options.ended(outcome, supervisor.statuses)
     refusal = supervisor.analysis.final(supervisor.failures)
     if refusal and not stop.requested:
-        # Nothing that could run is left. Of a run that is told to go the rest shall run again.
+        # No query is left to run. After a request to stop, the other queries shall run again at the next start.
         raise refusal
     if supervisor.failures:
         raise query_failed(supervisor.failures)
@@ -178,7 +178,7 @@ def _interrupted(*, by_signal: bool) -> DrainInterrupted:
 
 
 def query_failed(failed: Sequence[QueryProgress]) -> QueryFailed:
-    """The error of a run with queries that failed for good: names all of them; the reason is the first one's."""
+    """The error of a run with queries that failed for good: names all failed queries, with the reason of the first."""
     first, *others = failed
     message = f"query {first.name!r} failed: {first.message}"
     if others:
@@ -188,7 +188,7 @@ def query_failed(failed: Sequence[QueryProgress]) -> QueryFailed:
 
 
 def _missed(status: QueryProgress) -> NotReady:
-    """A run that ends by itself has not done what it was asked for where a query still waits for its source."""
+    """The error of a run that ended on its own while a query still waited for its source."""
     message = f"query {status.name!r} never started: {status.message}"
     return NotReady(message, reason=reasons.named(status.reason or reasons.NOT_READY))
 
@@ -200,26 +200,28 @@ def _started(
     stop: Stop,
     unready: Mapping[str, NotReady],
 ) -> str | None:
-    """Start the queries; `drained` where the end was asked for before any of them ran."""
+    """Start the queries; returns `drained` where a stop was requested before any query ran."""
     try:
         supervisor.start(strict=options.strict, unready=unready)
     except MainstemError:
         if not stop.requested:
             raise
         return "drained"
-    words = options.words or (lambda problem: problem.render(document.file))
+    render = options.render or (lambda problem: problem.render(document.file))
     for problem in supervisor.analysis.problems:
-        logs.get("mainstem").error(words(problem))
+        logs.get("mainstem").error(render(problem))
     return None
 
 
 @contextmanager
 def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
-    """Within this context a request to end cancels the jobs of this thread: those that look into tables while queries are
-    built. They may wait for executors that never come. A query's own jobs are in a group of its own.
+    """Within this context a request to stop cancels the jobs of this thread.
+
+    These jobs read tables while queries are built, and may wait for executors that never start. Jobs of a running query
+    belong to another job group.
     """
     context, done = spark.sparkContext, threading.Event()
-    context.setJobGroup(_BUILDING, "looks into tables")
+    context.setJobGroup(_BUILDING, "reads tables while queries are built")
 
     def watch() -> None:
         while not done.wait(1.0):
@@ -241,7 +243,7 @@ def _loop(supervisor: Supervisor, maintenance: TableMaintenance, options: RunOpt
         idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
         if stop.requested or idle:
             logs.get("mainstem").info("draining", because="idle" if idle else "signal")
-            maintenance.stop()  # a merge may be waiting for it
+            maintenance.stop()  # a merge may wait for maintenance to end
             clean = supervisor.drain()
             failed = supervisor.failures or (supervisor.waiting and not stop.requested)
             return "failed" if failed else "drained" if clean else "interrupted"

@@ -90,7 +90,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         verbose=verbose,
         opened=reporter.opened,
         ended=ended,
-        words=Problem.named,
+        render=Problem.named,
     )
     run(document, options, stop)
 

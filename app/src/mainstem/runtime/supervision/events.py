@@ -22,9 +22,9 @@ class EventQueue:
     """The queue between Spark's listener bus and the supervisor.
 
     Args:
-        topics: knows the first offsets at the start of a batch.
-        files: knows the files that had expired when a batch read them.
-        on_event: takes every event too, for the user's listeners.
+        topics: has the first offsets at the start of a batch.
+        files: has the files that had expired when a batch read them.
+        on_event: called with every event, for the user's listeners.
     """
 
     def __init__(self, topics: Topics, files: ExpiredFiles, on_event: Callable[[str, Any], None]) -> None:
@@ -59,7 +59,7 @@ class EventQueue:
                 supervised.meter.add(
                     supervised.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000
                 )
-            elif supervised.resident:  # a batch without rows; Spark's status says that it runs
+            elif supervised.resident:  # a batch without rows; Spark's status reports it as running
                 supervised.resting = True
                 supervised.show(waiting(supervised.status))
 
