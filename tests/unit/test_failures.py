@@ -420,15 +420,15 @@ CASES = [
         "files elsewhere",
         stream("Wrong basePath /data/b for the root path: file:/data/a/1.json"),
         "SourcePathChanged",
-        "the files of the last batch are not in /data/b, where the source reads now; restore the old path, or start a new "
-        "generation of the checkpoint",
+        "the files of the last batch are not in /data/b, where the source reads now; restore the old path, or raise "
+        "checkpoint.generation",
     ),
     Case(
         "a table where files were",
         stream("[DELTA_INVALID_SOURCE_VERSION] sourceVersion(0) is invalid"),
         "SourceKindChanged",
-        "the checkpoint has the offsets of another kind of source; give the new source another name, or start a new "
-        "generation of the checkpoint",
+        "the checkpoint has the offsets of another kind of source; give the new source another name, or raise "
+        "checkpoint.generation",
     ),
     Case(
         "a checkpoint in use",
