@@ -41,7 +41,6 @@ def keys(context: Context) -> Iterator[Problem]:
 
 def window_ends(context: Context) -> Iterator[Problem]:
     """A warning: groups by the start or end of a window are kept for ever.
-
     Spark drops groups by the window itself once the watermark passes.
     """
     yield from findings(context, _kept_window_end, warning=True)

@@ -11,7 +11,6 @@ from mainstem.language.rules.context import Context
 
 def eligible(context: Context) -> Iterator[Problem]:
     """`continuous` and `realTime` allow few sources, sinks and plans; `realTime` needs `outputMode: update` and 5 seconds.
-
     A query that reads only static and bounded sources runs once and ends, with `availableNow`, `once` or no trigger.
     """
     for index, query in enumerate(context.spec.queries):
