@@ -677,10 +677,10 @@ BAD: Final = [
             ("onMalformedRecord: deadLetter", "onMalformedRecord: drop"),
         ),
         (
-            "21:100: spec.sources[1].files.schemaFile: schema says already what the columns are; give one of the two [FieldsConflict]",
-            "21:151: spec.sources[1].files.maxBytesPerTrigger: maxFilesPerTrigger limits a batch already; Spark takes one of the two [FieldsConflict]",
-            "21:167: spec.sources[1].files.cleanSource: dead-letters and temperatures read these files, each by itself; what one of them has cleaned up the other may never see. Leave cleanSource out, or give each a folder [CleanSourceShared]",
-            "21:177: spec.sources[1].files.cleanSource.archive: one of the archive and the folder that is read lies within the other; keep them apart [FolderShared]",
+            "21:100: spec.sources[1].files.schemaFile: schema and schemaFile both define the columns; remove one of them [FieldsConflict]",
+            "21:151: spec.sources[1].files.maxBytesPerTrigger: maxFilesPerTrigger limits a batch already, and Spark accepts one limit; remove one of them [FieldsConflict]",
+            "21:167: spec.sources[1].files.cleanSource: dead-letters and temperatures read these files independently, so one can miss files that another one cleans up; remove cleanSource, or give each query its own folder [CleanSourceShared]",
+            "21:177: spec.sources[1].files.cleanSource.archive: the archive and the folder that is read are the same or nested; use separate folders [FolderShared]",
         ),
     ),
     Bad(
@@ -696,8 +696,8 @@ BAD: Final = [
             ),
         ),
         (
-            "12:32: spec.connections[2].jdbc.url: 'postgresql://shop/orders;password=x' does not begin with jdbc:, as jdbc:postgresql://host/database does [InvalidAddress]",
-            "12:32: spec.connections[2].jdbc.url: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+            "12:32: spec.connections[2].jdbc.url: 'postgresql://shop/orders;password=x' is not a JDBC URL; write for example jdbc:postgresql://host/database [InvalidAddress]",
+            "12:32: spec.connections[2].jdbc.url: the address contains credentials, which a document must not contain; use a secret or the environment [SecretInDocument]",
             "12:84: spec.connections[2].jdbc.properties.user: user is set by Mainstem; use secretRef [OwnedOption]",
             "27:28: spec.sources[3].static.jdbc.connection: the connection 'store' is of kind s3; name a connection of kind jdbc [WrongConnection]",
         ),
@@ -711,7 +711,7 @@ BAD: Final = [
             ),
         ),
         (
-            "26:66: spec.sources[3].static.delta.timestamp: version says already which version of the table is read; give one of the two [FieldsConflict]",
+            "26:66: spec.sources[3].static.delta.timestamp: version and timestamp both select a version of the table; remove one of them [FieldsConflict]",
         ),
     ),
     Bad(
@@ -1102,7 +1102,7 @@ BAD: Final = [
         "owned option of a source",
         (("maxOffsetsPerTrigger: 5000", "options: {startingOffsets: earliest}"),),
         (
-            "14:70: spec.sources[0].kafka.options.startingOffsets: startingOffsets is a field of its own, one level up; it does not go under options [OwnedOption]",
+            "14:70: spec.sources[0].kafka.options.startingOffsets: startingOffsets is a field one level up; move it out of options [OwnedOption]",
         ),
     ),
     Bad(
@@ -1131,7 +1131,7 @@ BAD: Final = [
         "owned option of files",
         (("format: json,", "format: json, options: {maxFilesPerTrigger: '5'},"),),
         (
-            "21:60: spec.sources[1].files.options.maxFilesPerTrigger: maxFilesPerTrigger is a field of its own, one level up; it does not go under options [OwnedOption]",
+            "21:60: spec.sources[1].files.options.maxFilesPerTrigger: maxFilesPerTrigger is a field one level up; move it out of options [OwnedOption]",
         ),
     ),
     Bad(
@@ -1145,14 +1145,14 @@ BAD: Final = [
         "owned option of a static source",
         (("header: true}", "options: {header: 'true'}}"),),
         (
-            "26:55: spec.sources[3].static.csv.options.header: header is a field of its own, one level up; it does not go under options [OwnedOption]",
+            "26:55: spec.sources[3].static.csv.options.header: header is a field one level up; move it out of options [OwnedOption]",
         ),
     ),
     Bad(
         "owned option of a sink",
         (("topic: dead-letters}", "topic: dead-letters, options: {topic: t}}"),),
         (
-            "58:70: spec.queries[2].to[0].kafka.options.topic: topic is a field of its own, one level up; it does not go under options [OwnedOption]",
+            "58:70: spec.queries[2].to[0].kafka.options.topic: topic is a field one level up; move it out of options [OwnedOption]",
         ),
     ),
     Bad(
@@ -1201,14 +1201,14 @@ BAD: Final = [
         "not a conf of Spark",
         (("spark.locality.wait", "locality.wait"),),
         (
-            "73:12: spec.spark.conf[locality.wait]: 'locality.wait' is not a Spark property: they start with spark. [InvalidConf]",
+            "73:12: spec.spark.conf[locality.wait]: 'locality.wait' is not a Spark property; names of Spark properties start with spark. [InvalidConf]",
         ),
     ),
     Bad(
         "password as a property",
         (("{client.id: flights}", "{ssl.key.password: hunter2}"),),
         (
-            "9:60: spec.connections[0].kafka.properties[ssl.key.password]: ssl.key.password is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+            "9:60: spec.connections[0].kafka.properties[ssl.key.password]: ssl.key.password is a credential, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
     ),
     Bad(
@@ -1220,30 +1220,30 @@ BAD: Final = [
             ),
         ),
         (
-            "14:70: spec.sources[0].kafka.options[kafka.sasl.jaas.config]: kafka.sasl.jaas.config is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+            "14:70: spec.sources[0].kafka.options[kafka.sasl.jaas.config]: kafka.sasl.jaas.config is a credential, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
     ),
     Bad(
         "key as conf",
         (('{spark.locality.wait: "0"}', "{spark.hadoop.fs.azure.account.oauth2.client.secret: x}"),),
         (
-            "73:12: spec.spark.conf[spark.hadoop.fs.azure.account.oauth2.client.secret]: spark.hadoop.fs.azure.account.oauth2.client.secret is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+            "73:12: spec.spark.conf[spark.hadoop.fs.azure.account.oauth2.client.secret]: spark.hadoop.fs.azure.account.oauth2.client.secret is a credential, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
     ),
     Bad(
         "password in an address",
         (("http://s3:7070", "http://me:hunter2@s3:7070"),),
         (
-            "11:52: spec.connections[1].s3.endpoint: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+            "11:52: spec.connections[1].s3.endpoint: the address contains credentials, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
     ),
     Bad(
         "password in a path",
         (("s3a://lake/flights}", "s3a://AKIA:hunter2@lake/flights}"),),
         (
-            "26:21: spec.sources[3].static.csv.path: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
-            "46:27: spec.queries[0].to[0].parquet.path: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
-            "53:25: spec.queries[1].to[0].delta.path: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+            "26:21: spec.sources[3].static.csv.path: the address contains credentials, which a document must not contain; use a secret or the environment [SecretInDocument]",
+            "46:27: spec.queries[0].to[0].parquet.path: the address contains credentials, which a document must not contain; use a secret or the environment [SecretInDocument]",
+            "53:25: spec.queries[1].to[0].delta.path: the address contains credentials, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
     ),
     Bad(
@@ -1264,56 +1264,56 @@ BAD: Final = [
         "no bucket",
         (("s3a://checkpoints/flights", "s3a:///flights"),),
         (
-            "70:27: spec.checkpoints.location: 's3a:///flights' names no bucket: s3a://bucket/path [BucketMissing]",
+            "70:27: spec.checkpoints.location: 's3a:///flights' has no bucket; write s3a://bucket/path [BucketMissing]",
         ),
     ),
     Bad(
         "checkpoint shared",
         (("    - name: temperatures\n", "    - name: temperatures\n      checkpoint: {id: archive}\n"),),
         (
-            "60:24: spec.queries[3].checkpoint.id: shares the checkpoint 'archive/1' with the query 'archive'; give it its own id [CheckpointShared]",
+            "60:24: spec.queries[3].checkpoint.id: the query 'archive' has the same checkpoint, 'archive/1'; give each query its own id [CheckpointShared]",
         ),
     ),
     Bad(
         "folder of two writers",
         (("          console: {}\n", '          parquet: {path: "${lake}/archive/"}\n'),),
         (
-            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a folder of files has one writer [FolderShared]",
+            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; use another folder for these files [FolderShared]",
         ),
     ),
     Bad(
         "folder of two writers, spelled differently",
         (("          console: {}\n", "          parquet: {path: s3a://lake/flights//x/../archive}\n"),),
         (
-            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; a folder of files has one writer [FolderShared]",
+            "63:27: spec.queries[3].to[0].parquet.path: the query 'archive' writes this folder already; use another folder for these files [FolderShared]",
         ),
     ),
     Bad(
         "folder within another sink's",
         (("          console: {}\n", "          delta: {path: s3a://lake/flights/archive/late}\n"),),
         (
-            "63:25: spec.queries[3].to[0].delta.path: one of this folder and that of the query 'archive' lies within the other; keep them apart [FolderShared]",
+            "63:25: spec.queries[3].to[0].delta.path: this folder and the folder of the query 'archive' are nested; use separate folders [FolderShared]",
         ),
     ),
     Bad(
         "checkpoints within a folder",
         (("          console: {}\n", "          parquet: {path: s3a://checkpoints}\n"),),
         (
-            "63:27: spec.queries[3].to[0].parquet.path: checkpoints.location lies within this folder; keep them apart, or call it _checkpoints [FolderInCheckpoints]",
+            "63:27: spec.queries[3].to[0].parquet.path: checkpoints.location is inside this folder; move it out, or name it _checkpoints [FolderInCheckpoints]",
         ),
     ),
     Bad(
         "folder within the checkpoints",
         (("          console: {}\n", "          parquet: {path: s3a://checkpoints/flights/out}\n"),),
         (
-            "63:27: spec.queries[3].to[0].parquet.path: lies within checkpoints.location; keep them apart [FolderInCheckpoints]",
+            "63:27: spec.queries[3].to[0].parquet.path: the folder is inside checkpoints.location; use a folder outside of it [FolderInCheckpoints]",
         ),
     ),
     Bad(
         "folder that is read",
         (("          console: {}\n", "          parquet: {path: /data/weather/}\n"),),
         (
-            "63:27: spec.queries[3].to[0].parquet.path: the query reads this folder; it would read its own output [SinkIsSource]",
+            "63:27: spec.queries[3].to[0].parquet.path: the query reads this folder and would read its own output; use another folder [SinkIsSource]",
         ),
     ),
     Bad(
@@ -1341,14 +1341,14 @@ BAD: Final = [
         "client property with Spark's prefix",
         (("client.id: flights", "kafka.security.protocol: SSL"),),
         (
-            "9:60: spec.connections[0].kafka.properties[kafka.security.protocol]: properties are those of Kafka's clients, without Spark's prefix: security.protocol [KafkaPrefix]",
+            "9:60: spec.connections[0].kafka.properties[kafka.security.protocol]: kafka.security.protocol has Spark's prefix, and properties are those of Kafka's clients; write security.protocol [KafkaPrefix]",
         ),
     ),
     Bad(
         "key as text",
         (("client.id: flights", "ssl.truststore.certificates: '-----BEGIN RSA PRIVATE KEY----- x'"),),
         (
-            "9:60: spec.connections[0].kafka.properties[ssl.truststore.certificates]: ssl.truststore.certificates is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+            "9:60: spec.connections[0].kafka.properties[ssl.truststore.certificates]: ssl.truststore.certificates is a credential, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
     ),
     Bad(
@@ -1388,7 +1388,7 @@ BAD: Final = [
         "bucket of two connections",
         (("  sources:\n", "    - name: other\n      s3: {buckets: [lake]}\n  sources:\n"),),
         (
-            "13:22: spec.connections[2].s3.buckets[0]: the bucket 'lake' belongs to the connection 'store' already [BucketShared]",
+            "13:22: spec.connections[2].s3.buckets[0]: the connection 'store' lists the bucket 'lake' already; remove it from one of them [BucketShared]",
         ),
     ),
     Bad(
@@ -1418,9 +1418,9 @@ BAD: Final = [
             ),
         ),
         (
-            "21:50: spec.sources[1].files.onMalformedRecord: lines of text have it in decode: onMalformedRecord stands there [FieldNotAllowed]",
-            "21:95: spec.sources[1].files.options.ENCODING: utf-16le has no lines that could be found by their bytes; convert the files to UTF-8 [EncodingNotSupported]",
-            "24:66: spec.sources[2].files.onMalformedRecord: a file of parquet is read whole or not at all [FieldNotAllowed]",
+            "21:50: spec.sources[1].files.onMalformedRecord: text files have onMalformedRecord in decode; move it there [FieldNotAllowed]",
+            "21:95: spec.sources[1].files.options.ENCODING: lines of utf-16le text cannot be split by their bytes; convert the files to UTF-8 [EncodingNotSupported]",
+            "24:66: spec.sources[2].files.onMalformedRecord: Spark reads a parquet file completely or not at all; remove onMalformedRecord [FieldNotAllowed]",
         ),
     ),
     Bad(
@@ -1437,14 +1437,14 @@ BAD: Final = [
         "schema of text",
         (("format: json,", "format: text,"),),
         (
-            "21:58: spec.sources[1].files.schema: text files have the one column value; a schema goes with decode, or another format [SchemaNotAllowed]",
+            "21:58: spec.sources[1].files.schema: text files have only the column value; set the schema in decode, or use another format [SchemaNotAllowed]",
         ),
     ),
     Bad(
         "schema missing",
         ((', schema: "origin STRING, temp DOUBLE"', ""),),
         (
-            "21:14: spec.sources[1].files: a stream of json files needs its schema, such as 'carrier STRING, delay INT' [SchemaNeeded]",
+            "21:14: spec.sources[1].files: a stream of json files needs a schema; set one, such as 'carrier STRING, delay INT' [SchemaNeeded]",
         ),
     ),
     Bad(
@@ -1537,14 +1537,14 @@ BAD: Final = [
         "two starts",
         (("maxOffsetsPerTrigger: 5000", "startingOffsets: earliest, startingTimestamp: '0'"),),
         (
-            "14:87: spec.sources[0].kafka.startingTimestamp: startingOffsets says already where to start; give one of the two [AmbiguousOffsets]",
+            "14:87: spec.sources[0].kafka.startingTimestamp: startingOffsets and startingTimestamp both set where to start; remove one of them [AmbiguousOffsets]",
         ),
     ),
     Bad(
         "two ends",
         (("maxOffsetsPerTrigger: 5000", "endingOffsets: latest, endingOffsetsByTimestamp: '{}'"),),
         (
-            "14:83: spec.sources[0].kafka.endingOffsetsByTimestamp: endingOffsets says already where to end; give one of the two [AmbiguousOffsets]",
+            "14:83: spec.sources[0].kafka.endingOffsetsByTimestamp: endingOffsets and endingOffsetsByTimestamp both set where to end; remove one of them [AmbiguousOffsets]",
             "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1552,14 +1552,14 @@ BAD: Final = [
         "a time that is none",
         (("maxOffsetsPerTrigger: 5000", "startingTimestamp: 2026-13-01T00:00:00Z"),),
         (
-            "14:79: spec.sources[0].kafka.startingTimestamp: '2026-13-01T00:00:00Z' is no time such as 2026-01-01T00:00:00Z, nor milliseconds since 1970 [InvalidValue]",
+            "14:79: spec.sources[0].kafka.startingTimestamp: '2026-13-01T00:00:00Z' is not a time such as 2026-01-01T00:00:00Z, or milliseconds since 1970 [InvalidValue]",
         ),
     ),
     Bad(
         "a time without a zone",
         (("maxOffsetsPerTrigger: 5000", "startingTimestamp: 2026-01-01T00:00:00.5"),),
         (
-            "14:79: spec.sources[0].kafka.startingTimestamp: '2026-01-01T00:00:00.5' is no time such as 2026-01-01T00:00:00Z, nor milliseconds since 1970 [InvalidValue]",
+            "14:79: spec.sources[0].kafka.startingTimestamp: '2026-01-01T00:00:00.5' is not a time such as 2026-01-01T00:00:00Z, or milliseconds since 1970 [InvalidValue]",
         ),
     ),
     Bad(
@@ -1573,7 +1573,7 @@ BAD: Final = [
         "a bounded source from the latest",
         (("maxOffsetsPerTrigger: 5000", "startingOffsets: ' Latest', endingOffsets: latest"),),
         (
-            "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at the latest: nothing would be read [EmptyRange]",
+            "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at latest, because it would read nothing; use another offset [EmptyRange]",
             "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1581,7 +1581,7 @@ BAD: Final = [
         "a bounded source from the latest of a partition",
         (("maxOffsetsPerTrigger: 5000", 'startingOffsets: \'{"d": {"0": -1}}\', endingOffsets: latest'),),
         (
-            "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at the latest: nothing would be read [EmptyRange]",
+            "14:77: spec.sources[0].kafka.startingOffsets: a source with an end cannot start at latest, because it would read nothing; use another offset [EmptyRange]",
             "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1589,7 +1589,7 @@ BAD: Final = [
         "a bounded source up to the earliest",
         (("maxOffsetsPerTrigger: 5000", "endingOffsets: earliest"),),
         (
-            "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at the earliest: nothing would be read [EmptyRange]",
+            "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at earliest, because it would read nothing; use another offset [EmptyRange]",
             "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1597,7 +1597,7 @@ BAD: Final = [
         "a bounded source up to the earliest of a partition",
         (("maxOffsetsPerTrigger: 5000", 'endingOffsets: \'{"d": {"0": -2}}\''),),
         (
-            "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at the earliest: nothing would be read [EmptyRange]",
+            "14:75: spec.sources[0].kafka.endingOffsets: a source with an end cannot end at earliest, because it would read nothing; use another offset [EmptyRange]",
             "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1605,7 +1605,7 @@ BAD: Final = [
         "a limit of batches on a bounded source",
         (("maxOffsetsPerTrigger: 5000", "maxOffsetsPerTrigger: 5, endingOffsets: latest"),),
         (
-            "14:60: spec.sources[0].kafka.maxOffsetsPerTrigger: a source with an end is read at once, without batches; use maxRecordsPerPartition [FieldsConflict]",
+            "14:60: spec.sources[0].kafka.maxOffsetsPerTrigger: maxOffsetsPerTrigger limits a batch, and a source with an end has no batches; use maxRecordsPerPartition [FieldsConflict]",
             "47:33: spec.queries[0].trigger.processingTime: processingTime is for streams, and 'enriched' reads static and bounded sources only; leave the trigger out: the query runs once and ends [TriggerNotAllowed]",
         ),
     ),
@@ -1613,14 +1613,14 @@ BAD: Final = [
         "nothing to wait for",
         (("maxOffsetsPerTrigger: 5000", "maxTriggerDelay: 5s"),),
         (
-            "14:60: spec.sources[0].kafka.maxTriggerDelay: nothing is waited for without minOffsetsPerTrigger [FieldsConflict]",
+            "14:60: spec.sources[0].kafka.maxTriggerDelay: maxTriggerDelay has no effect without minOffsetsPerTrigger; set both or remove it [FieldsConflict]",
         ),
     ),
     Bad(
         "the least above the most",
         (("maxOffsetsPerTrigger: 5000", "minOffsetsPerTrigger: 5001, maxOffsetsPerTrigger: 5000"),),
         (
-            "14:82: spec.sources[0].kafka.minOffsetsPerTrigger: 5001 is above maxOffsetsPerTrigger, 5000 [FieldsConflict]",
+            "14:82: spec.sources[0].kafka.minOffsetsPerTrigger: 5001 is above maxOffsetsPerTrigger, 5000; lower it or raise maxOffsetsPerTrigger [FieldsConflict]",
         ),
     ),
     Bad(
@@ -1638,15 +1638,15 @@ BAD: Final = [
             ("topic: dead-letters}", "topic: dead-letters, options: {kafka.ssl.truststore.location: /t}}"),
         ),
         (
-            "14:70: spec.sources[0].kafka.options[kafka.security.protocol]: kafka.security.protocol is set by Mainstem, from the connection's security [OwnedOption]",
-            "58:70: spec.queries[2].to[0].kafka.options[kafka.ssl.truststore.location]: kafka.ssl.truststore.location is set by Mainstem, from the connection's security [OwnedOption]",
+            "14:70: spec.sources[0].kafka.options[kafka.security.protocol]: kafka.security.protocol is set by Mainstem from the connection's security; remove it [OwnedOption]",
+            "58:70: spec.queries[2].to[0].kafka.options[kafka.ssl.truststore.location]: kafka.ssl.truststore.location is set by Mainstem from the connection's security; remove it [OwnedOption]",
         ),
     ),
     Bad(
         "security beside properties of it",
         (("properties: {client.id: flights}", "security: {tls: {}}, properties: {Security.Protocol: SSL}"),),
         (
-            "9:81: spec.connections[0].kafka.properties[Security.Protocol]: Security.Protocol is set by Mainstem, from the connection's security [OwnedOption]",
+            "9:81: spec.connections[0].kafka.properties[Security.Protocol]: Security.Protocol is set by Mainstem from the connection's security; remove it [OwnedOption]",
         ),
     ),
     Bad(
@@ -1659,7 +1659,7 @@ BAD: Final = [
             ("from: weather", "from: wether"),
         ),
         (
-            "9:64: warning: spec.connections[0].kafka.security.sasl: PLAIN without tls sends the password readable to whoever listens [PasswordInClear]",
+            "9:64: warning: spec.connections[0].kafka.security.sasl: PLAIN without tls sends the password unencrypted; set tls, or use a SCRAM mechanism [PasswordInClear]",
             "60:13: spec.queries[3].from: no source or view is called 'wether'; did you mean 'weather'? [UnknownRelation]",
         ),
     ),
@@ -1667,7 +1667,7 @@ BAD: Final = [
         "owned option of a source, by time",
         (("maxOffsetsPerTrigger: 5000", "options: {startingTimestamp: '0'}"),),
         (
-            "14:70: spec.sources[0].kafka.options.startingTimestamp: startingTimestamp is a field of its own, one level up; it does not go under options [OwnedOption]",
+            "14:70: spec.sources[0].kafka.options.startingTimestamp: startingTimestamp is a field one level up; move it out of options [OwnedOption]",
         ),
     ),
     Bad(

@@ -315,7 +315,7 @@ BAD_CLUSTER: Final = [
         "resource misspelt",
         (("cpu: 500m", "cpus: 500m"),),
         (
-            "23:18: spec.driver.resources.requests.cpus: Kubernetes has no resource 'cpus'; there are cpu, memory, ephemeral-storage, and with a domain, as in example.com/gpu, what device plugins offer [UnknownResource]",
+            "23:18: spec.driver.resources.requests.cpus: 'cpus' is not a Kubernetes resource; use cpu, memory, ephemeral-storage, hugepages-<size>, or the resource of a device plugin with its domain, such as example.com/gpu [UnknownResource]",
         ),
         CLUSTER,
     ),
@@ -323,21 +323,23 @@ BAD_CLUSTER: Final = [
         "resource of a device without a domain",
         (("cpu: 500m", "gpu: 1"),),
         (
-            "23:18: spec.driver.resources.requests.gpu: Kubernetes has no resource 'gpu'; there are cpu, memory, ephemeral-storage, and with a domain, as in example.com/gpu, what device plugins offer [UnknownResource]",
+            "23:18: spec.driver.resources.requests.gpu: 'gpu' is not a Kubernetes resource; use cpu, memory, ephemeral-storage, hugepages-<size>, or the resource of a device plugin with its domain, such as example.com/gpu [UnknownResource]",
         ),
         CLUSTER,
     ),
     Bad(
         "request above its limit",
         (("cpu: 500m", "cpu: 2500m"),),
-        ("23:23: spec.driver.resources.requests.cpu: 2500m is above limits.cpu, 2 [RequestAboveLimit]",),
+        (
+            "23:23: spec.driver.resources.requests.cpu: 2500m is above limits.cpu, 2; lower the request or raise the limit [RequestAboveLimit]",
+        ),
         CLUSTER,
     ),
     Bad(
         "memory requested above its limit",
         (("memory: 1536Mi", "memory: 3Gi"),),
         (
-            "23:37: spec.driver.resources.requests.memory: 3Gi is above limits.memory, 2Gi [RequestAboveLimit]",
+            "23:37: spec.driver.resources.requests.memory: 3Gi is above limits.memory, 2Gi; lower the request or raise the limit [RequestAboveLimit]",
         ),
         CLUSTER,
     ),
@@ -345,7 +347,7 @@ BAD_CLUSTER: Final = [
         "requests without limits",
         (("      limits: {cpu: 2, memory: 2Gi}\n", ""),),
         (
-            "23:7: spec.driver.resources.limits: memory is missing: the Java heap is derived from it, and without a limit the pod may take all that the node has; write memory: 2Gi [MemoryUnlimited]",
+            "23:7: spec.driver.resources.limits: memory is missing; Mainstem derives the Java heap from it, and without a limit the pod can take all memory of its node; set it, for example memory: 2Gi [MemoryUnlimited]",
         ),
         CLUSTER,
     ),
@@ -353,7 +355,7 @@ BAD_CLUSTER: Final = [
         "limits without memory",
         (("{limits: {memory: 2Gi}}", "{limits: {cpu: 2}}"),),
         (
-            "43:25: spec.executors.resources.limits: memory is missing: the Java heap is derived from it, and without a limit the pod may take all that the node has; write memory: 2Gi [MemoryUnlimited]",
+            "43:25: spec.executors.resources.limits: memory is missing; Mainstem derives the Java heap from it, and without a limit the pod can take all memory of its node; set it, for example memory: 2Gi [MemoryUnlimited]",
         ),
         CLUSTER,
     ),
@@ -361,7 +363,7 @@ BAD_CLUSTER: Final = [
         "too little memory",
         (("{limits: {memory: 2Gi}}", "{limits: {memory: 512Mi}}"),),
         (
-            "43:34: spec.executors.resources.limits.memory: 512Mi is too little for Spark: 1Gi is the least [MemoryTooSmall]",
+            "43:34: spec.executors.resources.limits.memory: 512Mi is too little for Spark; set at least 1Gi [MemoryTooSmall]",
         ),
         CLUSTER,
     ),
@@ -369,7 +371,7 @@ BAD_CLUSTER: Final = [
         "memory in thousandths",
         (("{limits: {memory: 2Gi}}", "{limits: {memory: 2048m}}"),),
         (
-            "43:34: spec.executors.resources.limits.memory: 2048m are thousandths of a byte: Kubernetes writes Mi for megabytes; 1Gi is the least that Spark needs [MemoryTooSmall]",
+            "43:34: spec.executors.resources.limits.memory: 2048m is in thousandths of a byte; write Mi for mebibytes; Spark needs at least 1Gi [MemoryTooSmall]",
         ),
         CLUSTER,
     ),
@@ -377,21 +379,21 @@ BAD_CLUSTER: Final = [
         "memory in bytes, too few",
         (("{limits: {memory: 2Gi}}", "{limits: {memory: 1000000000}}"),),
         (
-            "43:34: spec.executors.resources.limits.memory: 1000000000 is too little for Spark: 1Gi is the least [MemoryTooSmall]",
+            "43:34: spec.executors.resources.limits.memory: 1000000000 is too little for Spark; set at least 1Gi [MemoryTooSmall]",
         ),
         CLUSTER,
     ),
     Bad(
         "a heap too small for Spark",
         (("heap: 1g", "heap: 64m"),),
-        ("25:11: spec.driver.heap: a heap of 64m is too small for Spark: at least 512m [HeapTooSmall]",),
+        ("25:11: spec.driver.heap: a heap of 64m is too small for Spark; set at least 512m [HeapTooSmall]",),
         CLUSTER,
     ),
     Bad(
         "heap as large as the container",
         (("heap: 1g", "heap: 2g"),),
         (
-            "25:11: spec.driver.heap: a heap of 2g leaves less than 384Mi of limits.memory, 2Gi, for what is not on the heap: at most 1664m, or a higher limit [HeapTooLarge]",
+            "25:11: spec.driver.heap: a heap of 2g leaves less than 384Mi of limits.memory, 2Gi, for memory outside the heap; set at most 1664m, or raise the limit [HeapTooLarge]",
         ),
         CLUSTER,
     ),
@@ -399,14 +401,16 @@ BAD_CLUSTER: Final = [
         "least above most",
         (("minExecutors: 1", "minExecutors: 5"),),
         (
-            "50:39: spec.executors.dynamicAllocation.minExecutors: 5 is above maxExecutors, 4 [ExecutorBounds]",
+            "50:39: spec.executors.dynamicAllocation.minExecutors: 5 is above maxExecutors, 4; lower it or raise maxExecutors [ExecutorBounds]",
         ),
         CLUSTER,
     ),
     Bad(
         "instances above most",
         (("instances: 2", "instances: 5"),),
-        ("42:16: spec.executors.instances: 5 is above dynamicAllocation.maxExecutors, 4 [ExecutorBounds]",),
+        (
+            "42:16: spec.executors.instances: 5 is above dynamicAllocation.maxExecutors, 4; lower it or raise maxExecutors [ExecutorBounds]",
+        ),
         CLUSTER,
     ),
     Bad(
@@ -416,8 +420,8 @@ BAD_CLUSTER: Final = [
             ("minExecutors: 1", "minExecutors: 5"),
         ),
         (
-            "42:16: spec.executors.instances: 5 is above dynamicAllocation.maxExecutors, 4 [ExecutorBounds]",
-            "50:39: spec.executors.dynamicAllocation.minExecutors: 5 is above maxExecutors, 4 [ExecutorBounds]",
+            "42:16: spec.executors.instances: 5 is above dynamicAllocation.maxExecutors, 4; lower it or raise maxExecutors [ExecutorBounds]",
+            "50:39: spec.executors.dynamicAllocation.minExecutors: 5 is above maxExecutors, 4; lower it or raise maxExecutors [ExecutorBounds]",
         ),
         CLUSTER,
     ),
@@ -458,7 +462,7 @@ BAD_CLUSTER: Final = [
             ),
         ),
         (
-            "45:7: spec.executors.template.nodeSelector: 'nodeSelector' is no part of a pod template; it has metadata and spec [InvalidPodTemplate]",
+            "45:7: spec.executors.template.nodeSelector: 'nodeSelector' is not a field of a pod template; use metadata or spec [InvalidPodTemplate]",
         ),
         CLUSTER,
     ),
@@ -466,7 +470,7 @@ BAD_CLUSTER: Final = [
         "spec of a template misspelt",
         (("      spec:\n        nodeSelector", "      specs:\n        nodeSelector"),),
         (
-            "45:7: spec.executors.template.specs: 'specs' is no part of a pod template; did you mean 'spec'? [InvalidPodTemplate]",
+            "45:7: spec.executors.template.specs: 'specs' is not a field of a pod template; did you mean 'spec'? [InvalidPodTemplate]",
         ),
         CLUSTER,
     ),
@@ -499,7 +503,7 @@ BAD_CLUSTER: Final = [
         "label of Mainstem's",
         (("{team: data}", "{mainstem.dev/pipeline: other}"),),
         (
-            "29:18: spec.driver.template.metadata.labels[mainstem.dev/pipeline]: names that start with mainstem.dev/ are set by Mainstem and Spark [OwnedPodField]",
+            "29:18: spec.driver.template.metadata.labels[mainstem.dev/pipeline]: names that start with mainstem.dev/ are reserved for Mainstem and Spark; remove it [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -507,7 +511,7 @@ BAD_CLUSTER: Final = [
         "label of Spark's",
         (("{team: data}", "{spark-role: driver}"),),
         (
-            "29:18: spec.driver.template.metadata.labels[spark-role]: names that start with spark- are set by Mainstem and Spark [OwnedPodField]",
+            "29:18: spec.driver.template.metadata.labels[spark-role]: names that start with spark- are reserved for Mainstem and Spark; remove it [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -515,7 +519,7 @@ BAD_CLUSTER: Final = [
         "label of Kubernetes that Mainstem sets",
         (("{team: data}", "{app.kubernetes.io/name: data}"),),
         (
-            "29:18: spec.driver.template.metadata.labels[app.kubernetes.io/name]: app.kubernetes.io/name is set by Mainstem [OwnedPodField]",
+            "29:18: spec.driver.template.metadata.labels[app.kubernetes.io/name]: app.kubernetes.io/name is set by Mainstem and cannot be changed [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -523,7 +527,7 @@ BAD_CLUSTER: Final = [
         "name of the pod",
         (("        labels: {team: data}", "        name: lake"),),
         (
-            "29:9: spec.driver.template.metadata.name: name is set by Mainstem; labels and annotations may be given [OwnedPodField]",
+            "29:9: spec.driver.template.metadata.name: name is set by Mainstem; a template can set labels and annotations [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -541,14 +545,16 @@ BAD_CLUSTER: Final = [
     Bad(
         "container without a name",
         (("- {name: proxy, image:", "- {image:"),),
-        ("40:13: spec.driver.template.spec.containers[1]: a name is needed [InvalidPodTemplate]",),
+        (
+            "40:13: spec.driver.template.spec.containers[1]: the name is missing; give the entry a name, which is a string [InvalidPodTemplate]",
+        ),
         CLUSTER,
     ),
     Bad(
         "containers of one name",
         (("name: proxy", "name: driver"),),
         (
-            "40:20: spec.driver.template.spec.containers[1].name: the name 'driver' is taken [InvalidPodTemplate]",
+            "40:20: spec.driver.template.spec.containers[1].name: another entry has the name 'driver'; choose another name [InvalidPodTemplate]",
             "40:28: spec.driver.template.spec.containers[1].image: image is set by Mainstem; use spec.image [OwnedPodField]",
         ),
         CLUSTER,
@@ -557,7 +563,7 @@ BAD_CLUSTER: Final = [
         "container called as an init container",
         (("name: proxy", "name: unpack"),),
         (
-            "35:20: spec.driver.template.spec.initContainers[0].name: the name 'unpack' is taken [InvalidPodTemplate]",
+            "35:20: spec.driver.template.spec.initContainers[0].name: another entry has the name 'unpack'; choose another name [InvalidPodTemplate]",
         ),
         CLUSTER,
     ),
@@ -565,21 +571,23 @@ BAD_CLUSTER: Final = [
         "init container called as Mainstem's",
         (("name: unpack", "name: driver"),),
         (
-            "35:20: spec.driver.template.spec.initContainers[0].name: the name 'driver' is taken [InvalidPodTemplate]",
+            "35:20: spec.driver.template.spec.initContainers[0].name: another entry has the name 'driver'; choose another name [InvalidPodTemplate]",
         ),
         CLUSTER,
     ),
     Bad(
         "volume without a name",
         (("- {name: certificates, secret:", "- {secret:"),),
-        ("33:13: spec.driver.template.spec.volumes[0]: a name is needed [InvalidPodTemplate]",),
+        (
+            "33:13: spec.driver.template.spec.volumes[0]: the name is missing; give the entry a name, which is a string [InvalidPodTemplate]",
+        ),
         CLUSTER,
     ),
     Bad(
         "volume of Mainstem's",
         (("{name: certificates, secret:", "{name: mainstem-tmp, secret:"),),
         (
-            "33:20: spec.driver.template.spec.volumes[0].name: volumes whose names start with mainstem- are Mainstem's own; call it otherwise [OwnedPodField]",
+            "33:20: spec.driver.template.spec.volumes[0].name: names of volumes that start with mainstem- are reserved for Mainstem; choose another name [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -651,7 +659,7 @@ BAD_CLUSTER: Final = [
         "variable of Mainstem's",
         (("{name: PLACE, value: here}", '{name: MAINSTEM_ATTEMPT, value: "1"}'),),
         (
-            "38:26: spec.driver.template.spec.containers[0].env[0].name: the variable MAINSTEM_ATTEMPT is Mainstem's or Spark's own; call yours otherwise [OwnedPodField]",
+            "38:26: spec.driver.template.spec.containers[0].env[0].name: the variable MAINSTEM_ATTEMPT is reserved for Mainstem and Spark; choose another name [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -659,7 +667,7 @@ BAD_CLUSTER: Final = [
         "variable of Spark's",
         (("{name: PLACE, value: there}", "{name: SPARK_LOCAL_DIRS, value: /x}"),),
         (
-            "49:26: spec.executors.template.spec.containers[0].env[0].name: the variable SPARK_LOCAL_DIRS is Mainstem's or Spark's own; call yours otherwise [OwnedPodField]",
+            "49:26: spec.executors.template.spec.containers[0].env[0].name: the variable SPARK_LOCAL_DIRS is reserved for Mainstem and Spark; choose another name [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -667,7 +675,7 @@ BAD_CLUSTER: Final = [
         "variable that Mainstem sets",
         (("{name: PLACE, value: here}", "{name: HOME, value: /x}"),),
         (
-            "38:26: spec.driver.template.spec.containers[0].env[0].name: the variable HOME is Mainstem's or Spark's own; call yours otherwise [OwnedPodField]",
+            "38:26: spec.driver.template.spec.containers[0].env[0].name: the variable HOME is reserved for Mainstem and Spark; choose another name [OwnedPodField]",
         ),
         CLUSTER,
     ),
@@ -738,7 +746,7 @@ BAD_CLUSTER: Final = [
             ("    dynamicAllocation: {minExecutors: 1, maxExecutors: 4}\n", ""),
         ),
         (
-            "19:83: spec.spark.conf[spark.memory.offHeap.size]: 1024m beside a heap of 1024m and 384Mi for all the rest are more than driver.resources.limits.memory, 2Gi: at most 640m, or a higher limit, or a smaller driver.heap [OffHeapTooLarge]",
+            "19:83: spec.spark.conf[spark.memory.offHeap.size]: 1024m, a heap of 1024m and 384Mi for other memory are above driver.resources.limits.memory, 2Gi; set at most 640m, raise the limit or lower driver.heap [OffHeapTooLarge]",
         ),
         CLUSTER,
     ),
@@ -751,7 +759,7 @@ BAD_CLUSTER: Final = [
             ),
         ),
         (
-            "19:83: spec.spark.conf[spark.memory.offHeap.size]: 512m beside a heap of 1228m and 384Mi for all the rest are more than executors.resources.limits.memory, 2Gi: at most 435m, or a higher limit, or a smaller executors.heap [OffHeapTooLarge]",
+            "19:83: spec.spark.conf[spark.memory.offHeap.size]: 512m, a heap of 1228m and 384Mi for other memory are above executors.resources.limits.memory, 2Gi; set at most 435m, raise the limit or lower executors.heap [OffHeapTooLarge]",
         ),
         CLUSTER,
     ),
@@ -764,7 +772,7 @@ BAD_CLUSTER: Final = [
             ),
         ),
         (
-            "19:83: spec.spark.conf[spark.memory.offHeap.size]: not a size as Spark writes it: 512m, 2g [InvalidConf]",
+            "19:83: spec.spark.conf[spark.memory.offHeap.size]: 'much' is not a size of Spark; write for example 512m or 2g [InvalidConf]",
         ),
         CLUSTER,
     ),

@@ -35,7 +35,7 @@ BAD_CONNECTORS: Final = [
         "a version that moves",
         (("client:3.5.6", "client:LATEST"),),
         (
-            "6:13: spec.packages.maven[0]: the version LATEST of mariadb-java-client changes with time, so two starts of one document could run different code; name one release [VersionNotPinned]",
+            "6:13: spec.packages.maven[0]: the version LATEST of mariadb-java-client changes with time, so two starts of a document could run different code; use one fixed release [VersionNotPinned]",
         ),
         CONNECTORS,
     ),
@@ -59,7 +59,7 @@ BAD_CONNECTORS: Final = [
         "a jar of elsewhere",
         (("jars/orders.jar", '"https://example.com/orders.jar"'),),
         (
-            "7:12: spec.packages.jars[0]: 'https://example.com/orders.jar' is not a local path that ends in .jar; artifacts of a repository go under maven [InvalidValue]",
+            "7:12: spec.packages.jars[0]: 'https://example.com/orders.jar' is not a local path that ends in .jar; put artifacts of a repository under maven [InvalidValue]",
         ),
         CONNECTORS,
     ),
@@ -67,7 +67,7 @@ BAD_CONNECTORS: Final = [
         "two jars of one name",
         (("jars/orders.jar", "jars/orders.jar, old/orders.jar"),),
         (
-            "7:29: spec.packages.jars[1]: 'old/orders.jar' and 'jars/orders.jar' have the same file name; an image keeps all jars in one folder [DuplicateName]",
+            "7:29: spec.packages.jars[1]: 'old/orders.jar' and 'jars/orders.jar' have the same file name, and an image keeps all jars in one folder; remove one of them [DuplicateName]",
         ),
         CONNECTORS,
     ),
@@ -75,7 +75,7 @@ BAD_CONNECTORS: Final = [
         "a repository with a password",
         (("https://repo", "https://me:word@repo"),),
         (
-            "8:20: spec.packages.repositories[0]: the address holds a user name and password; credentials never stand in a document [SecretInDocument]",
+            "8:20: spec.packages.repositories[0]: the address contains credentials, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
         CONNECTORS,
     ),
@@ -97,8 +97,8 @@ BAD_CONNECTORS: Final = [
             ),
         ),
         (
-            "14:35: spec.sources[0].spark.format: the document has a field for Kafka, with promises that are known: use kafka [FormatOwned]",
-            "18:42: spec.queries[0].to[0].spark.format: org.apache.spark.sql.execution.datasources.v2.text.TextDataSourceV2 is one of Spark's own, which reads the files or checkpoints of the machine; it cannot be used here [FormatOwned]",
+            "14:35: spec.sources[0].spark.format: the document has a field for Kafka, with known delivery guarantees; use kafka [FormatOwned]",
+            "18:42: spec.queries[0].to[0].spark.format: org.apache.spark.sql.execution.datasources.v2.text.TextDataSourceV2 is a connector of Spark that can read files or checkpoints of the machine; it is not allowed here [FormatOwned]",
         ),
         CONNECTORS,
     ),
@@ -106,7 +106,7 @@ BAD_CONNECTORS: Final = [
         "files by their path",
         (("raw, spark: {format: mongodb", "raw, spark: {format: binaryFile"),),
         (
-            "14:35: spec.sources[0].spark.format: binaryFile is one of Spark's own, which reads the files or checkpoints of the machine; it cannot be used here [FormatOwned]",
+            "14:35: spec.sources[0].spark.format: binaryFile is a connector of Spark that can read files or checkpoints of the machine; it is not allowed here [FormatOwned]",
         ),
         CONNECTORS,
     ),
@@ -114,7 +114,7 @@ BAD_CONNECTORS: Final = [
         "a stream beside other sinks",
         (("connection: mongo}}]", "connection: mongo}}, {name: screen, console: {}}]"),),
         (
-            "18:33: spec.queries[0].to[0].spark.mode: there are 2 sinks, so each batch is written to one after the other; use mode: batch [SinkModeNotAllowed]",
+            "18:33: spec.queries[0].to[0].spark.mode: mode stream allows one sink, and the query has 2; use mode: batch [SinkModeNotAllowed]",
         ),
         CONNECTORS,
     ),
@@ -122,7 +122,7 @@ BAD_CONNECTORS: Final = [
         "an option twice",
         (("database: shop", "database: shop, Token: x"),),
         (
-            "10:82: spec.connections[0].spark.secretOptions.token: options has token already; leave one of them out [FieldsConflict]",
+            "10:82: spec.connections[0].spark.secretOptions.token: options sets token too; remove one of them [FieldsConflict]",
         ),
         CONNECTORS,
     ),
@@ -138,7 +138,7 @@ BAD_CONNECTORS: Final = [
         "a password in an address among options",
         (("database: shop", '"connection.uri": "mongodb://me:word@db/shop"'),),
         (
-            "10:39: spec.connections[0].spark.options[connection.uri]: connection.uri is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+            "10:39: spec.connections[0].spark.options[connection.uri]: connection.uri is a credential, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
         CONNECTORS,
     ),
@@ -146,7 +146,7 @@ BAD_CONNECTORS: Final = [
         "a scheme without a dialect",
         (("jdbc:mysql:", "jdbc:mariadb:"),),
         (
-            "11:32: spec.connections[1].jdbc.url: Spark has no dialect for jdbc:mariadb:, and would read the names of columns in place of their values; use jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver takes too [DatabaseNotSupported]",
+            "11:32: spec.connections[1].jdbc.url: Spark has no dialect for jdbc:mariadb: and would read column names in place of values; use jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver also accepts [DatabaseNotSupported]",
         ),
         CONNECTORS,
     ),
@@ -154,7 +154,7 @@ BAD_CONNECTORS: Final = [
         "exactly once on MySQL",
         ((", delivery: atLeastOnce", ""),),
         (
-            "21:44: spec.queries[1].to[0].jdbc.connection: only PostgreSQL is written exactly once, and 'jdbc:mysql://db/shop?permitMysqlScheme' is not a PostgreSQL URL; set delivery: atLeastOnce, or use a python sink [DatabaseNotSupported]",
+            "21:44: spec.queries[1].to[0].jdbc.connection: only PostgreSQL has exactly-once delivery, and 'jdbc:mysql://db/shop?permitMysqlScheme' is not a PostgreSQL URL; set delivery: atLeastOnce, or use a python sink [DatabaseNotSupported]",
         ),
         CONNECTORS,
     ),
@@ -162,7 +162,7 @@ BAD_CONNECTORS: Final = [
         "upsert at least once",
         (("delivery: atLeastOnce", "delivery: atLeastOnce, upsert: {keys: [id]}"),),
         (
-            "21:93: spec.queries[1].to[0].jdbc.upsert: delivery: atLeastOnce appends rows; upsert is for PostgreSQL, exactly once [FieldsConflict]",
+            "21:93: spec.queries[1].to[0].jdbc.upsert: upsert needs exactly-once delivery, which only PostgreSQL has; remove upsert or delivery: atLeastOnce [FieldsConflict]",
         ),
         CONNECTORS,
     ),
@@ -183,7 +183,7 @@ BAD_CONNECTORS: Final = [
         "a catalog of Spark's own",
         (("{name: stock,", "{name: spark_catalog,"),),
         (
-            "12:14: spec.connections[2].name: spark_catalog is a catalog of Spark's own; name yours otherwise [DuplicateName]",
+            "12:14: spec.connections[2].name: spark_catalog is a catalog of Spark; choose another name [DuplicateName]",
         ),
         CONNECTORS,
     ),
@@ -191,7 +191,7 @@ BAD_CONNECTORS: Final = [
         "a catalog set up twice",
         (("  checkpoints:", "  spark: {conf: {spark.sql.catalog.stock.url: x}}\n  checkpoints:"),),
         (
-            "12:14: spec.connections[2].name: spark.conf sets up the catalog stock too; leave one of them out [FieldsConflict]",
+            "12:14: spec.connections[2].name: spark.conf configures the catalog stock too; remove one of them [FieldsConflict]",
         ),
         CONNECTORS,
     ),

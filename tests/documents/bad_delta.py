@@ -28,7 +28,7 @@ BAD_DELTA: Final = [
         "Delta stream with two starts",
         (("startingVersion: 3", "startingVersion: 3\n        startingTimestamp: 2026-01-01"),),
         (
-            "10:28: spec.sources[0].delta.startingTimestamp: startingVersion says already where the stream starts; give one of the two [FieldsConflict]",
+            "10:28: spec.sources[0].delta.startingTimestamp: startingVersion and startingTimestamp both set the start of the stream; remove one of them [FieldsConflict]",
         ),
         DELTA,
     ),
@@ -36,8 +36,8 @@ BAD_DELTA: Final = [
         "Delta stream with two answers to a change",
         (("Commits: true", "Commits: true\n        ignoreChanges: true\n        ignoreDeletes: true"),),
         (
-            "11:24: spec.sources[0].delta.ignoreChanges: skipChangeCommits says already what becomes of such commits, and ignoreChanges would be passed over [FieldsConflict]",
-            "12:24: spec.sources[0].delta.ignoreDeletes: skipChangeCommits says already what becomes of such commits, and ignoreDeletes would be passed over [FieldsConflict]",
+            "11:24: spec.sources[0].delta.ignoreChanges: skipChangeCommits already sets how the stream handles such commits, and Delta would ignore ignoreChanges; remove one of them [FieldsConflict]",
+            "12:24: spec.sources[0].delta.ignoreDeletes: skipChangeCommits already sets how the stream handles such commits, and Delta would ignore ignoreDeletes; remove one of them [FieldsConflict]",
         ),
         DELTA,
     ),
@@ -69,7 +69,7 @@ BAD_DELTA: Final = [
         "table that is read and written",
         (("path: /lake/silver", "path: /lake/bronze/"),),
         (
-            "14:40: spec.queries[0].to[0].delta.path: the query reads this folder; it would read its own output [SinkIsSource]",
+            "14:40: spec.queries[0].to[0].delta.path: the query reads this folder and would read its own output; use another folder [SinkIsSource]",
         ),
         DELTA,
     ),
@@ -77,7 +77,7 @@ BAD_DELTA: Final = [
         "merge by its sequence as a key",
         (("path: /lake/silver", "path: /lake/silver, merge: {keys: [id, at], sequenceBy: at}"),),
         (
-            "14:90: spec.queries[0].to[0].delta.merge.sequenceBy: the sequence orders the changes of one key; as a key itself each change would be a row of its own [FieldsConflict]",
+            "14:90: spec.queries[0].to[0].delta.merge.sequenceBy: 'at' is also a key, so each change would be a separate row; use a column that is not a key [FieldsConflict]",
         ),
         DELTA,
     ),
@@ -85,7 +85,7 @@ BAD_DELTA: Final = [
         "merge that leaves its keys out",
         (("path: /lake/silver", "path: /lake/silver, merge: {keys: [id], exceptColumns: [Id]}"),),
         (
-            "14:90: spec.queries[0].to[0].delta.merge.exceptColumns[0]: 'Id' is a key, the sequence or a partition of the table, which cannot be without it [FieldsConflict]",
+            "14:90: spec.queries[0].to[0].delta.merge.exceptColumns[0]: 'Id' is a key, the sequence or a partition column; the table needs it, so remove it here [FieldsConflict]",
         ),
         DELTA,
     ),
@@ -106,7 +106,7 @@ BAD_DELTA: Final = [
         "schema replaced where rows stay",
         (("path: /lake/silver", "path: /lake/silver, overwriteSchema: true"),),
         (
-            "14:71: spec.queries[0].to[0].delta.overwriteSchema: in append mode the table's rows stay, and their columns with them; use mergeSchema to add columns [FieldsConflict]",
+            "14:71: spec.queries[0].to[0].delta.overwriteSchema: in append mode the table keeps its rows and their columns; use mergeSchema to add columns [FieldsConflict]",
         ),
         DELTA,
     ),
@@ -122,7 +122,7 @@ BAD_DELTA: Final = [
         "vacuum of this week",
         (("path: /lake/silver", "path: /lake/silver, maintenance: {vacuum: {retain: 6 days}}"),),
         (
-            "14:85: spec.queries[0].to[0].delta.maintenance.vacuum.retain: Delta keeps the files of a week: a reader, or a stream that lags, would find some of them gone [OutOfRange]",
+            "14:85: spec.queries[0].to[0].delta.maintenance.vacuum.retain: 6 days is too short: slow readers and streams could still need removed files; set 7 days or more [OutOfRange]",
         ),
         DELTA,
     ),
@@ -135,7 +135,7 @@ BAD_DELTA: Final = [
             ),
         ),
         (
-            "14:114: spec.queries[0].to[0].delta.maintenance.optimize.zOrderBy[1]: 'Day' partitions the table, and so is the same in all rows of a file; leave it out [MaintenanceNotAllowed]",
+            "14:114: spec.queries[0].to[0].delta.maintenance.optimize.zOrderBy[1]: 'Day' is a partition column, so all rows of a file have the same value; remove it here [MaintenanceNotAllowed]",
         ),
         DELTA,
     ),
@@ -143,7 +143,7 @@ BAD_DELTA: Final = [
         "option of a Delta table with a field",
         (("path: /lake/silver", 'path: /lake/silver, options: {mergeSchema: "true"}'),),
         (
-            "14:64: spec.queries[0].to[0].delta.options.mergeSchema: mergeSchema is a field of its own, one level up; it does not go under options [OwnedOption]",
+            "14:64: spec.queries[0].to[0].delta.options.mergeSchema: mergeSchema is a field one level up; move it out of options [OwnedOption]",
         ),
         DELTA,
     ),

@@ -39,7 +39,7 @@ BAD_SINKS: Final = [
         "value twice",
         (("valueColumn: value", "valueColumn: value, value: [topic]"),),
         (
-            "17:52: spec.queries[0].to[0].kafka.valueColumn: value makes what valueColumn gives already; leave one of them out [FieldsConflict]",
+            "17:52: spec.queries[0].to[0].kafka.valueColumn: value and valueColumn both set the value of a record; remove one of them [FieldsConflict]",
         ),
         SINKS,
     ),
@@ -61,9 +61,9 @@ BAD_SINKS: Final = [
             ),
         ),
         (
-            "19:62: warning: spec.queries[0].to[1].csv.options.hedaer: Spark's writer of csv has no option 'hedaer' and passes over it; did you mean 'header'? [UnknownOption]",
-            "19:78: warning: spec.queries[0].to[1].csv.options.inferSchema: Spark's writer of csv has no option 'inferSchema' and passes over it; known names are maxRecordsPerFile, retention, compression, lineSep, encoding, dateFormat, timestampFormat, timestampNTZFormat, timeFormat, timeZone, locale, charset, codec, charToEscapeQuoteEscaping, comment, delimiter, emptyValue, escape, escapeQuotes, header, ignoreLeadingWhiteSpace, ignoreTrailingWhiteSpace, nullValue, quote, quoteAll, sep [UnknownOption]",
-            "19:136: spec.queries[0].to[1].csv.options.dateFormat: 'YYYY-MM-dd', character 1: Spark has no letter 'Y' here; y is the year [InvalidPattern]",
+            "19:62: warning: spec.queries[0].to[1].csv.options.hedaer: Spark's writer of csv has no option 'hedaer' and ignores it; did you mean 'header'? [UnknownOption]",
+            "19:78: warning: spec.queries[0].to[1].csv.options.inferSchema: Spark's writer of csv has no option 'inferSchema' and ignores it; known names are maxRecordsPerFile, retention, compression, lineSep, encoding, dateFormat, timestampFormat, timestampNTZFormat, timeFormat, timeZone, locale, charset, codec, charToEscapeQuoteEscaping, comment, delimiter, emptyValue, escape, escapeQuotes, header, ignoreLeadingWhiteSpace, ignoreTrailingWhiteSpace, nullValue, quote, quoteAll, sep [UnknownOption]",
+            "19:136: spec.queries[0].to[1].csv.options.dateFormat: 'YYYY-MM-dd', character 1: 'Y' is not a pattern letter of Spark; use y for the year [InvalidPattern]",
         ),
         SINKS,
     ),
@@ -76,9 +76,9 @@ BAD_SINKS: Final = [
             ),
         ),
         (
-            "19:65: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 1: Spark has no letter 'Y' here; y is the year [InvalidPattern]",
-            "19:73: warning: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 9: 'DD' is the day of the year; d is that of the month [UnlikelyPattern]",
-            "19:76: warning: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 12: 'hh' is an hour before or after noon, and no a says which; HH counts to 23 [UnlikelyPattern]",
+            "19:65: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 1: 'Y' is not a pattern letter of Spark; use y for the year [InvalidPattern]",
+            "19:73: warning: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 9: 'DD' is the day of the year; use d for the day of the month [UnlikelyPattern]",
+            "19:76: warning: spec.queries[0].to[1].json.options.timestampFormat: 'YYYY-MM-DD hh:mm:ss', character 12: 'hh' is an hour of a half day, and the pattern has no a for AM or PM; add a, or use HH for 0 to 23 [UnlikelyPattern]",
         ),
         SINKS,
     ),
@@ -95,7 +95,7 @@ BAD_SINKS: Final = [
             ),
         ),
         (
-            "9:122: spec.sources[0].decode.json.options.dateFormat: 'E dd', character 1: Spark writes 'E' and does not read it; leave it out [InvalidPattern]",
+            "9:122: spec.sources[0].decode.json.options.dateFormat: 'E dd', character 1: Spark writes 'E', but cannot read it; remove it [InvalidPattern]",
         ),
         SINKS,
     ),
@@ -103,7 +103,7 @@ BAD_SINKS: Final = [
         "text of several columns",
         (("parquet: {path: /lake/lines}", "text: {path: /lake/lines, partitionBy: [topic]}"),),
         (
-            "19:11: spec.queries[0].to[1].text: a line of text is one column, and there are key, offset, partition, timestamp, timestampType, value; choose in a view [TextNeedsOneColumn]",
+            "19:11: spec.queries[0].to[1].text: a text sink writes one column, and the rows have key, offset, partition, timestamp, timestampType, value; select one in a view [TextNeedsOneColumn]",
         ),
         SINKS,
     ),
@@ -111,7 +111,7 @@ BAD_SINKS: Final = [
         "two tables at one place",
         (("parquet: {path: /lake/lines}", "delta: {path: /a}\n        - {name: twice, delta: {path: //a}}"),),
         (
-            "20:39: spec.queries[0].to[2].delta.path: the sink 'lines' writes this folder already; a query writes a folder once [FolderShared]",
+            "20:39: spec.queries[0].to[2].delta.path: the sink 'lines' of this query writes this folder already; use another folder [FolderShared]",
         ),
         SINKS,
     ),
@@ -124,7 +124,7 @@ BAD_SINKS: Final = [
             ),
         ),
         (
-            "27:43: spec.queries[1].to[1].jdbc.table: the sink 'table' writes this table already; a query writes a table once [TableShared]",
+            "27:43: spec.queries[1].to[1].jdbc.table: the sink 'table' of this query writes this table already; use another table [TableShared]",
         ),
         SINKS,
     ),
@@ -132,7 +132,7 @@ BAD_SINKS: Final = [
         "table of three parts",
         (("table: counts", "table: db.public.counts"),),
         (
-            "25:43: spec.queries[1].to[0].jdbc.table: 'db.public.counts' is neither name nor schema.name [InvalidValue]",
+            "25:43: spec.queries[1].to[0].jdbc.table: 'db.public.counts' is not a table name; write name or schema.name [InvalidValue]",
         ),
         SINKS,
     ),
@@ -140,7 +140,7 @@ BAD_SINKS: Final = [
         "database that is not PostgreSQL",
         (("jdbc:postgresql://db/shop", "jdbc:mysql://db/shop"),),
         (
-            "25:30: spec.queries[1].to[0].jdbc.connection: only PostgreSQL is written exactly once, and 'jdbc:mysql://db/shop' is not a PostgreSQL URL; set delivery: atLeastOnce, or use a python sink [DatabaseNotSupported]",
+            "25:30: spec.queries[1].to[0].jdbc.connection: only PostgreSQL has exactly-once delivery, and 'jdbc:mysql://db/shop' is not a PostgreSQL URL; set delivery: atLeastOnce, or use a python sink [DatabaseNotSupported]",
         ),
         SINKS,
     ),
@@ -202,7 +202,7 @@ BAD_SINKS: Final = [
             ),
         ),
         (
-            "19:60: spec.queries[0].to[1].python.arguments.password: password is a credential; it comes from a secret or the environment, never from the document [SecretInDocument]",
+            "19:60: spec.queries[0].to[1].python.arguments.password: password is a credential, which a document must not contain; use a secret or the environment [SecretInDocument]",
         ),
         SINKS,
     ),
@@ -210,7 +210,7 @@ BAD_SINKS: Final = [
         "memory, beside a refusal",
         (("parquet: {path: /lake/lines}", "memory: {}"), (", upsert: {keys: [topic]}", "")),
         (
-            "19:11: warning: spec.queries[0].to[1].memory: the rows are kept in the driver's memory and go with it; for tests only [NotDurable]",
+            "19:11: warning: spec.queries[0].to[1].memory: the driver keeps the rows in its memory, and they are lost when it ends; use it for tests only [NotDurable]",
             "22:19: spec.queries[1].outputMode: rows that changed replace those of their keys; give the sink upsert: {keys: [...]} [UpsertNeeded]",
         ),
         SINKS,

@@ -69,8 +69,8 @@ BAD_TRIGGERS: Final = [
         "refresh of a fixed version, and all the time",
         (("{parquet: {path: /lake/shops}}", "{delta: {path: /lake/shops, version: 3}, refresh: 500ms}"),),
         (
-            "15:65: spec.sources[2].static.refresh: a fixed version of a table never changes; leave refresh or the version out [RefreshNotAllowed]",
-            "15:65: spec.sources[2].static.refresh: each refresh starts queries again; give it a second at least, or better minutes [OutOfRange]",
+            "15:65: spec.sources[2].static.refresh: 500ms is too short, because each refresh restarts queries; set 1 second or more, better minutes [OutOfRange]",
+            "15:65: spec.sources[2].static.refresh: a fixed version of a table never changes; remove refresh, or the version or timestamp [RefreshNotAllowed]",
         ),
         STREAMS,
     ),
@@ -81,7 +81,7 @@ BAD_TRIGGERS: Final = [
             ("      from: known\n", "      from: known\n      trigger: {availableNow: true}\n"),
         ),
         (
-            "15:55: spec.sources[2].static.refresh: only queries that come to an end read 'shops' (known), and each reads it when it starts; leave refresh out [RefreshNotAllowed]",
+            "15:55: spec.sources[2].static.refresh: only queries that end by themselves read 'shops' (known), and each reads it when it starts; remove refresh [RefreshNotAllowed]",
         ),
         STREAMS,
     ),

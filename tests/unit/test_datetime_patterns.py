@@ -25,15 +25,15 @@ def test_valid_patterns_have_no_fault(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        ("YYYY-MM-dd", [(0, "y is the year")]),
+        ("YYYY-MM-dd", [(0, "use y for the year")]),
         ("yyyy-MM-ddTHH:mm", [(10, "'T'")]),
         ("yyyy-MM-dd HH:mm:ssZZZZZZ", [(19, "at most 5")]),
         ("yyyyyyy", [(0, "7 times 'y'")]),
         ("HHH", [(0, "1 or 2")]),
         ("dd.MM.yyyy 'at", [(11, "not closed")]),
-        ("yyyy]", [(4, "closes nothing")]),
+        ("yyyy]", [(4, "has no '[' before it")]),
         ("yyyy{MM}", [(4, "reserved"), (7, "reserved")]),
-        ("E dd", [(0, "does not read")]),
+        ("E dd", [(0, "cannot read")]),
         ("ww uu", [(0, "weekofyear"), (3, "day of the week")]),
         ("yyyy-MM-dd HH:mm:ss.SSSSSSSSSS", [(20, "at most 9")]),
     ],
@@ -56,9 +56,9 @@ def test_letters_only_for_formatting_are_rejected_for_parsing() -> None:
 @pytest.mark.parametrize(
     ("pattern", "offset", "message"),
     [
-        ("yyyy-MM-DD", 8, "d is that of the month"),
-        ("yyyy-MM-dd hh:mm:ss", 11, "HH counts to 23"),
-        ("KK:mm", 0, "HH counts to 23"),
+        ("yyyy-MM-DD", 8, "use d for the day of the month"),
+        ("yyyy-MM-dd hh:mm:ss", 11, "HH for 0 to 23"),
+        ("KK:mm", 0, "HH for 0 to 23"),
     ],
 )
 def test_a_pattern_that_is_probably_a_mistake_is_a_warning(pattern: str, offset: int, message: str) -> None:

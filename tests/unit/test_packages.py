@@ -65,11 +65,11 @@ def test_an_invalid_coordinate_is_rejected(coordinate: str) -> None:
 
 @pytest.mark.parametrize("jar", ["s3a://jars/x.jar", "jars/", "x.py"])
 def test_jars_must_be_local_files(jar: str) -> None:
-    assert problems(jars=[jar])[0].endswith("artifacts of a repository go under maven [InvalidValue]")
+    assert problems(jars=[jar])[0].endswith("put artifacts of a repository under maven [InvalidValue]")
 
 
 def test_two_jars_with_one_file_name_are_rejected() -> None:
-    same = "have the same file name; an image keeps all jars in one folder [DuplicateName]"
+    same = "have the same file name, and an image keeps all jars in one folder; remove one of them [DuplicateName]"
     assert problems(jars=["a/x.jar", "b/x.jar"])[0].endswith(same)
     assert problems(jars=["x-1.jar"], maven=["g:x:1"])[0].endswith(same)
     assert problems(maven=["g:x:1", "h:x:1"])[0].endswith(same)

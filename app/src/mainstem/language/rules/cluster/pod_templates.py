@@ -1,6 +1,6 @@
-"""Pod templates: whatever a pod may have, but for what Mainstem sets itself.
+"""Rules for pod templates: a template can set every field of a pod that Mainstem does not set.
 
-Only what is certain is said here. Whether the finished pod is one that Kubernetes takes, Kubernetes says.
+These rules report only certain mistakes. The API server validates the finished pod.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,37 +43,37 @@ _CONTAINER: Final = {
     "terminationMessagePath": "",
     "terminationMessagePolicy": "",
 }
-"""Field that Mainstem sets -> what to use instead, if there is something."""
+"""Field that Mainstem sets -> the field to use instead; empty if there is none."""
 _VARIABLES: Final = ("HOME", "TMPDIR")
 _MOUNTS: Final = ("/tmp", names.SCRATCH_DIR)  # noqa: S108 - a path in the pod
-_BELOW: Final = "/etc/mainstem"
+_MOUNTS_BELOW: Final = "/etc/mainstem"
 
 
 def shape(context: Context) -> Iterator[Problem]:
-    """A pod template holds `metadata` and `spec`, and names its containers and volumes, each once."""
+    """A pod template holds `metadata` and `spec`; its containers and volumes have unique names."""
     for key, pod in pods(context):
         at: Path = (key, "template")
         for field, value in pod.template.items():
             if field not in ("metadata", "spec"):
-                hint = did_you_mean(field, ("metadata", "spec")) or "; it has metadata and spec"
-                message = f"{field!r} is no part of a pod template{hint}"
+                hint = did_you_mean(field, ("metadata", "spec")) or "; use metadata or spec"
+                message = f"{field!r} is not a field of a pod template{hint}"
                 yield context.problem((*at, field), message, reasons.INVALID_POD_TEMPLATE, key=True)
             elif not isinstance(value, Mapping):
                 message = f"{show(value)} is not a mapping"
                 yield context.problem((*at, field), message, reasons.INVALID_POD_TEMPLATE)
         spec = _mapping(pod.template.get("spec"))
         containers = {_CONTAINERS[key], *(item["name"] for item in _named(spec.get("containers")))}
-        for field, taken in (("containers", set()), ("initContainers", containers), ("volumes", set())):
-            yield from _unique(context, (*at, "spec", field), spec.get(field), taken)
+        for field, used in (("containers", set()), ("initContainers", containers), ("volumes", set())):
+            yield from _unique(context, (*at, "spec", field), spec.get(field), used)
 
 
 def metadata(context: Context) -> Iterator[Problem]:
-    """Labels and annotations of a pod template are strings, and none of those that Mainstem or Spark sets."""
+    """Labels and annotations of a pod template are strings. Mainstem or Spark sets none of them."""
     for key, pod in pods(context):
         for field, value in _mapping(pod.template.get("metadata")).items():
             at: Path = (key, "template", "metadata", field)
             if field not in ("labels", "annotations"):
-                message = f"{field} is set by Mainstem; labels and annotations may be given"
+                message = f"{field} is set by Mainstem; a template can set labels and annotations"
                 yield context.problem(at, message, reasons.OWNED_POD_FIELD, key=True)
             elif not isinstance(value, Mapping):
                 yield context.problem(at, f"{show(value)} is not a mapping", reasons.INVALID_POD_TEMPLATE)
@@ -82,25 +82,26 @@ def metadata(context: Context) -> Iterator[Problem]:
 
 
 def pod(context: Context) -> Iterator[Problem]:
-    """No template has what Mainstem sets of a pod: restart policy, service account, grace period, pull secrets, the host's
-    namespaces, host and node name, and volumes called `mainstem-...`.
+    """No template sets a field of a pod that Mainstem sets: restart policy, service account, grace period, pull secrets, the
+    host's namespaces, host and node name, and volumes called `mainstem-...`.
     """
-    for key, found in pods(context):
+    for key, settings in pods(context):
         at: Path = (key, "template", "spec")
-        spec = _mapping(found.template.get("spec"))
+        spec = _mapping(settings.template.get("spec"))
         yield from _owned(context, at, spec, _POD)
         for index, volume in enumerate(_named(spec.get("volumes"))):
             if volume["name"].startswith(names.VOLUME_PREFIX):
-                message = f"volumes whose names start with {names.VOLUME_PREFIX} are Mainstem's own; call it otherwise"
+                message = f"names of volumes that start with {names.VOLUME_PREFIX} are reserved for Mainstem; choose another name"
                 yield context.problem((*at, "volumes", index, "name"), message, reasons.OWNED_POD_FIELD)
 
 
 def container(context: Context) -> Iterator[Problem]:
-    """No template has what Mainstem sets of its container: image, command, resources, probes, `HOME`, `TMPDIR`, variables
-    that start with `MAINSTEM_` or `SPARK_`, and mounts at `/tmp`, `/var/mainstem` and below `/etc/mainstem`.
+    """No template sets a field of Mainstem's container that Mainstem sets: image, command, resources, probes, `HOME`,
+    `TMPDIR`, variables that start with `MAINSTEM_` or `SPARK_`, and mounts at `/tmp`, `/var/mainstem` and below
+    `/etc/mainstem`.
     """
-    for key, found in pods(context):
-        containers = _named(_mapping(found.template.get("spec")).get("containers"))
+    for key, settings in pods(context):
+        containers = _named(_mapping(settings.template.get("spec")).get("containers"))
         for index, own in enumerate(containers):
             if own["name"] == _CONTAINERS[key]:
                 at: Path = (key, "template", "spec", "containers", index)
@@ -109,21 +110,25 @@ def container(context: Context) -> Iterator[Problem]:
                 yield from _mounts(context, at, own)
 
 
-def _unique(context: Context, at: Path, items: Any, taken: set[str]) -> Iterator[Problem]:
-    """A list of things with names, of which Kubernetes wants each but once."""
+def _unique(context: Context, at: Path, items: Any, used: set[str]) -> Iterator[Problem]:
+    """The entries of a list have names; each name is unique, and none is in `used`."""
     if items is not None and not isinstance(items, list):
         yield context.problem(at, f"{show(items)} is not a list", reasons.INVALID_POD_TEMPLATE)
         return
-    seen = set(taken)
+    earlier = set(used)
     for index, item in enumerate(items or ()):
         name = _mapping(item).get("name")
         if not isinstance(name, str):
-            yield context.problem((*at, index), "a name is needed", reasons.INVALID_POD_TEMPLATE)
-        elif name in seen:
-            message = f"the name {name!r} is taken"
+            yield context.problem(
+                (*at, index),
+                "the name is missing; give the entry a name, which is a string",
+                reasons.INVALID_POD_TEMPLATE,
+            )
+        elif name in earlier:
+            message = f"another entry has the name {name!r}; choose another name"
             yield context.problem((*at, index, "name"), message, reasons.INVALID_POD_TEMPLATE)
         else:
-            seen.add(name)
+            earlier.add(name)
 
 
 def _texts(context: Context, at: Path, given: Mapping[str, Any]) -> Iterator[Problem]:
@@ -133,11 +138,14 @@ def _texts(context: Context, at: Path, given: Mapping[str, Any]) -> Iterator[Pro
             yield context.problem((*at, name), message, reasons.INVALID_POD_TEMPLATE)
         prefix = next((prefix for prefix in names.RESERVED_PREFIXES if name.startswith(prefix)), None)
         if prefix:
-            message = f"names that start with {prefix} are set by Mainstem and Spark"
+            message = f"names that start with {prefix} are reserved for Mainstem and Spark; remove it"
             yield context.problem((*at, name), message, reasons.OWNED_POD_FIELD, key=True)
         elif name in _LABELS:
             yield context.problem(
-                (*at, name), f"{name} is set by Mainstem", reasons.OWNED_POD_FIELD, key=True
+                (*at, name),
+                f"{name} is set by Mainstem and cannot be changed",
+                reasons.OWNED_POD_FIELD,
+                key=True,
             )
 
 
@@ -155,18 +163,18 @@ def _variables(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[P
     for index, variable in enumerate(_named(own.get("env"))):
         name = variable["name"]
         if name.startswith(names.ENV_PREFIXES) or name in _VARIABLES:
-            message = f"the variable {name} is Mainstem's or Spark's own; call yours otherwise"
+            message = f"the variable {name} is reserved for Mainstem and Spark; choose another name"
             yield context.problem((*at, "env", index, "name"), message, reasons.OWNED_POD_FIELD)
 
 
 def _mounts(context: Context, at: Path, own: Mapping[str, Any]) -> Iterator[Problem]:
     mounts = own.get("volumeMounts")
     for index, mount in enumerate(mounts if isinstance(mounts, list) else ()):
-        place = _mapping(mount).get("mountPath")
-        if not isinstance(place, str):
+        mount_path = _mapping(mount).get("mountPath")
+        if not isinstance(mount_path, str):
             continue
-        if normal(place) in _MOUNTS or within(normal(place), _BELOW):
-            message = f"Mainstem mounts a volume of its own at {place}; mount yours elsewhere"
+        if normal(mount_path) in _MOUNTS or within(normal(mount_path), _MOUNTS_BELOW):
+            message = f"Mainstem mounts a volume of its own at {mount_path}; mount yours elsewhere"
             path: Path = (*at, "volumeMounts", index, "mountPath")
             yield context.problem(path, message, reasons.OWNED_POD_FIELD)
 
@@ -176,6 +184,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _named(items: Any) -> Sequence[Mapping[str, Any]]:
-    """The entries of a list of things with names; none where it is no such list: this module says so, or Kubernetes."""
+    """The entries of a list; empty unless each entry has a name. Another rule, or the API server, reports such a list."""
     named = isinstance(items, list) and all(isinstance(_mapping(item).get("name"), str) for item in items)
     return items if named else ()

@@ -1,4 +1,4 @@
-"""Addresses of brokers and stores, once parameters are filled in."""
+"""Rules for the addresses of brokers, stores and databases, with all parameters replaced."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _PORTS: Final = range(1, 2**16)
 
 
 def servers(context: Context) -> Iterator[Problem]:
-    """Bootstrap servers are `host:port`, with commas between them."""
+    """Bootstrap servers are a comma-separated list of `host:port`."""
     for index, connection in enumerate(context.spec.connections):
         for server in connection.kafka.bootstrap_servers.split(",") if connection.kafka else ():
             match = _SERVER.fullmatch(server.strip())
@@ -28,7 +28,7 @@ def servers(context: Context) -> Iterator[Problem]:
 
 
 def endpoints(context: Context) -> Iterator[Problem]:
-    """The endpoint of a store is a URL of http or https with a host and no path."""
+    """The endpoint of a store is an http or https URL with a host and without a path."""
     for index, connection in enumerate(context.spec.connections):
         endpoint = connection.s3.endpoint if connection.s3 else None
         if endpoint is not None and not _is_endpoint(endpoint):
@@ -39,15 +39,15 @@ def endpoints(context: Context) -> Iterator[Problem]:
 
 
 def databases(context: Context) -> Iterator[Problem]:
-    """The address of a database is one of JDBC; not `jdbc:mariadb:`, for which Spark has no dialect."""
+    """The address of a database is a JDBC URL, but not `jdbc:mariadb:`: Spark has no dialect for it."""
     for index, connection in enumerate(context.spec.connections):
         if connection.jdbc and not connection.jdbc.url.startswith("jdbc:"):
-            message = f"{show(connection.jdbc.url)} does not begin with jdbc:, as jdbc:postgresql://host/database does"
+            message = f"{show(connection.jdbc.url)} is not a JDBC URL; write for example jdbc:postgresql://host/database"
             yield context.problem(("connections", index, "jdbc", "url"), message, reasons.INVALID_ADDRESS)
         elif connection.jdbc and connection.jdbc.url.startswith("jdbc:mariadb:"):
             message = (
-                "Spark has no dialect for jdbc:mariadb:, and would read the names of columns in place of their values; use "
-                "jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver takes too"
+                "Spark has no dialect for jdbc:mariadb: and would read column names in place of values; use "
+                "jdbc:mysql://host/database?permitMysqlScheme, which MariaDB's driver also accepts"
             )
             yield context.problem(
                 ("connections", index, "jdbc", "url"), message, reasons.DATABASE_NOT_SUPPORTED

@@ -1,4 +1,4 @@
-"""Connectors and catalogs that Mainstem does not bring."""
+"""Rules for connectors and catalogs that Mainstem does not contain."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 
 
-_NO_WAY: Final = ""
+_NO_FIELD: Final = ""
 KNOWN: Final = {
     "kafka": "kafka",
     "delta": "delta",
@@ -23,30 +23,30 @@ KNOWN: Final = {
     "memory": "memory",
     "noop": "noop",
     **dict.fromkeys(("csv", "json", "orc", "parquet", "text"), "files, static or a sink of files"),
-    # These read files by their path, the pod's own too, or checkpoints.
+    # These read checkpoints, or files by their path, also those of the pod.
     **dict.fromkeys(
-        ("avro", "binaryfile", "hive", "image", "libsvm", "xml", "statestore", "state-metadata"), _NO_WAY
+        ("avro", "binaryfile", "hive", "image", "libsvm", "xml", "statestore", "state-metadata"), _NO_FIELD
     ),
 }
-"""Spark's name of a connector that Spark or Mainstem brings, in lower case -> the field to use; empty where there is none."""
+"""Spark's name of a connector that Spark or Mainstem contains, in lower case -> the field to use; empty if there is none."""
 _OWN_CLASSES: Final = re.compile(
     r"org\.apache\.spark\.(sql\.(execution|kafka010|delta|hive|avro|v2|connect|jdbc|json|parquet|orc|csv|text|xml)|ml)\b|"
     r"com\.databricks\.spark\.(csv|avro|xml)\b|io\.delta\b|dev\.mainstem\b",
     re.IGNORECASE,
 )
-"""Classes and packages of the same connectors, with Spark's names of before."""
+"""Classes and packages of the same connectors, with the names of earlier Spark versions."""
 
 
 def formats(context: Context) -> Iterator[Problem]:
-    """`spark` is for connectors that no field is made for; those that read files by their path are refused."""
+    """`spark` is for connectors without a field of their own. Connectors that read files by path are rejected."""
     for path, connector in context.spec.connectors():
         name = (connector.format or "") if isinstance(connector, CustomConnector) else ""
         instead = KNOWN.get(name.lower())
         if instead:
-            message = f"the document has a field for {name}, with promises that are known: use {instead}"
+            message = f"the document has a field for {name}, with known delivery guarantees; use {instead}"
             yield context.problem((*path, "format"), message, reasons.FORMAT_OWNED)
         elif instead is not None or _OWN_CLASSES.match(name):
-            message = f"{name} is one of Spark's own, which reads the files or checkpoints of the machine; it cannot be used here"
+            message = f"{name} is a connector of Spark that can read files or checkpoints of the machine; it is not allowed here"
             yield context.problem((*path, "format"), message, reasons.FORMAT_OWNED)
 
 
@@ -55,7 +55,7 @@ def modes(context: Context) -> Iterator[Problem]:
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
             if sink.spark and sink.spark.mode == "stream" and len(query.to) > 1:
-                message = f"there are {len(query.to)} sinks, so each batch is written to one after the other; use mode: batch"
+                message = f"mode stream allows one sink, and the query has {len(query.to)}; use mode: batch"
                 yield context.problem(
                     ("queries", index, "to", place, "spark", "mode"), message, reasons.SINK_MODE_NOT_ALLOWED
                 )
@@ -64,17 +64,17 @@ def modes(context: Context) -> Iterator[Problem]:
 def options(context: Context) -> Iterator[Problem]:
     """An option of a connection comes from the document or from a secret, not from both."""
     for index, connection in enumerate(context.spec.connections):
-        told = connection.spark or connection.catalog
-        given = {key.lower() for key in told.options} if told else set()
-        for key in told.secret_options if told else ():
+        settings = connection.spark or connection.catalog
+        given = {key.lower() for key in settings.options} if settings else set()
+        for key in settings.secret_options if settings else ():
             if key.lower() in given:
                 path: Path = ("connections", index, connection.choice(), "secretOptions", key)
-                message = f"options has {key} already; leave one of them out"
+                message = f"options sets {key} too; remove one of them"
                 yield context.problem(path, message, reasons.FIELDS_CONFLICT, key=True)
 
 
 def catalogs(context: Context) -> Iterator[Problem]:
-    """A catalog has a name of its own, and is set up in one place."""
+    """A catalog has a unique name, and one place configures it."""
     conf = context.spec.spark.conf
     for index, connection in enumerate(context.spec.connections):
         if connection.catalog is None:
@@ -82,8 +82,8 @@ def catalogs(context: Context) -> Iterator[Problem]:
         path: Path = ("connections", index, "name")
         own = f"spark.sql.catalog.{connection.name}"
         if connection.name in ("spark_catalog", "session", "system"):
-            message = f"{connection.name} is a catalog of Spark's own; name yours otherwise"
+            message = f"{connection.name} is a catalog of Spark; choose another name"
             yield context.problem(path, message, reasons.DUPLICATE_NAME)
         elif any(key == own or key.startswith(f"{own}.") for key in conf):
-            message = f"spark.conf sets up the catalog {connection.name} too; leave one of them out"
+            message = f"spark.conf configures the catalog {connection.name} too; remove one of them"
             yield context.problem(path, message, reasons.FIELDS_CONFLICT)

@@ -1,7 +1,7 @@
-"""Spark's patterns of dates and times, such as `yyyy-MM-dd HH:mm:ss`: which it refuses, where, and what to write instead.
+"""Mistakes in Spark's datetime patterns, such as `yyyy-MM-dd HH:mm:ss`: where each is, and what to write instead.
 
-Source: the page "Datetime Patterns for Formatting and Parsing" of Spark's SQL reference, Spark's DateTimeFormatterHelper,
-which refuses letters of Java's, and Java's DateTimeFormatterBuilder.appendPattern, which reads the rest.
+Sources: the page "Datetime Patterns for Formatting and Parsing" of Spark's SQL reference; Spark's DateTimeFormatterHelper,
+which rejects some of Java's letters; Java's DateTimeFormatterBuilder.appendPattern, which parses all others.
 """
 
 import re
@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 
 class PatternFault(NamedTuple):
-    """What is wrong in a pattern.
+    """A mistake in a pattern.
 
     Attributes:
-        offset: characters before it.
+        offset: number of characters before the mistake.
         message: what is wrong, and what to write.
-        certain: whether Spark refuses the pattern; otherwise it takes it and reads or writes other times than are meant.
+        certain: True if Spark rejects the pattern; False if Spark accepts it, but probably reads or writes wrong times.
     """
 
     offset: int
@@ -24,7 +24,7 @@ class PatternFault(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """The same letter, so many times."""
+    """A letter and how often it is repeated."""
 
     offset: int
     letter: str
@@ -36,23 +36,23 @@ class _Run(NamedTuple):
 
 _TOKEN: Final = re.compile(r"'(?:[^']|'')*(?P<end>'|$)|(?P<letter>[A-Za-z])(?P=letter)*|.", re.DOTALL)
 _INSTEAD: Final = {
-    "Y": "y is the year",
-    "u": "E is the day of the week, and only for writing",
-    "w": "a view can take the week from the date: weekofyear(...)",
-    "W": "a view can take the week from the date: weekofyear(...)",
-    "e": "E is the day of the week, and only for writing",
-    "c": "E is the day of the week, and only for writing",
-    "T": "a letter that stands for itself is quoted: 'T'",
-    "A": "S is the fraction of a second",
-    "n": "S is the fraction of a second",
-    "N": "S is the fraction of a second",
+    "Y": "use y for the year",
+    "u": "use E for the day of the week, when writing",
+    "w": "use weekofyear(...) in a view for the week",
+    "W": "use weekofyear(...) in a view for the week",
+    "e": "use E for the day of the week, when writing",
+    "c": "use E for the day of the week, when writing",
+    "T": "quote a literal letter: 'T'",
+    "A": "use S for the fraction of a second",
+    "n": "use S for the fraction of a second",
+    "N": "use S for the fraction of a second",
 }
 _WRITING_ONLY: Final = "EFqQ"
-"""Spark writes these and does not read them."""
+"""Letters that Spark accepts for writing only."""
 
 
-def _up_to(most: int) -> Callable[[int], bool]:
-    return lambda count: count <= most
+def _up_to(maximum: int) -> Callable[[int], bool]:
+    return lambda count: count <= maximum
 
 
 def _one_of(*counts: int) -> Callable[[int], bool]:
@@ -72,60 +72,61 @@ _COUNTS: Final[dict[str, tuple[Callable[[int], bool], str]]] = {
     **dict.fromkeys("XxZ", (_up_to(5), "at most 5")),
     "g": (_up_to(19), "at most 19"),
 }
-"""How many of each letter Spark takes."""
+"""How often each letter may be repeated: a test, and the allowed numbers in words."""
 
 
 def faults(pattern: str, *, parsing: bool) -> list[PatternFault]:
-    """What is wrong in a pattern, in its order.
+    """The mistakes in a pattern, in its order.
 
     Args:
-        pattern: as the option has it.
+        pattern: the value of the option.
         parsing: True for reading, False for writing.
 
     >>> [fault.message for fault in faults("YYYY-MM-dd", parsing=True)]
-    ["Spark has no letter 'Y' here; y is the year"]
+    ["'Y' is not a pattern letter of Spark; use y for the year"]
     """
     runs: list[_Run] = []
-    found: list[PatternFault] = []
+    mistakes: list[PatternFault] = []
     opened = 0
     for match in _TOKEN.finditer(pattern):
         text, offset = match[0], match.start()
         if match["letter"]:
             runs.append(_Run(offset, match["letter"], len(text)))
         elif match["end"] == "":
-            found.append(PatternFault(offset, "the quote ' is not closed; two of them stand for one"))
+            mistakes.append(PatternFault(offset, "the quote ' is not closed; write '' for a literal quote"))
         elif text in "{}#":
-            found.append(PatternFault(offset, f"{text!r} is reserved; quote it: '{text}'"))
+            mistakes.append(PatternFault(offset, f"{text!r} is reserved; quote it: '{text}'"))
         elif text in "[]":
             opened += 1 if text == "[" else -1
             if opened < 0:
-                found.append(PatternFault(offset, "']' closes nothing; '[' opens an optional part"))
+                mistakes.append(PatternFault(offset, "']' has no '[' before it; '[' opens an optional part"))
                 opened = 0
-    found += [fault for run in runs for fault in _of_run(run, parsing=parsing)]
-    return sorted([*found, *_unlikely(runs)])
+    mistakes += [fault for run in runs for fault in _letter_faults(run, parsing=parsing)]
+    return sorted([*mistakes, *_unlikely(runs)])
 
 
-def _of_run(run: _Run, *, parsing: bool) -> Iterator[PatternFault]:
+def _letter_faults(run: _Run, *, parsing: bool) -> Iterator[PatternFault]:
     if run.letter not in _COUNTS:
-        instead = _INSTEAD.get(run.letter, f"a letter that stands for itself is quoted: '{run.letter}'")
-        yield PatternFault(run.offset, f"Spark has no letter {run.letter!r} here; {instead}")
+        instead = _INSTEAD.get(run.letter, f"quote a literal letter: '{run.letter}'")
+        yield PatternFault(run.offset, f"{run.letter!r} is not a pattern letter of Spark; {instead}")
     elif parsing and run.letter in _WRITING_ONLY:
-        yield PatternFault(run.offset, f"Spark writes {run.letter!r} and does not read it; leave it out")
+        yield PatternFault(run.offset, f"Spark writes {run.letter!r}, but cannot read it; remove it")
     elif not _COUNTS[run.letter][0](run.number):
-        many = f"{run.number} times {run.letter!r}"
-        yield PatternFault(
-            run.offset, f"{many} is not a number of letters that Spark takes; {_COUNTS[run.letter][1]}"
-        )
+        allowed = _COUNTS[run.letter][1]
+        message = f"Spark does not accept {run.number} times {run.letter!r}; the allowed number is {allowed}"
+        yield PatternFault(run.offset, message)
 
 
 def _unlikely(runs: list[_Run]) -> Iterator[PatternFault]:
-    """Letters that Spark takes and that rarely mean what is meant."""
+    """Letters that Spark accepts, and that people often confuse with others."""
     letters = {run.letter for run in runs}
     for run in runs:
         if run.letter == "D" and letters & set("ML"):
             yield PatternFault(
-                run.offset, f"{str(run)!r} is the day of the year; d is that of the month", certain=False
+                run.offset,
+                f"{str(run)!r} is the day of the year; use d for the day of the month",
+                certain=False,
             )
         if run.letter in "hK" and "a" not in letters:
-            message = f"{str(run)!r} is an hour before or after noon, and no a says which; HH counts to 23"
+            message = f"{str(run)!r} is an hour of a half day, and the pattern has no a for AM or PM; add a, or use HH for 0 to 23"
             yield PatternFault(run.offset, message, certain=False)

@@ -1,4 +1,4 @@
-"""Delta tables: what a stream of one may be asked for, and a merge, and maintenance."""
+"""Rules for Delta tables: streams from a table, merges, schema changes and maintenance."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -21,47 +21,47 @@ def starts(context: Context) -> Iterator[Problem]:
     """A stream of a Delta table starts at a version or at a time, not at both."""
     for path, source in _sources(context):
         if source.starting_version is not None and source.starting_timestamp is not None:
-            message = "startingVersion says already where the stream starts; give one of the two"
+            message = (
+                "startingVersion and startingTimestamp both set the start of the stream; remove one of them"
+            )
             yield context.problem((*path, "startingTimestamp"), message, reasons.FIELDS_CONFLICT)
 
 
 def changes(context: Context) -> Iterator[Problem]:
-    """At most one switch decides what happens to a commit that changes rows."""
+    """At most one switch sets how the stream handles a commit that changes rows."""
     for path, source in _sources(context):
-        said = {
+        switches = {
             "readChangeFeed": source.read_change_feed,
             "skipChangeCommits": source.skip_change_commits,
             "ignoreChanges": source.ignore_changes,
             "ignoreDeletes": source.ignore_deletes,
         }
-        first, *others = [name for name, on in said.items() if on] or [""]
+        first, *others = [name for name, on in switches.items() if on] or [""]
         for name in others:
-            message = f"{first} says already what becomes of such commits, and {name} would be passed over"
+            message = f"{first} already sets how the stream handles such commits, and Delta would ignore {name}; remove one of them"
             yield context.problem((*path, name), message, reasons.FIELDS_CONFLICT)
 
 
 def merges(context: Context) -> Iterator[Problem]:
-    """The columns by which a merge finds and orders rows are written, and its sequence is no key."""
+    """A merge writes the columns that identify and order rows; the sequence is not a key."""
     for path, _, sink in _sinks(context):
         if sink.merge is None:
             continue
         keys = {name.lower() for name in sink.merge.keys}
         if (sequence := (sink.merge.sequence_by or "").lower()) in keys:
-            message = "the sequence orders the changes of one key; as a key itself each change would be a row of its own"
+            message = f"{sink.merge.sequence_by!r} is also a key, so each change would be a separate row; use a column that is not a key"
             yield context.problem((*path, "merge", "sequenceBy"), message, reasons.FIELDS_CONFLICT)
-        needed = keys | {sequence} | {name.lower() for name in sink.partition_by or ()}
+        required = keys | {sequence} | {name.lower() for name in sink.partition_by or ()}
         for index, name in enumerate(sink.merge.except_columns or ()):
-            if name.lower() in needed:
-                message = (
-                    f"{name!r} is a key, the sequence or a partition of the table, which cannot be without it"
-                )
+            if name.lower() in required:
+                message = f"{name!r} is a key, the sequence or a partition column; the table needs it, so remove it here"
                 yield context.problem(
                     (*path, "merge", "exceptColumns", index), message, reasons.FIELDS_CONFLICT
                 )
 
 
 def conditions(context: Context) -> Iterator[Problem]:
-    """The condition of a merge calls nothing that reaches into the JVM."""
+    """The condition of a merge calls no function that can run arbitrary code of the JVM."""
     for path, _, sink in _sinks(context):
         text = sink.merge.delete_when if sink.merge else None
         for refusal in forbidden_calls(text) if text else ():
@@ -73,43 +73,50 @@ def schemas(context: Context) -> Iterator[Problem]:
     """Only the complete result of a batch can replace a table's columns."""
     for path, query, sink in _sinks(context):
         if sink.overwrite_schema and query.output_mode != "complete":
-            message = f"in {query.output_mode} mode the table's rows stay, and their columns with them; use mergeSchema to add columns"
+            message = f"in {query.output_mode} mode the table keeps its rows and their columns; use mergeSchema to add columns"
             yield context.problem((*path, "overwriteSchema"), message, reasons.FIELDS_CONFLICT)
 
 
 def maintenance(context: Context) -> Iterator[Problem]:
-    """Maintenance does something, stands at one sink of a table, and leaves a week's versions and what each batch replaces."""
-    seen: dict[str, str] = {}
+    """Maintenance has an action, and one query maintains a table. `vacuum` keeps a week of versions; `optimize` is not for complete
+    mode.
+    """
+    queries: dict[str, str] = {}
     for path, query, sink in _sinks(context):
         if sink.maintenance is None:
             continue
         at: Path = (*path, "maintenance")
-        if (other := seen.setdefault(normal(sink.path), query.name)) != query.name:
-            message = f"the query {other!r} tends this table already"
+        if (other := queries.setdefault(normal(sink.path), query.name)) != query.name:
+            message = f"the query {other!r} maintains this table already; remove maintenance from one of them"
             yield context.problem(at, message, reasons.FIELDS_CONFLICT)
         if sink.maintenance.optimize is None and sink.maintenance.vacuum is None:
             yield context.problem(
                 at, "at least one of optimize, vacuum must be given", reasons.MAINTENANCE_EMPTY
             )
-        yield from _tending(context, at, query, sink)
+        yield from _actions(context, at, query, sink)
 
 
-def _tending(context: Context, at: Path, query: Query, sink: DeltaSink) -> Iterator[Problem]:
-    asked = sink.maintenance
-    if asked and asked.optimize and query.output_mode == "complete":
-        message = "complete mode writes the table anew in each batch; there is nothing to compact"
+def _actions(context: Context, at: Path, query: Query, sink: DeltaSink) -> Iterator[Problem]:
+    settings = sink.maintenance
+    if settings and settings.optimize and query.output_mode == "complete":
+        message = (
+            "complete mode rewrites the table in each batch, so there is nothing to compact; remove optimize"
+        )
         yield context.problem((*at, "optimize"), message, reasons.MAINTENANCE_NOT_ALLOWED)
     partitions = {name.lower() for name in sink.partition_by or ()}
-    columns = asked.optimize.z_order_by if asked and asked.optimize else None
+    columns = settings.optimize.z_order_by if settings and settings.optimize else None
     for index, name in enumerate(columns or ()):
         if name.lower() in partitions:
-            message = f"{name!r} partitions the table, and so is the same in all rows of a file; leave it out"
+            message = (
+                f"{name!r} is a partition column, so all rows of a file have the same value; remove it here"
+            )
             yield context.problem(
                 (*at, "optimize", "zOrderBy", index), message, reasons.MAINTENANCE_NOT_ALLOWED
             )
-    if asked and asked.vacuum and seconds(asked.vacuum.retain) < _WEEK:
+    if settings and settings.vacuum and seconds(settings.vacuum.retain) < _WEEK:
         message = (
-            "Delta keeps the files of a week: a reader, or a stream that lags, would find some of them gone"
+            f"{settings.vacuum.retain} is too short: slow readers and streams could still need removed files; "
+            "set 7 days or more"
         )
         yield context.problem((*at, "vacuum", "retain"), message, reasons.OUT_OF_RANGE)
 

@@ -1,4 +1,4 @@
-"""Files as a stream: their schema, their limits, and what becomes of those that were read."""
+"""Rules for streams of files: schema, malformed records, encoding, limits and cleanup."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,19 +20,17 @@ def _files(context: Context) -> Iterator[tuple[Path, str, FilesSource]]:
 
 
 def schema(context: Context) -> Iterator[Problem]:
-    """A stream of structured files needs its schema, in the document or in a file; text has none."""
+    """A stream of structured files needs a schema, in the document or in a file. Text files have no schema."""
     for path, _, files in _files(context):
         given = [key for key in ("schema", "schemaFile") if files.member(key) is not None]
         if files.format == "text" and given:
-            message = "text files have the one column value; a schema goes with decode, or another format"
+            message = "text files have only the column value; set the schema in decode, or use another format"
             yield context.problem((*path, given[0]), message, reasons.SCHEMA_NOT_ALLOWED)
         elif files.format != "text" and not given:
-            message = (
-                f"a stream of {files.format} files needs its schema, such as 'carrier STRING, delay INT'"
-            )
+            message = f"a stream of {files.format} files needs a schema; set one, such as 'carrier STRING, delay INT'"
             yield context.problem(path, message, reasons.SCHEMA_NEEDED)
         elif len(given) > 1:
-            message = "schema says already what the columns are; give one of the two"
+            message = "schema and schemaFile both define the columns; remove one of them"
             yield context.problem((*path, "schemaFile"), message, reasons.FIELDS_CONFLICT)
 
 
@@ -41,21 +39,21 @@ def records(context: Context) -> Iterator[Problem]:
     for path, _, files in _files(context):
         if files.on_malformed_record is not None and files.format not in DECODED:
             message = (
-                "lines of text have it in decode: onMalformedRecord stands there"
+                "text files have onMalformedRecord in decode; move it there"
                 if files.format == "text"
-                else f"a file of {files.format} is read whole or not at all"
+                else f"Spark reads a {files.format} file completely or not at all; remove onMalformedRecord"
             )
             yield context.problem((*path, "onMalformedRecord"), message, reasons.FIELD_NOT_ALLOWED, key=True)
 
 
 def encodings(context: Context) -> Iterator[Problem]:
-    """Lines are found by their bytes, so the encoding of text files has ASCII in it as it is."""
+    """The encoding of text files contains ASCII unchanged, because lines are split by their bytes."""
     for index, source in enumerate(context.spec.sources):
         for path, options in _texts(index, source):
             for key, value in options.items():
                 if key.lower() in ("encoding", "charset") and re.match("utf-?(16|32)", value, re.IGNORECASE):
                     message = (
-                        f"{value} has no lines that could be found by their bytes; convert the files to UTF-8"
+                        f"lines of {value} text cannot be split by their bytes; convert the files to UTF-8"
                     )
                     yield context.problem((*path, key), message, reasons.ENCODING_NOT_SUPPORTED)
 
@@ -71,29 +69,31 @@ def limits(context: Context) -> Iterator[Problem]:
     """A batch is limited by files or by bytes, not by both."""
     for path, _, files in _files(context):
         if files.max_files_per_trigger and files.max_bytes_per_trigger:
-            message = "maxFilesPerTrigger limits a batch already; Spark takes one of the two"
+            message = (
+                "maxFilesPerTrigger limits a batch already, and Spark accepts one limit; remove one of them"
+            )
             yield context.problem((*path, "maxBytesPerTrigger"), message, reasons.FIELDS_CONFLICT)
 
 
 def cleaning(context: Context) -> Iterator[Problem]:
-    """Files that are cleaned up have one reader, and are not moved to where they are read again."""
+    """Files that are cleaned up have one reader, and do not move to a folder from which the source reads them again."""
     for path, name, files in _files(context):
         if files.clean_source is None:
             continue
         if len(readers := _readers(context, name)) > 1:
             message = (
-                f"{' and '.join(readers)} read these files, each by itself; what one of them has cleaned up "
-                "the other may never see. Leave cleanSource out, or give each a folder"
+                f"{' and '.join(readers)} read these files independently, so one can miss files that another "
+                "one cleans up; remove cleanSource, or give each query its own folder"
             )
             yield context.problem((*path, "cleanSource"), message, reasons.CLEAN_SOURCE_SHARED)
         archive = files.clean_source.archive
         if archive is not None and _overlap(normal(archive), normal(files.path)):
-            message = "one of the archive and the folder that is read lies within the other; keep them apart"
+            message = "the archive and the folder that is read are the same or nested; use separate folders"
             yield context.problem((*path, "cleanSource", "archive"), message, reasons.FOLDER_SHARED)
 
 
 def _readers(context: Context, source: str) -> list[str]:
-    """The query of each occurrence of the source, or of its dead letters."""
+    """The query of each occurrence of the source or of its dead letters."""
     graph = context.graph
     names = (source, graph.sources[source].dead_letters)
     return [

@@ -1,4 +1,4 @@
-"""Where Kafka sources start and end, how many records they take, and what a connection's security sets."""
+"""Rules for Kafka: start and end of sources, limits of a batch, and security of connections."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ ENDS: Final = {
 }
 _VERB: Final = {"starting": "start", "ending": "end"}
 _NEVER: Final[dict[str, tuple[str, int]]] = {"starting": ("latest", -1), "ending": ("earliest", -2)}
-"""Where a bounded source can neither start nor end: as a word, and as an offset of Spark's JSON."""
+"""The start and the end that a bounded source cannot have: as a word, and as an offset of Spark's JSON."""
 STREAMS_ONLY: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 _SECURITY: Final = (
     "security.protocol",
@@ -29,7 +29,7 @@ _SECURITY: Final = (
     "ssl.key.",
     "config.providers",
 )
-"""What a connection's `security` makes of a client's properties, by the start of their names."""
+"""Prefixes of the client properties that Mainstem sets from a connection's `security`."""
 
 
 def offsets(context: Context) -> Iterator[Problem]:
@@ -38,15 +38,15 @@ def offsets(context: Context) -> Iterator[Problem]:
         for side, keys in ENDS.items():
             given = [key for key in keys if source.member(key) is not None]
             for key in given[1:]:
-                message = f"{given[0]} says already where to {_VERB[side]}; give one of the two"
+                message = f"{given[0]} and {key} both set where to {_VERB[side]}; remove one of them"
                 yield context.problem((*path, key), message, reasons.AMBIGUOUS_OFFSETS, key=True)
             for key in given:
-                if wrong := _not_a_place(key, source.member(key)):
-                    yield context.problem((*path, key), wrong, reasons.INVALID_VALUE)
+                if mistake := _position_mistake(key, source.member(key)):
+                    yield context.problem((*path, key), mistake, reasons.INVALID_VALUE)
 
 
 def bounds(context: Context) -> Iterator[Problem]:
-    """A bounded Kafka source starts before the latest and ends behind the earliest."""
+    """A bounded Kafka source starts before the latest offset and ends after the earliest."""
     for path, source in _sources(context):
         if not source.bounded:
             continue
@@ -54,28 +54,30 @@ def bounds(context: Context) -> Iterator[Problem]:
             word, offset = _NEVER[side]
             text: str = source.member(key) or ""
             if text.strip().lower() == word or offset in _numbers(text):
-                message = f"a source with an end cannot {_VERB[side]} at the {word}: nothing would be read"
+                message = f"a source with an end cannot {_VERB[side]} at {word}, because it would read nothing; use another offset"
                 yield context.problem((*path, key), message, reasons.EMPTY_RANGE)
 
 
 def limits(context: Context) -> Iterator[Problem]:
-    """Limits of a batch are for streams, `maxTriggerDelay` for `minOffsetsPerTrigger`, and the least is not above the most."""
+    """Limits of a batch are for streams. `maxTriggerDelay` needs `minOffsetsPerTrigger`; the minimum is not above the maximum."""
     for path, source in _sources(context):
         for key in STREAMS_ONLY if source.bounded else ():
             if source.member(key) is not None:
-                message = "a source with an end is read at once, without batches; use maxRecordsPerPartition"
+                message = f"{key} limits a batch, and a source with an end has no batches; use maxRecordsPerPartition"
                 yield context.problem((*path, key), message, reasons.FIELDS_CONFLICT, key=True)
-        least, most = source.min_offsets_per_trigger, source.max_offsets_per_trigger
-        if source.max_trigger_delay and least is None:
-            message = "nothing is waited for without minOffsetsPerTrigger"
+        minimum, maximum = source.min_offsets_per_trigger, source.max_offsets_per_trigger
+        if source.max_trigger_delay and minimum is None:
+            message = "maxTriggerDelay has no effect without minOffsetsPerTrigger; set both or remove it"
             yield context.problem((*path, "maxTriggerDelay"), message, reasons.FIELDS_CONFLICT, key=True)
-        if least and most and least > most:
-            message = f"{least} is above maxOffsetsPerTrigger, {most}"
+        if minimum and maximum and minimum > maximum:
+            message = (
+                f"{minimum} is above maxOffsetsPerTrigger, {maximum}; lower it or raise maxOffsetsPerTrigger"
+            )
             yield context.problem((*path, "minOffsetsPerTrigger"), message, reasons.FIELDS_CONFLICT)
 
 
 def security(context: Context) -> Iterator[Problem]:
-    """`security` names `sasl`, `tls` or both, and the properties beside it say nothing of the same."""
+    """`security` has `sasl`, `tls` or both; no property of the connection's clients sets the same."""
     for index, connection in enumerate(context.spec.connections):
         kafka = connection.kafka
         if kafka is None or kafka.security is None:
@@ -85,17 +87,17 @@ def security(context: Context) -> Iterator[Problem]:
             yield context.problem(
                 (*at, "security"), "at least one of sasl, tls must be given", reasons.SECURITY_EMPTY
             )
-        for path, key in _of_client(context, index, connection.name):
+        for path, key in _client_properties(context, index, connection.name):
             if key.lower().startswith(_SECURITY):
-                message = f"{path[-1]} is set by Mainstem, from the connection's security"
+                message = f"{path[-1]} is set by Mainstem from the connection's security; remove it"
                 yield context.problem(path, message, reasons.OWNED_OPTION, key=True)
         if kafka.security.sasl and kafka.security.sasl.mechanism == "PLAIN" and kafka.security.tls is None:
-            message = "PLAIN without tls sends the password readable to whoever listens"
+            message = "PLAIN without tls sends the password unencrypted; set tls, or use a SCRAM mechanism"
             yield context.problem((*at, "security", "sasl"), message, reasons.PASSWORD_IN_CLEAR, warning=True)
 
 
-def _of_client(context: Context, index: int, connection: str) -> Iterator[tuple[Path, str]]:
-    """Every property of a connection's clients that the document sets: where it stands, and its name for Kafka."""
+def _client_properties(context: Context, index: int, connection: str) -> Iterator[tuple[Path, str]]:
+    """Every property of a connection's clients that the document sets: its path, and its name in Kafka."""
     kafka = context.spec.connections[index].kafka
     for key in kafka.properties if kafka else ():
         yield ("connections", index, "kafka", "properties", key), key
@@ -119,11 +121,11 @@ def _sources(context: Context) -> Iterator[tuple[Path, KafkaSource]]:
             yield ("sources", index, "kafka"), source.kafka
 
 
-def _not_a_place(key: str, text: str) -> str | None:
-    """What is wrong with a start or an end; None where nothing is."""
+def _position_mistake(key: str, text: str) -> str | None:
+    """The message for an invalid start or end; None if it is valid."""
     if key in ("startingTimestamp", "endingTimestamp"):
         if milliseconds(text) is None:
-            return f"{show(text)} is no time such as 2026-01-01T00:00:00Z, nor milliseconds since 1970"
+            return f"{show(text)} is not a time such as 2026-01-01T00:00:00Z, or milliseconds since 1970"
         return None
     words = ("earliest", "latest") if key in ("startingOffsets", "endingOffsets") else ()
     if text.strip().lower() in words or _is_offsets(text):
@@ -142,7 +144,7 @@ def _is_offsets(text: str) -> bool:
 
 
 def _numbers(text: str) -> list[int]:
-    """The offsets in Spark's JSON; none where it is a word."""
+    """The offsets in Spark's JSON; empty for a word."""
     if not _is_offsets(text):
         return []
     topics: dict[str, dict[str, int]] = json.loads(text)

@@ -1,4 +1,7 @@
-"""Every map of options and arguments that is passed through, and what is owned in each: it has a field, or is Mainstem's."""
+"""The maps of options and arguments that Spark or user code receives, and the owned options of each.
+
+The document has a field for an owned option, or Mainstem sets it.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -11,19 +14,19 @@ from mainstem.language.yaml.yamltext import Path
 
 
 OptionMap = tuple[Path, Mapping[str, str], Mapping[str, str]]
-"""Where a map of options stands, what it holds, and what is owned there (option -> what to use instead)."""
+"""The path of a map of options, its entries, and its owned options (option -> what to use instead)."""
 
 _PARSER: Final = {"mode": "onMalformedRecord", "columnnameofcorruptrecord": "onMalformedRecord"}
-_OF_FILES: Final = dict.fromkeys(sorted(LAYOUT - {"comment"}), "options of files")
+_FILE_LAYOUT: Final = dict.fromkeys(sorted(LAYOUT - {"comment"}), "options of files")
 _DECODE: Final = {
-    "json": _PARSER | _OF_FILES,
-    "csv": _PARSER | _OF_FILES | {"maxcolumns": ""},
+    "json": _PARSER | _FILE_LAYOUT,
+    "csv": _PARSER | _FILE_LAYOUT | {"maxcolumns": ""},
     "avro": {"mode": "onMalformedRecord", "avroschema": "schema", "avroschemaurl": "schemaFile"},
 }
 
 
 def maps(context: Context) -> Iterator[OptionMap]:
-    """Every map of options and arguments that is passed through: where, what is given, what is owned there."""
+    """Every map of options and arguments of a document, each with its path and its owned options."""
     for index, connection in enumerate(context.spec.connections):
         at: Path = ("connections", index, connection.choice())
         yield from _map(at, connection.settings, connection.settings.owned_options)

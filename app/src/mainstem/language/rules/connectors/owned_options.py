@@ -1,4 +1,4 @@
-"""Options and properties that Mainstem sets itself, or that the document has a field for."""
+"""Rules for owned options and properties: Mainstem sets them, or the document has a field for them."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -10,8 +10,10 @@ from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 
 
-_JAVA_OF_EXECUTORS: Final = "JAVA_TOOL_OPTIONS in env of the container executor in spec.executors.template"
-# What decides whether a committed batch survives: how checkpoints, state, Delta's log and files are written.
+_EXECUTOR_JAVA_OPTIONS: Final = (
+    "JAVA_TOOL_OPTIONS in env of the container executor in spec.executors.template"
+)
+# These decide whether a committed batch survives: how Spark writes checkpoints, state, Delta's log and files.
 _DURABLE: Final = dict.fromkeys(
     (
         "spark.sql.streaming.checkpointFileManagerClass",
@@ -63,9 +65,9 @@ OWNED_CONF: Final = _DURABLE | {
     "spark.executor.memoryOverhead": "executors.resources",
     "spark.executor.memoryOverheadFactor": "executors.resources",
     "spark.executor.pyspark.memory": "executors.resources",
-    "spark.executor.extraJavaOptions": _JAVA_OF_EXECUTORS,
-    "spark.executor.defaultJavaOptions": _JAVA_OF_EXECUTORS,
-    # The rest of dynamic allocation, its timeouts say, may be tuned.
+    "spark.executor.extraJavaOptions": _EXECUTOR_JAVA_OPTIONS,
+    "spark.executor.defaultJavaOptions": _EXECUTOR_JAVA_OPTIONS,
+    # Documents can set the other properties of dynamic allocation, for example its timeouts.
     "spark.dynamicAllocation.enabled": "executors.dynamicAllocation",
     "spark.dynamicAllocation.initialExecutors": "executors.instances",
     "spark.dynamicAllocation.minExecutors": "executors.dynamicAllocation",
@@ -79,7 +81,7 @@ OWNED_CONF: Final = _DURABLE | {
     "spark.executor.failuresValidityInterval": "",
     "spark.scheduler.minRegisteredResourcesRatio": "",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "",
-    # Code and files from elsewhere: they belong into the image, or into a field of the document.
+    # Code and files from other places: they belong into the image, or into a field of the document.
     "spark.plugins": "",
     "spark.files": "",
     "spark.archives": "",
@@ -125,7 +127,7 @@ OWNED_PREFIXES: Final = {
     "spark.hadoop.fs.s3a.path.style.access": "connections[].s3",
     "spark.hadoop.fs.s3a.connection.ssl.enabled": "connections[].s3",
     "fs.s3a.": "connections[].s3",
-    # As above, of which there are many.
+    # Prefixes of further properties that decide whether a committed batch survives.
     "spark.delta.logStore.": "",
     "spark.databricks.delta.logStore.": "",
     "spark.io.delta.storage.": "",
@@ -143,11 +145,11 @@ OWNED_IN_PODS: Final = {
     "spark.ui.port": "",
     "spark.ui.killEnabled": "",
 }
-"""Properties that count with `mainstem run` only; the operator refuses them, for a pod has its own."""
+"""Properties that only `mainstem run` uses. The operator rejects them, because Mainstem sets them in pods."""
 
 
 def options(context: Context) -> Iterator[Problem]:
-    """An option that the document has a field for, or that Mainstem sets itself, does not stand under `options`."""
+    """No map of options contains an option that has a field, or that Mainstem sets."""
     for path, given, owned in maps(context):
         for key in given:
             if key.lower() in owned:
@@ -157,7 +159,7 @@ def options(context: Context) -> Iterator[Problem]:
 
 
 def spark_conf(context: Context) -> Iterator[Problem]:
-    """`spark.conf` holds Spark properties, none that Mainstem owns."""
+    """`spark.conf` contains only Spark properties, and none that Mainstem owns."""
     for key in context.spec.spark.conf:
         path: Path = ("spark", "conf", key)
         prefix = next((prefix for prefix in OWNED_PREFIXES if key.startswith(prefix)), None)
@@ -166,16 +168,18 @@ def spark_conf(context: Context) -> Iterator[Problem]:
         elif prefix is not None:
             yield context.problem(path, _owned(key, OWNED_PREFIXES[prefix]), reasons.OWNED_CONF, key=True)
         elif not key.startswith("spark."):
-            message = f"{key!r} is not a Spark property: they start with spark."
+            message = f"{key!r} is not a Spark property; names of Spark properties start with spark."
             yield context.problem(path, message, reasons.INVALID_CONF, key=True)
 
 
 def client_properties(context: Context) -> Iterator[Problem]:
-    """Properties of a connection are a client's own: Spark's prefix would make them something that no client knows."""
+    """Properties of a connection are properties of Kafka clients. No client knows them with Spark's prefix `kafka.`."""
     for index, connection in enumerate(context.spec.connections):
         for key in connection.kafka.properties if connection.kafka else ():
             if key.lower().startswith("kafka."):
-                message = f"properties are those of Kafka's clients, without Spark's prefix: {key[6:]}"
+                message = (
+                    f"{key} has Spark's prefix, and properties are those of Kafka's clients; write {key[6:]}"
+                )
                 yield context.problem(
                     ("connections", index, "kafka", "properties", key),
                     message,
@@ -186,5 +190,5 @@ def client_properties(context: Context) -> Iterator[Problem]:
 
 def _owned(key: str, instead: str) -> str:
     if instead.lower() == key.lower():
-        return f"{key} is a field of its own, one level up; it does not go under options"
+        return f"{key} is a field one level up; move it out of options"
     return f"{key} is set by Mainstem" + (f"; use {instead}" if instead else " and cannot be changed")

@@ -1,4 +1,4 @@
-"""Paths: checkpoints are never shared, a folder has one writer, and buckets are written as Spark reads them."""
+"""Rules for paths: schemes, separate checkpoints, one writer for a folder, and one connection for a bucket."""
 
 import posixpath
 import re
@@ -19,33 +19,33 @@ _KNOWN: Final = ("s3a", "file")
 
 
 def locations(context: Context) -> Iterator[Problem]:
-    """A path is local, `file:` or `s3a:`; `s3:` is not a scheme of Spark's."""
-    for path, place in paths(context.spec):
-        match = _SCHEME.match(place)
+    """A path is local, or has the scheme `file:` or `s3a:`; Spark has no scheme `s3:`."""
+    for path, location in paths(context.spec):
+        match = _SCHEME.match(location)
         if match and match[1] not in _KNOWN:
             hint = "; did you mean s3a://?" if match[1] in ("s3", "s3n") else "; use s3a:// or a local path"
             yield context.problem(
-                path, f"{place!r}: unknown scheme {match[1]}:{hint}", reasons.UNKNOWN_SCHEME
+                path, f"{location!r}: unknown scheme {match[1]}:{hint}", reasons.UNKNOWN_SCHEME
             )
-        elif match and match[1] == "s3a" and not re.match(r"^s3a://[^/]+", place):
+        elif match and match[1] == "s3a" and not re.match(r"^s3a://[^/]+", location):
             yield context.problem(
-                path, f"{place!r} names no bucket: s3a://bucket/path", reasons.BUCKET_MISSING
+                path, f"{location!r} has no bucket; write s3a://bucket/path", reasons.BUCKET_MISSING
             )
 
 
 def checkpoints(context: Context) -> Iterator[Problem]:
     """Two queries never share a checkpoint."""
-    seen: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for index, query in enumerate(context.spec.queries):
-        other = seen.setdefault(query.checkpoint_path, query.name)
+        other = queries.setdefault(query.checkpoint_path, query.name)
         if other != query.name:
-            message = f"shares the checkpoint {query.checkpoint_path!r} with the query {other!r}; give it its own id"
+            message = f"the query {other!r} has the same checkpoint, {query.checkpoint_path!r}; give each query its own id"
             yield context.problem(("queries", index, "checkpoint", "id"), message, reasons.CHECKPOINT_SHARED)
 
 
 def sinks(context: Context) -> Iterator[Problem]:
-    """A folder of files has one writer, a table one of each query, no folder lies in another, and none is what the query
-    reads or its checkpoints.
+    """A folder of files has one writer, and each query writes a table once. Folders of sinks are neither nested, nor nested
+    with the checkpoints, and no query writes a folder that it reads.
     """
     checkpoints = normal(context.spec.checkpoints.location)
     earlier: list[tuple[Query, Sink, str]] = []
@@ -59,15 +59,13 @@ def sinks(context: Context) -> Iterator[Problem]:
             yield from _apart(context, path, (query, sink, folder), earlier)
             earlier.append((query, sink, folder))
             if within(folder, checkpoints):
-                message = "lies within checkpoints.location; keep them apart"
+                message = "the folder is inside checkpoints.location; use a folder outside of it"
                 yield context.problem(path, message, reasons.FOLDER_IN_CHECKPOINTS)
-            elif _seen_by_readers(folder, checkpoints):
-                message = (
-                    "checkpoints.location lies within this folder; keep them apart, or call it _checkpoints"
-                )
+            elif _visible_to_readers(folder, checkpoints):
+                message = "checkpoints.location is inside this folder; move it out, or name it _checkpoints"
                 yield context.problem(path, message, reasons.FOLDER_IN_CHECKPOINTS)
             if any(folder == normal(read) for read in _folders_read(context, query.from_)):
-                message = "the query reads this folder; it would read its own output"
+                message = "the query reads this folder and would read its own output; use another folder"
                 yield context.problem(path, message, reasons.SINK_IS_SOURCE)
 
 
@@ -75,39 +73,41 @@ def _apart(
     context: Context, path: Path, own: tuple[Query, Sink, str], earlier: list[tuple[Query, Sink, str]]
 ) -> Iterator[Problem]:
     query, sink, folder = own
-    for other, written, taken in earlier:
-        if folder == taken:
+    for other, written, other_folder in earlier:
+        if folder == other_folder:
             if other.name == query.name:
-                # A table keeps the batches that it has by the query's id: the second sink's would count as written.
+                # A table records its batches by the query's id: the second sink's batches would count as written.
                 message = (
-                    f"the sink {written.name!r} writes this folder already; a query writes a folder once"
+                    f"the sink {written.name!r} of this query writes this folder already; use another folder"
                 )
                 yield context.problem(path, message, reasons.FOLDER_SHARED)
                 return
             if sink.files or written.files:
                 message = (
-                    f"the query {other.name!r} writes this folder already; a folder of files has one writer"
+                    f"the query {other.name!r} writes this folder already; use another folder for these files"
                 )
                 yield context.problem(path, message, reasons.FOLDER_SHARED)
                 return
-        elif within(folder, taken) or within(taken, folder):
-            # VACUUM of a Delta table, and every reader of a folder of files, take what lies below as their own.
-            message = f"one of this folder and that of the query {other.name!r} lies within the other; keep them apart"
+        elif within(folder, other_folder) or within(other_folder, folder):
+            # VACUUM of a Delta table, and readers of a folder of files, treat all files below as part of it.
+            message = (
+                f"this folder and the folder of the query {other.name!r} are nested; use separate folders"
+            )
             yield context.problem(path, message, reasons.FOLDER_SHARED)
             return
 
 
 def buckets(context: Context) -> Iterator[Problem]:
-    """Only one connection lists a bucket; a warning if the document has S3 connections, and none lists it."""
+    """Only one connection lists a bucket. A warning: the document has S3 connections, and none lists a bucket that it uses."""
     owner: dict[str, str] = {}
     for index, connection in enumerate(context.spec.connections):
         for place, bucket in enumerate(connection.s3.buckets if connection.s3 else ()):
             if owner.setdefault(bucket, connection.name) != connection.name:
-                message = f"the bucket {bucket!r} belongs to the connection {owner[bucket]!r} already"
+                message = f"the connection {owner[bucket]!r} lists the bucket {bucket!r} already; remove it from one of them"
                 path: Path = ("connections", index, "s3", "buckets", place)
                 yield context.problem(path, message, reasons.BUCKET_SHARED)
-    for path, place_text in paths(context.spec):
-        match = re.match(r"^s3a://([^/]+)", place_text)
+    for path, location in paths(context.spec):
+        match = re.match(r"^s3a://([^/]+)", location)
         if match and owner and match[1] not in owner:
             message = f"no S3 connection lists the bucket {match[1]!r}; AWS's own endpoint and credentials will be used"
             yield context.problem(path, message, reasons.BUCKET_UNLISTED, warning=True)
@@ -120,7 +120,7 @@ def _folders_read(context: Context, relation: str) -> Iterator[str]:
 
 
 def paths(spec: PipelineSpec) -> Iterator[tuple[Path, str]]:
-    """Every path of the document: where it stands, and what it says."""
+    """Every file path of the document, each with the path of its field."""
     yield ("checkpoints", "location"), spec.checkpoints.location
     for at, connector in spec.connectors():
         yield from (((*at, *below), text) for below, text in connector.paths())
@@ -138,11 +138,11 @@ def normal(path: str) -> str:
     return (start + posixpath.normpath(rest or "/")).rstrip("/")
 
 
-def _seen_by_readers(folder: str, checkpoints: str) -> bool:
-    """True where readers of the folder, and Delta's VACUUM, take the checkpoints for data: a leading _ hides them."""
+def _visible_to_readers(folder: str, checkpoints: str) -> bool:
+    """True if readers of the folder, and Delta's VACUUM, treat the checkpoints as data. A leading `_` hides them."""
     return within(checkpoints, folder) and not checkpoints[len(folder) :].startswith("/_")
 
 
 def within(folder: str, above: str) -> bool:
-    """True for a folder and all that lies below it; both are `normal`."""
+    """True if `folder` is `above` or inside it; both are `normal`."""
     return folder == above or folder.startswith(above + "/")

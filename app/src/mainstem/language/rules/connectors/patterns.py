@@ -1,4 +1,4 @@
-"""Patterns of dates and times among the options of formats."""
+"""Rules for datetime patterns in the options of formats."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ _POLICY: Final = "spark.sql.legacy.timeParserPolicy"
 
 
 class _Options(NamedTuple):
-    """Options of a format, and whether it reads with them."""
+    """Options of a format; `parsing` is True for reading, False for writing."""
 
     at: Path
     options: Mapping[str, str]
@@ -25,7 +25,7 @@ class _Options(NamedTuple):
 
 
 def patterns(context: Context) -> Iterator[Problem]:
-    """A pattern of dates or times has the letters that Spark 3 and later take, in the numbers that they take."""
+    """A datetime pattern has only letters, and numbers of them, that Spark 3 and later accept."""
     if context.spec.spark.conf.get(_POLICY, "CORRECTED").upper() != "CORRECTED":
         return  # the older parser has other letters
     for at, options, parsing in (*_read(context), *_written(context)):

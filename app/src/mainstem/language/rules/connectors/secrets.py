@@ -1,4 +1,4 @@
-"""Credentials, which no document holds."""
+"""Rules against credentials in a document."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _SECRET_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _JAAS: Final = re.compile(r"sasl\.jaas", re.IGNORECASE)
-"""Names a login module and its options: that of Kerberos or of a cloud's roles has no credential among them."""
+"""Properties that name a login module and its options. Modules for Kerberos or cloud roles have no credential there."""
 _SECRET_OPTION: Final = re.compile(r"(password|secret|token|credential)\w*\s*=", re.IGNORECASE)
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _URL_PASSWORD: Final = re.compile(r"[?&;](user|password)=", re.IGNORECASE)
@@ -26,16 +26,16 @@ _USER_INFO: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IG
 
 
 def secrets(context: Context) -> Iterator[Problem]:
-    """A document holds no credential: it names a Secret."""
+    """A document contains no credential; it refers to a Secret."""
     conf: list[tuple[Path, Mapping[str, str]]] = [(("spark", "conf"), context.spec.spark.conf)]
     for path, given in conf + [(path, given) for path, given, _ in maps(context)]:
         for key, value in given.items():
             if _is_credential(key, value):
-                message = f"{key} is a credential; it comes from a secret or the environment, never from the document"
+                message = f"{key} is a credential, which a document must not contain; use a secret or the environment"
                 yield context.problem((*path, key), message, reasons.SECRET_IN_DOCUMENT, key=True)
     for path, text in _urls(context):
         if _USER_INFO.search(text) or _URL_PASSWORD.search(text):
-            message = "the address holds a user name and password; credentials never stand in a document"
+            message = "the address contains credentials, which a document must not contain; use a secret or the environment"
             yield context.problem(path, message, reasons.SECRET_IN_DOCUMENT)
 
 

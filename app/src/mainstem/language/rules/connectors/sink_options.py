@@ -1,4 +1,4 @@
-"""Options of sinks that are folders of files: Spark's writers pass over a name that they do not know."""
+"""Rules for options of file sinks. Spark's writers ignore options with unknown names."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -55,11 +55,11 @@ KNOWN: Final = {
     "parquet": (*_ANY, "compression"),
     "orc": (*_ANY, "compression"),
 }
-"""Options of each of Spark 4.2's writers, from its pages on data sources; those with a dot in them are Hadoop's."""
+"""Format -> options of its writer in Spark 4.2, from Spark's pages on data sources. Options of Hadoop contain a dot."""
 
 
 def unknown(context: Context) -> Iterator[Problem]:
-    """A warning: an option of a folder of files that Spark's writer of its format does not have does nothing."""
+    """A warning: Spark's writer of the format has no option of this name, and ignores it."""
     for index, query in enumerate(context.spec.queries):
         for place, sink in enumerate(query.to):
             if sink.files is None:
@@ -69,6 +69,6 @@ def unknown(context: Context) -> Iterator[Problem]:
             for name in sink.files.options:
                 if "." not in name and name.lower() not in known:
                     near = nearest_of(name, KNOWN[kind])
-                    message = f"Spark's writer of {kind} has no option {name!r} and passes over it{near}"
+                    message = f"Spark's writer of {kind} has no option {name!r} and ignores it{near}"
                     at = ("queries", index, "to", place, kind, "options", name)
                     yield context.problem(at, message, reasons.UNKNOWN_OPTION, key=True, warning=True)

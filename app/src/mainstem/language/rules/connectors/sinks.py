@@ -1,4 +1,4 @@
-"""What the fields of a sink have to do with each other, with the query, and with the sinks beside it."""
+"""Rules for the fields of a sink, and for the sinks of one query together."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,18 +16,18 @@ _EITHER: Final = (("key", "keyColumn"), ("value", "valueColumn"), ("headers", "h
 
 
 def records(context: Context) -> Iterator[Problem]:
-    """A Kafka record's key, value and headers each come from one field."""
+    """One field sets the key of a Kafka record, one the value, and one the headers."""
     for at, sink in _sinks(context):
         for field, column in _EITHER if sink.kafka else ():
             if sink.kafka and sink.kafka.member(field) is not None and sink.kafka.member(column) is not None:
-                message = f"{field} makes what {column} gives already; leave one of them out"
+                message = f"{field} and {column} both set the {field} of a record; remove one of them"
                 yield context.problem((*at, "kafka", column), message, reasons.FIELDS_CONFLICT, key=True)
 
 
 def databases(context: Context) -> Iterator[Problem]:
-    """A JDBC sink writes PostgreSQL, a table `name` or `schema.name`, and a query writes a table once."""
+    """A JDBC sink with exactly-once delivery writes to PostgreSQL, to `name` or `schema.name`. A query writes a table once."""
     urls = {c.name: c.jdbc.url for c in context.spec.connections if c.jdbc}
-    taken: dict[tuple[int, str, str], str] = {}
+    names: dict[tuple[int, str, str], str] = {}
     for at, sink in _sinks(context):
         if sink.jdbc is None:
             continue
@@ -36,27 +36,27 @@ def databases(context: Context) -> Iterator[Problem]:
         at_least_once = sink.jdbc.delivery == "atLeastOnce"
         if not url.startswith("jdbc:postgresql:") and not at_least_once:
             message = (
-                f"only PostgreSQL is written exactly once, and {show(url)} is not a PostgreSQL URL; set delivery: atLeastOnce, "
+                f"only PostgreSQL has exactly-once delivery, and {show(url)} is not a PostgreSQL URL; set delivery: atLeastOnce, "
                 "or use a python sink"
             )
             yield context.problem((*at, "jdbc", "connection"), message, reasons.DATABASE_NOT_SUPPORTED)
         if at_least_once and sink.jdbc.upsert:
-            message = "delivery: atLeastOnce appends rows; upsert is for PostgreSQL, exactly once"
+            message = "upsert needs exactly-once delivery, which only PostgreSQL has; remove upsert or delivery: atLeastOnce"
             yield context.problem((*at, "jdbc", "upsert"), message, reasons.FIELDS_CONFLICT)
         if at_least_once:
             continue
         if not all(sink.jdbc.table.split(".")) or sink.jdbc.table.count(".") > 1:
-            message = f"{show(sink.jdbc.table)} is neither name nor schema.name"
+            message = f"{show(sink.jdbc.table)} is not a table name; write name or schema.name"
             yield context.problem(path, message, reasons.INVALID_VALUE)
-        other = taken.setdefault((int(at[1]), url, sink.jdbc.table), sink.name)
+        other = names.setdefault((int(at[1]), url, sink.jdbc.table), sink.name)
         if other != sink.name:
-            # Its batches are known by checkpoint and table: the second sink's would count as written.
-            message = f"the sink {other!r} writes this table already; a query writes a table once"
+            # The database records batches by checkpoint and table: the second sink's batches would count as written.
+            message = f"the sink {other!r} of this query writes this table already; use another table"
             yield context.problem(path, message, reasons.TABLE_SHARED)
 
 
 def columns(context: Context) -> Iterator[Problem]:
-    """The columns that a sink names are those of the source that the query reads, where it reads one as it is."""
+    """If a query reads a source directly, the columns that its sinks name are columns of the source."""
     for at, sink in _sinks(context):
         source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
         known = complete_names(source) if source else None
@@ -70,7 +70,7 @@ def columns(context: Context) -> Iterator[Problem]:
 
 
 def text(context: Context) -> Iterator[Problem]:
-    """A line of text is one column, beside those that become folders."""
+    """A text sink writes one column, besides the columns of `partitionBy`."""
     for at, sink in _sinks(context):
         source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
         known = complete_names(source) if source else None
@@ -79,17 +79,15 @@ def text(context: Context) -> Iterator[Problem]:
         folders = {name.lower() for name in sink.text.partition_by or ()}
         lines = [name for name in known if name.lower() not in folders]
         if len(lines) > 1:
-            message = (
-                f"a line of text is one column, and there are {', '.join(sorted(lines))}; choose in a view"
-            )
+            message = f"a text sink writes one column, and the rows have {', '.join(sorted(lines))}; select one in a view"
             yield context.problem((*at, "text"), message, reasons.TEXT_NEEDS_ONE_COLUMN, key=True)
 
 
 def memory(context: Context) -> Iterator[Problem]:
-    """A warning: rows in memory are lost when the driver ends."""
+    """A warning: rows in the driver's memory are lost when the driver ends."""
     for at, sink in _sinks(context):
         if sink.memory:
-            message = "the rows are kept in the driver's memory and go with it; for tests only"
+            message = "the driver keeps the rows in its memory, and they are lost when it ends; use it for tests only"
             yield context.problem((*at, "memory"), message, reasons.NOT_DURABLE, key=True, warning=True)
 
 

@@ -1,4 +1,4 @@
-"""Static side inputs: what may be said of them together."""
+"""Rules for static side inputs: which of their fields can be set together."""
 
 from collections.abc import Iterator
 
@@ -10,42 +10,42 @@ from mainstem.language.sql.facts import FILE_FORMATS
 
 
 def versions(context: Context) -> Iterator[Problem]:
-    """A Delta table is read at a version or at a time, not at both."""
+    """A Delta table is read at a version or at a time, not both."""
     for index, source in enumerate(context.spec.sources):
         delta = source.static.delta if source.static else None
         if delta and delta.version is not None and delta.timestamp is not None:
             path = ("sources", index, "static", "delta", "timestamp")
-            message = "version says already which version of the table is read; give one of the two"
+            message = "version and timestamp both select a version of the table; remove one of them"
             yield context.problem(path, message, reasons.FIELDS_CONFLICT)
 
 
 def names(context: Context) -> Iterator[Problem]:
-    """A table that has a name is one of a catalog, and no path of files."""
+    """The name of a table refers to a table of a catalog, not to a path of files."""
     for index, source in enumerate(context.spec.sources):
         table = source.static.table if source.static else None
         if table and "/" in table.name and table.name.split(".", 1)[0].strip("` ").lower() in FILE_FORMATS:
             path = ("sources", index, "static", "table", "name")
-            message = f"{table.name} reads files by their path; use static.delta, static.parquet or another kind of files"
+            message = f"{table.name} reads files by their path; use static.delta, static.parquet or another file format"
             yield context.problem(path, message, reasons.FILE_IN_SQL)
 
 
 def refreshes(context: Context) -> Iterator[Problem]:
-    """A side input is read anew every second at most, for queries that do not end, and not at a fixed version or time."""
+    """A refresh takes place at most once a second, for queries that do not end, and not at a fixed version or time."""
     for index, source in enumerate(context.spec.sources):
         if source.static is None or source.static.refresh is None:
             continue
         path = ("sources", index, "static", "refresh")
         delta = source.static.delta
         if seconds(source.static.refresh) < 1:
-            message = "each refresh starts queries again; give it a second at least, or better minutes"
+            message = f"{source.static.refresh} is too short, because each refresh restarts queries; set 1 second or more, better minutes"
             yield context.problem(path, message, reasons.OUT_OF_RANGE)
         if delta and (delta.version is not None or delta.timestamp is not None):
-            message = "a fixed version of a table never changes; leave refresh or the version out"
+            message = "a fixed version of a table never changes; remove refresh, or the version or timestamp"
             yield context.problem(path, message, reasons.REFRESH_NOT_ALLOWED)
         readers = [query for query in context.spec.queries if query.name in context.readers(source.name)]
         if readers and all(context.graph.ends(query) for query in readers):
             message = (
-                f"only queries that come to an end read {source.name!r} ({', '.join(q.name for q in readers)}), and each "
-                "reads it when it starts; leave refresh out"
+                f"only queries that end by themselves read {source.name!r} ({', '.join(q.name for q in readers)}), and each "
+                "reads it when it starts; remove refresh"
             )
             yield context.problem(path, message, reasons.REFRESH_NOT_ALLOWED)
