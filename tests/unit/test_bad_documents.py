@@ -36,7 +36,7 @@ def without_ticks(problems: Iterable[Problem]) -> list[Problem]:
 def test_the_base_document_is_valid() -> None:
     (document,) = read_text(BASE)
     assert [warning.render("f") for warning in document.warnings] == [
-        "f:23:7: warning: spec.sources[2].rate: not fault-tolerant, for demos and tests only: rate makes rows up by the clock, and keeps none [NotFaultTolerant]"
+        "f:23:7: warning: spec.sources[2].rate: not fault-tolerant, for demos and tests only: rate generates rows by the clock and keeps none [NotFaultTolerant]"
     ]
     assert document.pipeline.name == "flights"
     for base in (CLUSTER, CONNECTORS, DELTA, EXPECTING, SINKS, STEPS):

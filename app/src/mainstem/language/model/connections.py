@@ -1,4 +1,4 @@
-"""Where Kafka, stores and databases are, and which secret opens them. No credential ever stands in a document."""
+"""Connections to Kafka, stores, databases and catalogs. They refer to secrets; a document never contains a credential."""
 
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final, Literal
@@ -21,7 +21,7 @@ from mainstem.language.model.connectors.kinds import ConnectionKind, kinds
 
 
 CREDENTIALS: Final = "spark.mainstem.credentials"
-"""The Spark property that names a run's folder of credentials, at the same place in driver and executors."""
+"""The Spark property that names the folder of a run's credentials. Driver and executors use the same path."""
 
 
 SecretKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=253)]
@@ -181,7 +181,7 @@ class Connection(Model):
 
     @property
     def settings(self) -> ConnectionKind:
-        """The connection's part of its kind."""
+        """The settings of the connection's kind."""
         settings: ConnectionKind = self.member(self.choice())
         return settings
 
@@ -196,7 +196,7 @@ CONNECTIONS: Final[dict[str, type[ConnectionKind]]] = kinds(Connection)
 
 
 def credentials_file(connection: str) -> str:
-    """Name of the file that holds what the secrets of a Kafka connection say, in a run's folder of credentials."""
+    """Name of the file with the secret values of a Kafka connection, in the folder of a run's credentials."""
     return f"kafka-{connection}.properties"
 
 

@@ -1,4 +1,4 @@
-"""How a pipeline runs on a cluster: its pods, their resources, its schedule. `mainstem run` passes all of it over."""
+"""How a pipeline runs on a cluster: its pods, their resources, its schedule. `mainstem run` ignores all of it."""
 
 import re
 from collections.abc import Mapping
@@ -25,17 +25,17 @@ Quantity = Annotated[
     StringConstraints(pattern=r"^[0-9]+([.][0-9]+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$", max_length=32),
     *NUMBER_OR_TEXT,
 ]
-"""An amount in Kubernetes' words: `500m`, `2`, `2Gi`."""
+"""A quantity in Kubernetes' format: `500m`, `2`, `2Gi`."""
 
 Quantities = Annotated[dict[Text, Quantity], Field(max_length=16)]
 HEAP: Final = re.compile(r"^[1-9][0-9]{0,8}[kmg]$")
 Memory = Annotated[str, StringConstraints(pattern=HEAP.pattern, max_length=10)]
-"""A size in the JVM's words: `512m`, `2g`."""
+"""A size in the JVM's format: `512m`, `2g`."""
 
 LEAST_HEAP: Final = 450 * 1024 * 1024
 """Bytes of the heap below which Spark refuses to start (1.5 times the 300 MiB that it keeps for itself)."""
 WANTED_HEAP: Final = "512m"
-"""The least heap to ask for: Java leaves a part of it out of what it calls its memory."""
+"""The smallest heap that messages recommend: above `LEAST_HEAP`, because Java does not report all of its heap as memory."""
 
 ObjectName = Annotated[
     str,
@@ -43,22 +43,22 @@ ObjectName = Annotated[
         pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253
     ),
 ]
-"""Name of an object of Kubernetes that is not Mainstem's."""
+"""Name of a Kubernetes object that Mainstem does not create."""
 
 PodTemplate = Annotated[
     dict[str, Any],
     Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True, "x-pod-template": True}),
 ]
-"""`metadata` (labels, annotations) and `spec` of a Kubernetes pod template. `${name}` is left alone in it."""
+"""`metadata` (labels, annotations) and `spec` of a Kubernetes pod template. Mainstem does not replace `${name}` in it."""
 
 _SIZE: Final = re.compile(r"(\d+)(?:([kmgtp])?b?)")
-"""A size as Spark's properties have it, in powers of 1024."""
+"""A size in the format of Spark's properties, in powers of 1024."""
 _JVM_UNITS: Final = {"k": 2**10, "m": 2**20, "g": 2**30}
 _UNITS: Final = {"": 1.0, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}  # fmt: skip
 
 
 HEAP_OF_DRIVER: Final = 0.5
-"""The heap's share of the driver's memory where the document gives no heap; Python and RocksDB take theirs beside it."""
+"""The heap's share of the driver's memory if the document sets no heap. Python and RocksDB use memory outside the heap."""
 HEAP_OF_EXECUTOR: Final = 0.6
 
 
@@ -69,12 +69,12 @@ def amount(quantity: str) -> float:
 
 
 def memory_bytes(memory: str) -> int:
-    """A size in the JVM's words as bytes: `2g` is 2147483648."""
+    """A size in the JVM's format as bytes: `2g` is 2147483648."""
     return int(memory[:-1]) * _JVM_UNITS[memory[-1]]
 
 
 def off_heap_bytes(conf: Mapping[str, str]) -> int | None:
-    """What Spark takes beside the heap by `spark.memory.offHeap.size`; 0 where it is off, None where it is no size."""
+    """Bytes of Spark's off-heap memory, from `spark.memory.offHeap.size`; 0 if it is off, None if the value is not a size."""
     if conf.get("spark.memory.offHeap.enabled", "").strip().lower() != "true":
         return 0
     size = _SIZE.fullmatch(conf.get("spark.memory.offHeap.size", "0").strip().lower())
@@ -91,7 +91,7 @@ class Resources(Model):
 
 
 def _resources(cpu: str, memory: str) -> Any:
-    # Memory that is not guaranteed ends in a killed driver, and with it in an outage.
+    # Without guaranteed memory, Kubernetes can kill the driver, which is an outage.
     return Field(
         default_factory=lambda: Resources(requests={"cpu": cpu, "memory": memory}, limits={"memory": memory})
     )
@@ -150,7 +150,7 @@ class Executors(Model):
 
     @property
     def wanted(self) -> bool:
-        """True where executors ever run in pods of their own."""
+        """True if the pipeline can have executors, in pods of their own."""
         return self.instances > 0 or self.dynamic_allocation is not None
 
 

@@ -1,4 +1,4 @@
-"""What rows of a view are expected to be, and what becomes of those that are not."""
+"""Expectations: predicates for the rows of a view, and the action for rows that violate one."""
 
 from typing import Annotated, Final, Literal
 
@@ -11,7 +11,7 @@ MOST: Final = 16
 """Expectations of one view."""
 METRIC: Final = "mainstem-expectations."
 ROWS: Final = "mainstem-rows"
-"""Under which name Spark counts a view's rows and violations, and the rows among them; no expectation is called so."""
+"""Prefix of the name of a view's observation in Spark, and name of its row count. No expectation has this name."""
 
 
 class Expectation(Model):

@@ -1,4 +1,4 @@
-"""Functions that SQL calls besides Spark's own: Python from a module, Java from a class."""
+"""User-defined functions that SQL can call: Python functions of a module, Java classes."""
 
 from typing import Annotated, ClassVar
 

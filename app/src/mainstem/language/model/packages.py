@@ -1,4 +1,4 @@
-"""Jars that a document needs besides Mainstem's own: connectors, drivers of databases, functions."""
+"""Jars that a document needs in addition to Mainstem's: connectors, database drivers, functions."""
 
 import posixpath
 import re
@@ -18,7 +18,7 @@ Coordinate = Annotated[
 ]
 """An artifact of a Maven repository: `group:artifact:version`."""
 SCALA: Final = "2.13"
-"""The Scala version of Spark; an artifact whose name ends in another one does not run on it."""
+"""The Scala version of Spark. An artifact whose name ends in another version does not run on it."""
 
 
 class Packages(Model):
@@ -37,7 +37,7 @@ class Packages(Model):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file name of each jar that the document names, those of Maven first."""
+        """The file names of all jars of the document, those of Maven first."""
         return (*map(jar_of, self.maven), *map(posixpath.basename, self.jars))
 
 

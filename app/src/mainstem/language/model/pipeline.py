@@ -1,4 +1,4 @@
-"""The document itself."""
+"""The document: a StreamingPipeline with its metadata and its `spec`."""
 
 from collections.abc import Collection, Iterator
 from typing import Annotated, Final, Literal
@@ -66,7 +66,7 @@ class SparkSettings(Model):
 
 
 _LARGEST_EXPONENT: Final = 60
-"""Of the doubled backoff, so that it fits a float."""
+"""Exponent of the doubled backoff; the backoff stays a finite float."""
 
 
 class Restart(Model):
@@ -150,7 +150,7 @@ class PipelineSpec(Model):
     """The executors' pods; none by default."""
 
     def connectors(self) -> Iterator[tuple[FieldPath, ConnectorKind]]:
-        """Every source, table and sink: where it stands below `spec`, and its part of its kind."""
+        """Every source, table and sink: its path below `spec`, and the settings of its kind."""
         for index, source in enumerate(self.sources):
             yield ("sources", index, *source.connector_path), source.connector
         for index, query in enumerate(self.queries):

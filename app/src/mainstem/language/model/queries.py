@@ -1,4 +1,4 @@
-"""What runs: queries with their triggers, pools and checkpoints."""
+"""Queries, with their triggers, pools and checkpoints."""
 
 from typing import Annotated, Final, Literal
 
@@ -17,7 +17,7 @@ STATE_STORES: Final = {
     "rocksdb": f"{_STATE}.RocksDBStateStoreProvider",
     "hdfs": f"{_STATE}.HDFSBackedStateStoreProvider",
 }
-"""Where state is kept -> Spark's class for it."""
+"""State store provider -> its class in Spark."""
 
 
 class Pool(Model):
@@ -73,5 +73,5 @@ class Query(Model):
 
     @property
     def checkpoint_path(self) -> str:
-        """Where the checkpoint lies below `checkpoints.location`: `<id>/<generation>`."""
+        """Path of the checkpoint below `checkpoints.location`: `<id>/<generation>`."""
         return f"{self.checkpoint.id or self.name}/{self.checkpoint.generation}"

@@ -1,4 +1,4 @@
-"""Where a query's rows go: topics, tables, folders of files, databases, and what is for tests."""
+"""Sinks: topics, tables, folders of files, databases, and sinks for tests."""
 
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Final
@@ -64,22 +64,22 @@ class Sink(Model):
 
     @property
     def connector(self) -> SinkKind:
-        """The sink's part of its kind."""
+        """The settings of the sink's kind."""
         sink: SinkKind = self.member(self.choice())
         return sink
 
     @property
     def files(self) -> FileSink | None:
-        """The folder of files, where the sink is one; its format is `choice()`."""
+        """The settings of a file sink, whose format is `choice()`; None for other sinks."""
         return self.connector if isinstance(self.connector, FileSink) else None
 
     @property
     def folder(self) -> DeltaSink | FileSink | None:
-        """What is written at a path: a table or a folder of files."""
+        """The settings of a sink with a path, which is a Delta table or a folder of files; None for other sinks."""
         return self.delta or self.files
 
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
-        """Every column that the sink names: where it stands below the sink, and its name."""
+        """Every column that the sink names: its path below the sink, and its name."""
         for path, column in self.connector.columns():
             yield (self.choice(), *path), column
 

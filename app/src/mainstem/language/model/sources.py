@@ -1,4 +1,4 @@
-"""What is read: streams and static side inputs, each with how its bytes become columns, and its event time."""
+"""Sources: streams and static side inputs, with their decoding and their event time."""
 
 from typing import ClassVar, Final
 
@@ -66,13 +66,13 @@ class Source(Model):
 
     @property
     def stream(self) -> SourceKind | None:
-        """The part of a streaming source; None for a table."""
+        """The settings of a streaming source; None for a table."""
         source: SourceKind | None = self.member(self.choice()) if self.static is None else None
         return source
 
     @property
     def connector(self) -> SourceKind | TableKind:
-        """The source's part of its kind; for a static source that of the table."""
+        """The settings of the source's kind; for a static source, those of the table."""
         if self.static:
             return self.static.connector
         source: SourceKind = self.member(self.choice())
@@ -80,7 +80,7 @@ class Source(Model):
 
     @property
     def connector_path(self) -> FieldPath:
-        """Where that part stands below the source."""
+        """Path of these settings below the source."""
         return ("static", self.static.choice()) if self.static else (self.choice(),)
 
     @property
@@ -90,12 +90,12 @@ class Source(Model):
 
     @property
     def decoding(self) -> Decode | None:
-        """How records become columns: by `decode`, or by the schema of files of csv and json; None without records."""
+        """How records become columns: `decode`, or the schema of csv and json files; None for a source without records."""
         return self.decode or (self.files.decoding if self.files else None)
 
     @property
     def dead_letters(self) -> str | None:
-        """Name of the relation of records that did not parse, where the source offers one."""
+        """Name of the relation of malformed records; None for a source without one."""
         if self.decoding is None or self.decoding.on_malformed_record != "deadLetter":
             return None
         return f"{self.name}_dead_letters"

@@ -1,4 +1,4 @@
-"""When a query's batches start, and how often its progress is written down."""
+"""Triggers, which start the batches of a query, and asynchronous progress tracking."""
 
 from typing import ClassVar, Final
 
@@ -27,12 +27,12 @@ class Trigger(Model):
 
     @property
     def bounded(self) -> bool:
-        """True where the query comes to an end by itself."""
+        """True if the query ends by itself."""
         return bool(self.available_now or self.once)
 
     @property
     def resident(self) -> bool:
-        """True where tasks do not end: each holds its core for as long as the query runs."""
+        """True if tasks do not end. Each occupies its core as long as the query runs."""
         return bool(self.continuous or self.real_time)
 
 

@@ -1,4 +1,4 @@
-"""Transformations: SQL, and steps for what SQL cannot say."""
+"""Views: transformations in SQL, and steps for transformations that SQL cannot express."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -107,13 +107,13 @@ class View(Model):
 
     @property
     def quarantine(self) -> str | None:
-        """Name of the relation of rows that are put aside; None where none are."""
-        aside = any(one.on_violation == "quarantine" for one in self.expectations)
-        return f"{self.name}_quarantine" if aside else None
+        """Name of the relation of quarantined rows; None for a view without one."""
+        exists = any(expectation.on_violation == "quarantine" for expectation in self.expectations)
+        return f"{self.name}_quarantine" if exists else None
 
     @property
     def inputs(self) -> tuple[tuple[Path, str], ...]:
-        """Relations that a view without SQL reads, each with the path below the view where it is named, in order."""
+        """The relations that a view without SQL reads, in order: the path of each name below the view, and the name."""
         if self.python:
             return tuple((("python", "inputs", index), name) for index, name in enumerate(self.python.inputs))
         if self.deduplicate:

@@ -1,4 +1,4 @@
-"""Connectors that Mainstem does not bring: any DataSource of Spark's, from a jar of `packages` or in Python."""
+"""Connectors that Mainstem does not contain: any Spark DataSource, from a jar of `packages` or in Python."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -21,7 +21,7 @@ ConnectorName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.
 
 
 class CustomConnector(ConnectorKind):
-    """What names a connector and what it is told."""
+    """The name of a connector, and its options."""
 
     one_of: ClassVar = ("format", "python")
     connection_kind: ClassVar = "spark"
@@ -54,7 +54,7 @@ class SparkSource(CustomConnector, SourceKind):
     """Columns as DDL, for a connector that does not know them itself."""
 
     def columns(self) -> DeclaredColumns | None:
-        """The columns of the schema, which the connector may read in its own way."""
+        """The columns of the schema. The connector can interpret the schema differently."""
         return DeclaredColumns(ddl=self.schema_, open=True, flat=False) if self.schema_ else None
 
 

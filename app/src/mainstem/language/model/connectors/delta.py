@@ -1,4 +1,4 @@
-"""Delta tables: as a stream that is read, and as what is written, merged into, and tended."""
+"""Delta tables: streams from a table, and sinks that write, merge into and maintain a table."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Final

@@ -35,7 +35,7 @@ class FileSink(SinkKind):
 
     connection_kind: ClassVar = None
     options_field: ClassVar = "options"
-    # The removal of orphan files recognizes files by their endings.
+    # The removal of orphan files recognizes files by their extensions.
     owned_options: ClassVar = OWNED_WRITER | {"extension": ""}
     refusals: ClassVar = (
         ModeRefusal(
@@ -62,5 +62,5 @@ class FileSink(SinkKind):
         return Guarantee(Delivery.EXACTLY_ONCE, text)
 
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
-        """The columns that become folders."""
+        """The columns of partitions."""
         yield from column_paths("partitionBy", self.partition_by)

@@ -17,11 +17,11 @@ from mainstem.language.model.decode import Decode, OnMalformedRecord
 
 FileFormat = Literal["csv", "json", "orc", "parquet", "text"]
 DECODED: Final = ("csv", "json")
-"""Formats whose files are read as records, and decoded as those of Kafka are."""
+"""Formats whose files contain records, which Mainstem decodes like Kafka records."""
 LAYOUT: Final = frozenset(
     {"header", "enforceschema", "multiline", "encoding", "charset", "linesep", "comment"}
 )
-"""Options of Spark's readers, in lower case, that say where records begin and end in a file."""
+"""Options of Spark's readers, in lower case, that define where a record begins and ends in a file."""
 
 _OWNED_PARSER: Final = {"mode": "onMalformedRecord", "columnnameofcorruptrecord": "onMalformedRecord"}
 _OWNED: Final = {
@@ -114,13 +114,13 @@ class FilesSource(SourceKind):
         )
 
     def owned(self, *, decoded: bool) -> Mapping[str, str]:
-        """The owned options, which depend on what becomes of a record that does not parse."""
+        """The owned options, which depend on the handling of malformed records."""
         if self.format in DECODED:
             return _OWNED_OF_RECORDS
         return _OWNED_OF_TEXT if decoded else _OWNED
 
     def paths(self) -> Iterator[tuple[FieldPath, str]]:
-        """The folder that is read, and the folder of files that have been read."""
+        """The folder of the source, and the archive for files that have been read."""
         yield ("path",), self.path
         if self.clean_source and self.clean_source.archive:
             yield ("cleanSource", "archive"), self.clean_source.archive
@@ -131,7 +131,7 @@ class FilesSource(SourceKind):
         return self.format == "text"
 
     def columns(self) -> DeclaredColumns | None:
-        """The columns of the schema. Files that Spark reads by itself have one more for each folder like `day=1`."""
+        """The columns of the schema. For formats without `decode`, Spark adds a column for each folder like `day=1`."""
         decoded = self.decoding is not None
         if self.format == "text":
             return DeclaredColumns(("value",), complete=False, open=True)

@@ -1,4 +1,4 @@
-"""Sources for demos and tests: rows that are made up, and lines of a socket, which nobody keeps."""
+"""Sources for demos and tests: generated rows, and lines of a socket, which are not kept."""
 
 from typing import Annotated, ClassVar
 
@@ -18,7 +18,7 @@ class RateSource(SourceKind):
     continuous: ClassVar = True
     real_time: ClassVar = False
     real_time_refuses: ClassVar = ()
-    not_kept: ClassVar = "rate makes rows up by the clock, and keeps none"
+    not_kept: ClassVar = "rate generates rows by the clock and keeps none"
 
     rows_per_second: PositiveInt = 1
     """Rows made each second."""
@@ -42,7 +42,7 @@ class RateMicroBatchSource(SourceKind):
     continuous: ClassVar = False
     real_time: ClassVar = False
     real_time_refuses: ClassVar = ()
-    not_kept: ClassVar = "rateMicroBatch makes rows up, and keeps none"
+    not_kept: ClassVar = "rateMicroBatch generates rows and keeps none"
 
     rows_per_batch: PositiveInt
     """Rows made in each batch."""
@@ -68,7 +68,7 @@ class SocketSource(SourceKind):
     continuous: ClassVar = True
     real_time: ClassVar = False
     real_time_refuses: ClassVar = ()
-    not_kept: ClassVar = "nobody keeps the lines of a socket: what a batch had read is lost when it fails or the driver restarts"
+    not_kept: ClassVar = "the lines of a socket are not kept; the lines of a batch are lost when it fails or the driver restarts"
 
     host: Text
     """Name or address of the server."""

@@ -1,4 +1,4 @@
-"""Sinks for a first look, for tests and for measuring."""
+"""Sinks for a first look, for tests and for measurements."""
 
 from typing import Annotated, ClassVar
 
@@ -42,7 +42,7 @@ class MemorySink(SinkKind):
     async_progress: ClassVar = False
 
     def guarantee(self) -> Guarantee:
-        """Rows end with the driver."""
+        """Rows are lost when the driver ends."""
         return Guarantee(Delivery.NOT_KEPT, "for tests; gone with the driver")
 
 
@@ -59,5 +59,5 @@ class NoopSink(SinkKind):
     async_progress: ClassVar = True
 
     def guarantee(self) -> Guarantee:
-        """Rows go nowhere."""
+        """Rows are discarded."""
         return Guarantee(Delivery.NOT_KEPT, "nothing is kept")

@@ -84,7 +84,7 @@ class JdbcSink(SinkKind):
     """Further options of Spark's JDBC writer, such as `batchsize`."""
 
     def guarantee(self) -> Guarantee:
-        """Only PostgreSQL records which batches it has."""
+        """Exactly once needs the table of committed batches, which Mainstem keeps only in PostgreSQL."""
         if self.delivery == "atLeastOnce":
             return AT_LEAST_ONCE._replace(text=f"{AT_LEAST_ONCE.text}, or a part of it")
         text = "exactly once: a batch and the mark that it was written are one transaction"

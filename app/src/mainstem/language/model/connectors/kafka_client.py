@@ -5,7 +5,7 @@ from typing import Final
 
 
 _SERVERS: Final = {"bootstrap.servers": "the connection's bootstrapServers"}
-# Spark's source and sink set these themselves, and refuse any other value.
+# Spark's source and sink set these themselves, and reject any other value.
 _CONSUMER: Final = {
     "group.id": "groupIdPrefix, among a source's options",
     "auto.offset.reset": "startingOffsets",

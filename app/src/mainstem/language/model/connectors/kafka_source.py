@@ -1,4 +1,4 @@
-"""A Kafka topic as a source: which records, from where, up to where, and how many at a time."""
+"""Kafka topics as a source: topics, start, end, and limits of a batch."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar, Final, Literal
@@ -59,7 +59,7 @@ class KafkaSource(SourceKind):
     delivery: ClassVar = Delivery.EXACTLY_ONCE
     continuous: ClassVar = True
     real_time: ClassVar = True
-    # Spark's Kafka source refuses limits of a batch in real-time mode.
+    # Spark's Kafka source rejects limits of a batch in real-time mode.
     real_time_refuses: ClassVar = ("minPartitions", "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
     not_kept: ClassVar = ""
 
@@ -113,7 +113,7 @@ class KafkaSource(SourceKind):
 
     @property
     def bounded(self) -> bool:
-        """True where an end is given."""
+        """True if the document sets an end."""
         return any((self.ending_offsets, self.ending_timestamp, self.ending_offsets_by_timestamp))
 
     @property
@@ -127,7 +127,7 @@ class KafkaSource(SourceKind):
 
 
 def milliseconds(time: str) -> int | None:
-    """A time of the document in milliseconds since 1970; None for what is none, or has no zone.
+    """A time of the document in milliseconds since 1970; None for an invalid time, or one without a zone.
 
     >>> milliseconds("1970-01-01T00:00:01Z"), milliseconds("1500"), milliseconds("1970-01-01")
     (1000, 1500, None)

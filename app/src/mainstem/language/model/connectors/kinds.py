@@ -13,7 +13,7 @@ from mainstem.language.base import Model
 
 
 FieldPath = tuple[str | int, ...]
-"""Where a value stands below its kind, such as `("merge", "keys", 0)`."""
+"""Path of a value below its kind, such as `("merge", "keys", 0)`."""
 OUTPUT_MODES: Final = ("append", "update", "complete")
 
 
@@ -41,7 +41,7 @@ class Guarantee(NamedTuple):
 AT_LEAST_ONCE: Final = Guarantee(
     Delivery.AT_LEAST_ONCE, "at least once: after a failure the last batch may be written again"
 )
-"""The guarantee of a sink that keeps no account of batches."""
+"""The guarantee of a sink that does not record committed batches."""
 
 
 class FieldCondition(NamedTuple):
@@ -49,8 +49,8 @@ class FieldCondition(NamedTuple):
 
     Attributes:
         field: key of the field.
-        given: whether the field has to be given, or to be missing.
-        value: the text that the field has to have; None where any value counts.
+        given: True if the document has to set the field, False if the field has to be missing.
+        value: the required text of the field; None if any value meets the condition.
     """
 
     field: str
@@ -58,7 +58,7 @@ class FieldCondition(NamedTuple):
     value: str | None = None
 
     def holds(self, sink: Model) -> bool:
-        """Whether a sink meets the condition; an empty map counts as missing."""
+        """True if a sink meets the condition; an empty map counts as missing."""
         value = sink.member(self.field)
         return bool(value) == self.given if self.value is None else bool(value == self.value)
 
@@ -66,15 +66,15 @@ class FieldCondition(NamedTuple):
 class ModeRefusal(NamedTuple):
     """A combination of output mode and fields that a kind of sink does not write.
 
-    The rule of `outputMode` and the CRD's rule in CEL are both made from it.
+    The Python rule of `outputMode` and the CRD's rule in CEL both use it.
 
     Attributes:
-        modes: the refused output modes; empty for all three.
-        message: our message; `{kind}` and `{mode}` may stand in it.
+        modes: the rejected output modes; empty for all three.
+        message: Mainstem's message, with the placeholders `{kind}` and `{mode}`.
         server: the API server's message, which cannot quote the document.
         reason: stable name.
-        conditions: further conditions on the sink, all of which have to hold.
-        field: key of the sink's field that the problem names; empty for the query's `outputMode`.
+        conditions: further conditions on the sink; all have to hold.
+        field: key of the sink's field that the problem refers to; empty for the query's `outputMode`.
     """
 
     modes: tuple[str, ...]
@@ -85,7 +85,7 @@ class ModeRefusal(NamedTuple):
     field: str = ""
 
     def applies(self, sink: Model, mode: str) -> bool:
-        """Whether a sink with this output mode is refused."""
+        """True if a sink with this output mode is rejected."""
         return mode in (self.modes or OUTPUT_MODES) and all(each.holds(sink) for each in self.conditions)
 
 
@@ -95,9 +95,9 @@ class DeclaredColumns(NamedTuple):
     Attributes:
         names: their names, if the kind has fixed ones.
         ddl: their schema as DDL, if the document gives one.
-        complete: whether there are no further ones.
-        open: whether SQL may find further ones, such as those of folders.
-        flat: whether none of them is a struct.
+        complete: True if there are no further columns.
+        open: True if SQL can use further columns, such as those of folders.
+        flat: True if no column is a struct.
     """
 
     names: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class Kind(Model):
     options_field: ClassVar[str]
     """Key of the map that goes to Spark or to user code unchanged; empty for a kind without."""
     owned_options: ClassVar[Mapping[str, str]]
-    """Options that may not stand in that map, in lower case -> the field to use instead, or empty."""
+    """Options that this map must not contain, in lower case -> the field to use instead, or empty."""
 
     def given_options(self) -> Mapping[str, str]:
         """The map that goes to Spark or to user code unchanged."""
@@ -140,7 +140,7 @@ class ConnectorKind(Kind):
 
     @property
     def connection_name(self) -> str | None:
-        """Name of the connection; None where the document gives none."""
+        """Name of the connection; None if the document sets none."""
         name: str | None = self.member("connection") if self.connection_kind else None
         return name
 
@@ -151,7 +151,7 @@ class ConnectorKind(Kind):
         return path
 
     def paths(self) -> Iterator[tuple[FieldPath, str]]:
-        """Every path that the document gives: where it stands, and its text."""
+        """Every file path that the document sets: the path of its field, and its text."""
         if self.main_path is not None:
             yield ("path",), self.main_path
 
@@ -159,12 +159,12 @@ class ConnectorKind(Kind):
 class ReadKind(ConnectorKind):
     """A kind of source or table."""
 
-    def owned(self, *, decoded: bool) -> Mapping[str, str]:  # noqa: ARG002 - files ask for it
+    def owned(self, *, decoded: bool) -> Mapping[str, str]:  # noqa: ARG002 - files use it
         """The owned options, for a source with or without `decode`."""
         return self.owned_options
 
     def columns(self) -> DeclaredColumns | None:
-        """The columns that the document declares; None where only Spark can tell."""
+        """The columns that the document declares; None if only Spark knows them."""
         raise NotImplementedError
 
 
@@ -178,9 +178,9 @@ class SourceKind(ReadKind):
     real_time: ClassVar[bool]
     """Whether the trigger `realTime` can read it."""
     real_time_refuses: ClassVar[tuple[str, ...]]
-    """Keys of the fields that the trigger `realTime` refuses."""
+    """Keys of the fields that are not allowed with the trigger `realTime`."""
     not_kept: ClassVar[str]
-    """Why rows are lost after a failure; empty for a kind that can read its rows again."""
+    """The cause of lost rows after a failure; empty for a kind that can read its rows again."""
 
     @property
     def holds_records(self) -> bool:
@@ -189,7 +189,7 @@ class SourceKind(ReadKind):
 
     @property
     def bounded(self) -> bool:
-        """Whether the document gives an end, so that the source does not stream."""
+        """True if the document sets an end; the source does not stream then."""
         return False
 
 
@@ -201,13 +201,13 @@ class SinkKind(ConnectorKind):
     """A kind of sink."""
 
     refusals: ClassVar[tuple[ModeRefusal, ...]]
-    """Output modes that it does not write; the first one that applies is reported."""
+    """Output modes that it does not support; the first one that applies is reported."""
     continuous: ClassVar[bool]
     """Whether the trigger `continuous` can write it."""
     real_time: ClassVar[bool]
     """Whether the trigger `realTime` can write it."""
     real_time_alternative: ClassVar[str]
-    """Key of the only alternative that `realTime` can write; empty where it can write all."""
+    """Key of the only alternative that `realTime` can write; empty if it can write all."""
     async_progress: ClassVar[bool]
     """Whether `asyncProgressTracking` can write it."""
 
@@ -216,14 +216,14 @@ class SinkKind(ConnectorKind):
         raise NotImplementedError
 
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
-        """Every column that the sink names: where it stands, and its name."""
+        """Every column that the sink names: the path of its field, and its name."""
         yield from ()
 
 
 def column_paths(
     field: str, columns: tuple[str, ...] | str | None, *above: str
 ) -> Iterator[tuple[FieldPath, str]]:
-    """The columns in one field of a sink: where each stands, and its name."""
+    """The columns in one field of a sink: the path and the name of each."""
     if isinstance(columns, str):
         yield (*above, field), columns
         return

@@ -1,4 +1,4 @@
-"""Side inputs that do not stream: tables in files, in Delta, in databases."""
+"""Static side inputs: tables in files, in Delta, in databases and in catalogs."""
 
 from typing import Annotated, ClassVar, Final
 
@@ -10,13 +10,13 @@ from mainstem.language.model.connectors.kinds import DeclaredColumns, TableKind,
 
 
 _OWNED: Final = {"path": "path"}
-# A line that does not parse ends the query: rows of a side input are looked up, and nobody notices a missing one.
+# A malformed line ends the query: queries look up rows of a side input, and nobody notices a missing row.
 _OWNED_OF_RECORDS: Final = _OWNED | dict.fromkeys(
     ("mode", "columnnameofcorruptrecord", "ignorecorruptfiles", "wholetext", "maxcolumns"), ""
 )
 _UNDECLARED: Final = DeclaredColumns(complete=False, open=True, flat=False)
 _FLAT: Final = DeclaredColumns(complete=False, open=True)
-"""Of a file or database that knows no structs."""
+"""The columns of a file or database without structs."""
 
 
 class CsvTable(TableKind):

@@ -16,7 +16,7 @@ from mainstem.language.model.status.query_progress import QueryProgress
 MAX_BYTES: Final = 32 * 1024
 """The longest status, as JSON: 64 queries fit."""
 UNOBSERVED: Final = -1
-"""`observedGeneration` of a resource that the operator has not seen yet: the definition's default."""
+"""`observedGeneration` of a resource that the operator has not read yet: the default of the CRD."""
 
 Phase = Literal[
     "Starting",
