@@ -1,7 +1,4 @@
-"""Words of the sources: docstrings, comments, messages, identifiers and names of tests use the terms of the glossary.
-
-The lists of `not_yet` only shrink: a module that is clean leaves its list, and none joins it.
-"""
+"""Words of the sources: docstrings, comments, messages, identifiers and names of tests use the terms of the glossary."""
 
 import ast
 import io
@@ -10,7 +7,6 @@ import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from unit.not_yet import IDENTIFIERS_NOT_YET, WORDS_NOT_YET
 from unit.vocabulary import RETIRED_IDENTIFIERS, RETIRED_WORDS, retired_words
 
 
@@ -84,15 +80,11 @@ def held(check: Callable[[Path], list[str]], sources: list[Path]) -> dict[str, l
 def test_no_source_holds_a_retired_word() -> None:
     sources = [*modules(*PRODUCT, *HELPERS), *modules("app/jars/src", suffix=".java")]
     assert len(sources) > 250
-    result = held(words, sources)
-    assert {module: entries for module, entries in result.items() if module not in WORDS_NOT_YET} == {}
-    assert WORDS_NOT_YET - result.keys() == set(), "clean now: take them off the list"
+    assert held(words, sources) == {}
 
 
 def test_no_source_assigns_to_a_retired_identifier() -> None:
-    result = held(identifiers, list(modules(*PRODUCT, "tests", "bench", "demo")))
-    assert {module: entries for module, entries in result.items() if module not in IDENTIFIERS_NOT_YET} == {}
-    assert IDENTIFIERS_NOT_YET - result.keys() == set(), "clean now: take them off the list"
+    assert held(identifiers, list(modules(*PRODUCT, "tests", "bench", "demo"))) == {}
 
 
 def test_no_test_has_a_retired_word_in_its_name() -> None:

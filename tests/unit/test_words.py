@@ -38,9 +38,6 @@ EXCEPTIONS = {
 }
 """(page, retired name or word, or `*`) -> why it may stand there."""
 
-NOT_YET: set[str] = set()
-"""Pages that still hold retired words. A page leaves this list when it is rewritten; none joins it."""
-
 MODULE_EXCEPTIONS = {
     "app/src/mainstem/language/rules/streams": "rules about streaming queries; only the module of options was renamed",
     "demo/run": "it runs the demo; the retired package was one of the app",
@@ -106,12 +103,7 @@ def modules() -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_a_page_holds_no_retired_word(page: Path) -> None:
-    if name(page) not in NOT_YET:
-        assert retired_in(page) == []
-
-
-def test_pages_that_are_not_rewritten_yet_exist() -> None:
-    assert {ROOT / page for page in NOT_YET} - set(PAGES) == set()
+    assert retired_in(page) == []
 
 
 @pytest.mark.parametrize("command", list(commands(main)), ids=" ".join)
