@@ -100,8 +100,9 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
     try:
         if options.environment.code is not None:
             user_modules.add_folder(options.environment.code)
-        unready = readiness.before_session(Graph(pipeline))
-        if unready and (options.strict or len(unready) == len(running(Graph(pipeline)))):
+        graph = Graph(pipeline)
+        unready = readiness.before_session(graph)
+        if unready and (options.strict or len(unready) == len(running(graph))):
             raise not_ready(unready)
         pipeline = readiness.suspend_unready(pipeline, unready)
         silent = checks.check_servers(Graph(pipeline))
