@@ -4,12 +4,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from mainstem.runtime.spark.java import SHORT_LIVED as OPTIONS
+
 from harness.errors import HarnessError
 
 
 VERSIONS = ("17", "21")
-SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
-"""Environment of a JVM that lives for seconds: compiling twice takes more of two cores than it ever gives back."""
+SHORT_LIVED = {"JDK_JAVA_OPTIONS": OPTIONS}
+"""Environment of a driver whose JVM lives for seconds."""
 
 
 def find_java() -> Path:

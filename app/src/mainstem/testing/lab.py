@@ -4,17 +4,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from pyspark.sql import SparkSession
 
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.runtime.spark import session
+from mainstem.runtime.spark import java, session
 from mainstem.runtime.spark.environment import Environment
-
-
-_SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1"
-"""The JVM lives for seconds: on two cores the second compiler costs more time than it saves."""
 
 
 @contextmanager
@@ -30,7 +25,7 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
         NotReady: as `session.open_session` does.
     """
     options = os.environ.get("JDK_JAVA_OPTIONS", "")
-    os.environ["JDK_JAVA_OPTIONS"] = f"{options} {_SHORT_LIVED}".strip()
+    os.environ["JDK_JAVA_OPTIONS"] = f"{options} {java.SHORT_LIVED}".strip()
     cores = min(4, os.cpu_count() or 1)
     environment = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
     with session.open_session(

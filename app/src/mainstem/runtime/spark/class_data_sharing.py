@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from mainstem.runtime.spark import java
 from mainstem.runtime.spark.command_line import ARCHIVE, DUMP
 
 
@@ -68,9 +69,8 @@ def main(target: Path) -> int:
         (work / "input" / "orders.json").write_text(_ROWS + "{\n", encoding="utf-8")
         (work / "shops.csv").write_text("shop,name\ns0,Bern\ns1,Thun\n", encoding="utf-8")
         (work / "warm-up.yaml").write_text(_DOCUMENT, encoding="utf-8")
-        # Only the first compiler: in a run of seconds the second one would cost more time than it saves.
         environment = {key: value for key, value in os.environ.items() if key != ARCHIVE}
-        environment |= {DUMP: str(target), "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+        environment |= {DUMP: str(target), "JDK_JAVA_OPTIONS": java.SHORT_LIVED}
         command = [sys.executable, "-m", "mainstem", "run", "warm-up.yaml", "--cores=2", "--heap=1g"]
         process = subprocess.run(command, cwd=work, env=environment, check=False)
     if process.returncode == 0 and not target.exists():

@@ -14,6 +14,12 @@ from mainstem.errors import NotReady
 
 VERSIONS: Final = ("17", "21")
 """The versions that Spark 4.2 supports and Debian has as packages; the first one is tested most."""
+SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""Options of a JVM that lives for seconds: on two cores the second compiler costs more time than it saves.
+
+Java gives 48 MB to the code of a single compiler. Spark fills them, and a JVM whose code cache is full ends with a
+`VirtualMachineError`. 240 MB is Java's default for both compilers; only the memory that is used counts.
+"""
 
 
 def home() -> str:
