@@ -291,14 +291,6 @@ class Ours:
             *self._at, self.name, {"spec": spec}, _content_type="application/merge-patch+json"
         )
 
-    def annotate(self, annotations: Mapping[str, str]) -> None:
-        self.bed.objects.patch_namespaced_custom_object(
-            *self._at,
-            self.name,
-            {"metadata": {"annotations": dict(annotations)}},
-            _content_type="application/merge-patch+json",
-        )
-
     def delete(self) -> None:
         self.bed.objects.delete_namespaced_custom_object(*self._at, self.name)
 

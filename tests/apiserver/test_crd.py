@@ -144,7 +144,7 @@ def _operators() -> dict[str, Any]:
         "revision": "0a1b2c3d",
         "attempt": 4,
         "restarts": 3,
-        "restartedAt": TIME,
+        "restartNonce": "7",
         "run": "generation-2",
         "checkpoint": "s3a://checkpoints/smallest",
         "driver": {"pod": "smallest-driver", "node": "node-1"},

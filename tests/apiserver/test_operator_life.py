@@ -88,6 +88,26 @@ def test_suspend_stops_the_driver_and_resume_starts_another(ours: Ours) -> None:
     ours.await_events("DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting")
 
 
+def test_a_restart_nonce_starts_a_driver_again_after_a_failure_and_while_it_runs(ours: Ours) -> None:
+    ours.start_running(restart={"backoff": "300 seconds", "maxBackoff": "300 seconds"})
+    ours.ends(4, "failed", "SinkRefused")
+    assert ours.phase("BackingOff")["restarts"] == 1
+    ours.change(restartNonce=1)
+    ours.runs(2)
+    assert ours.phase("Starting")["restarts"] == 0
+    assert ours.status["restartNonce"] == "1"
+    ours.change(restartNonce="2026-03-01T12:00:00Z")
+    ours.await_driver_deletion()
+    assert ours.condition("DriverRunning")["reason"] == "Restarting"
+    ours.change(suspend=True, restartNonce=3)
+    ours.ends(0, "drained")
+    assert ours.phase("Suspended")["restartNonce"] == "1"
+    assert ours.pods() == []
+    ours.change(suspend=False)
+    ours.runs(3)
+    assert ours.phase("Starting")["restartNonce"] == "3"
+
+
 def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> None:
     # Long enough to be seen: the wait begins with the second, not the moment, at which the container ended.
     ours.start_running(restart={"backoff": "8 seconds"})

@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 import pytest
-from mainstem.names import RESTARTED_AT
 from mainstem_operator.decisions.actions import CHANGING_SECONDS, Plan, Start
 from mainstem_operator.decisions.plan import CLEANUP_SECONDS
 from mainstem_operator.decisions.starts import SOON_SECONDS
@@ -505,12 +504,9 @@ def test_a_clock_ahead_makes_no_node_silent() -> None:
 # -- restart ------------------------------------------------------------------------------------------------------
 
 
-def restarted(pipeline: dict[str, Any], when: str = "2026-03-01T12:00:00Z") -> dict[str, Any]:
+def restarted(pipeline: dict[str, Any], nonce: int | str = 7) -> dict[str, Any]:
     """The pipeline once somebody asks for a new driver."""
-    return {
-        **pipeline,
-        "metadata": {**pipeline["metadata"], "annotations": {"mainstem.dev/restartedAt": when}},
-    }
+    return {**pipeline, "spec": {**pipeline["spec"], "restartNonce": nonce}}
 
 
 def test_a_restart_request_drains_then_starts_once() -> None:
@@ -522,13 +518,51 @@ def test_a_restart_request_drains_then_starts_once() -> None:
     over = ended(old, 0, "drained")
     new = after(next_step(new, over), new)
     starts = next_step(new, gone=over)
-    assert starts.start == Start(revision(old), attempt=2, run="generation-1")
-    assert starts.status["restartedAt"] == "2026-03-01T12:00:00Z"
+    assert starts.start == Start(revision(new), attempt=2, run="generation-1")
+    assert starts.status["restartNonce"] == "7"
     new = after(starts, new, **reported("Idle", "Idle", attempt=2))
     assert phase(next_step(new, running(new, attempt=2))) == "Running", "that request is answered"
     assert phase(next_step(restarted(new, "later"), running(new, attempt=2))) == "Draining"
-    without = {**new, "metadata": {**new["metadata"], "annotations": {}}}
+    same = restarted(new, "7")
+    assert phase(next_step(same, running(new, attempt=2))) == "Running", (
+        "the API server has numbers and texts"
+    )
+    assert phase(next_step(restarted(new, 0), running(new, attempt=2))) == "Draining", "also a lower number"
+    without = {**new, "spec": old["spec"]}
     assert phase(next_step(without, running(new, attempt=2))) == "Running", "to take it back asks for nothing"
+
+
+def test_a_restart_nonce_is_no_part_of_the_revision() -> None:
+    assert revision(restarted(body())).name == revision(body()).name
+    assert "restartNonce" not in revision(restarted(body())).text
+
+
+def test_a_restart_of_a_suspended_pipeline_starts_nothing_until_it_is_resumed() -> None:
+    pipeline = body(status=status("Suspended", body(), restartNonce="6"), suspend=True)
+    rests = next_step(restarted(pipeline))
+    assert (phase(rests), rests.start) == ("Suspended", None)
+    assert rests.status["restartNonce"] == "6", "no driver has the new one yet"
+    resumed = after(rests, restarted(body(generation=2)))
+    starts = next_step(resumed)
+    assert starts.start is not None
+    resumed = after(starts, resumed, **reported("Idle", "Idle", attempt=2))
+    assert phase(next_step(resumed, running(resumed, attempt=2))) == "Running", "one start answers both"
+
+
+def test_a_restart_between_two_runs_of_a_schedule_waits_for_the_next_run() -> None:
+    pipeline = restarted(scheduled("2026-03-01T03:00:00Z", "Scheduled"))
+    waits = next_step(pipeline, gone=ended(pipeline, 0, "completed"))
+    assert (phase(waits), waits.start) == ("Scheduled", None)
+
+
+def test_a_restart_beside_an_invalid_document_starts_the_document_that_ran() -> None:
+    old = body(status=status("Running", body()) | reported("Idle", "Idle"))
+    broken = restarted({**body(BROKEN, generation=2), "status": old["status"]})
+    drains = next_step(broken, running(old), current=revision(old))
+    assert (phase(drains), drains.stop) == ("Draining", True)
+    starts = next_step(after(drains, broken), gone=ended(old, 0, "drained"), current=revision(old))
+    assert starts.start is not None
+    assert starts.start.revision.name == revision(old).name
 
 
 @pytest.mark.parametrize("kind", ["failed for good", "backing off", "completed", "failed query"])
@@ -549,15 +583,15 @@ def test_a_restart_request_starts_a_finished_pipeline(kind: str) -> None:
     assert next_step(rests, gone=over, now=at(1)).start is None
     starts = next_step(restarted(rests), gone=over, now=at(1))
     assert starts.start is not None
-    assert (starts.start.revision, starts.start.attempt) == (revision(pipeline), 2)
+    assert (starts.start.revision, starts.start.attempt) == (revision(restarted(rests)), 2)
     assert starts.status["restarts"] == 0
 
 
-def test_a_pipeline_with_the_annotation_from_the_start_is_started_once() -> None:
+def test_a_pipeline_with_a_nonce_from_the_start_is_started_once() -> None:
     pipeline = restarted(body())
     assert next_step(pipeline).start == Start(revision(pipeline), attempt=1, run="generation-1")
     starting = next_step(pipeline, pod(pipeline))
-    assert (phase(starting), starting.status["restartedAt"]) == ("Starting", "2026-03-01T12:00:00Z")
+    assert (phase(starting), starting.status["restartNonce"]) == ("Starting", "7")
 
 
 # -- change ---------------------------------------------------------------------------------------------------------
@@ -1071,7 +1105,7 @@ def test_a_changed_document_and_a_resumed_completed_pipeline_start_another_run()
 
 def test_a_requested_restart_begins_a_new_run_only_after_a_finished_run() -> None:
     pipeline = body(BOUNDED, status("Completed", body(BOUNDED), run="generation-1"))
-    pipeline["metadata"]["annotations"] = {RESTARTED_AT: "now: 1/2"}
+    pipeline["spec"]["restartNonce"] = "now:1/2"
     assert re.fullmatch(
         "generation-1-restart-[0-9a-f]{8}", run_of_next(pipeline, ended(body(BOUNDED), 0, "completed"))
     )

@@ -10,7 +10,7 @@ GROUP, VERSION = API_VERSION.split("/")
 KIND: Final = "StreamingPipeline"
 PLURAL: Final = "streamingpipelines"
 """API group, version, kind and plural of the resource, as the CustomResourceDefinition has them."""
-CRD_REVISION: Final = 5
+CRD_REVISION: Final = 6
 """Increases with every change of the resource's schema. An operator does not start with a definition older than its own."""
 SCHEMA: Final = f"{GROUP}/schema"
 """Annotation of the CustomResourceDefinition with its `CRD_REVISION`."""
@@ -35,8 +35,8 @@ A start after a failure or an interruption continues the run.
 """
 TEMPLATE_HASH: Final = f"{GROUP}/template-hash"
 """Annotation of the driver pod: a hash of everything that the operator built the pod from."""
-RESTARTED_AT: Final = f"{GROUP}/restartedAt"
-"""Annotation of a resource: a new value requests a new driver. The driver pod has the value at its creation."""
+RESTART_NONCE: Final = f"{GROUP}/restart-nonce"
+"""Annotation of the driver pod: `spec.restartNonce` at its creation; absent without a nonce."""
 RESERVED_PREFIXES: Final = (f"{GROUP}/", "spark-")
 """Prefixes of labels and annotations that no pod template may set, besides name, manager and component."""
 

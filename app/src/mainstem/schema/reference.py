@@ -19,7 +19,7 @@ from mainstem.language.model.connections import Bucket, SecretKey
 from mainstem.language.model.connectors.custom import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
-from mainstem.language.model.pipeline import PipelineName, StreamingPipeline
+from mainstem.language.model.pipeline import PipelineName, RestartNonce, StreamingPipeline
 from mainstem.language.model.status.pipeline_status import Status
 from mainstem.language.rules.registry import MEANING, NAMING
 from mainstem.schema.features import FEATURES
@@ -61,6 +61,7 @@ _STRINGS: Final = {
         ByteSize,
         "A size in the form of Spark: `512m` is 536870912 bytes. A number of bytes needs no quotes.",
     ),
+    "nonce": (RestartNonce, "A number or a text such as a time. A number needs no quotes."),
     "version": (Version, "A version of a Delta table. A number needs no quotes."),
     "cron": (
         Cron,

@@ -12,7 +12,7 @@ from mainstem_operator.decisions.restart import failures
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import parsed, timestamp
-from mainstem_operator.observed.observation import Observation, requested_restart
+from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.pod_status import DriverEnd
 from mainstem_operator.validation.documents import Revision
 
@@ -75,10 +75,8 @@ def run_of(
         return before.run
     begun = f"generation-{observation.generation}"
     if observation.restart_requested and before.run and before.revision == revision.name:
-        # The completed run has the same generation; the request is arbitrary text, so take its hash.
-        begun += (
-            f"-restart-{hashlib.sha256(str(requested_restart(observation.body)).encode()).hexdigest()[:8]}"
-        )
+        # The nonce is arbitrary text, so take its hash.
+        begun += f"-restart-{hashlib.sha256(str(observation.requested_nonce).encode()).hexdigest()[:8]}"
     return begun
 
 

@@ -68,7 +68,7 @@ def _whole(
         if observation.revision
         else observation.status.get("checkpoint"),
         "driver": _driver(observation),
-        "restartedAt": observation.restarted_at,
+        "restartNonce": observation.started_nonce,
         "lastTermination": termination(observation, before.ended),
         "schedule": schedule or observation.status.get("schedule"),
     }

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final
 
 from mainstem import reasons
-from mainstem.names import RESTARTED_AT
 
 from mainstem_operator.decisions import pipeline_status
 from mainstem_operator.decisions.actions import (
@@ -106,7 +105,10 @@ def _replacement(
     if want is not None and want.name != pod_status.revision(pod):
         return reasons.UPDATING, f"the document has changed; its revision is now {want.name}"
     if observation.restart_requested and observation.revision is not None:
-        return reasons.RESTARTING, f"the annotation {RESTARTED_AT} requests a new driver"
+        return (
+            reasons.RESTARTING,
+            f"spec.restartNonce is now {observation.requested_nonce}; the driver finishes its running batches",
+        )
     if not pod_status.running(pod) and _is_outdated(observation, before, pod):
         return reasons.UPDATING, "the driver has not run yet, and settings of the operator have changed"
     return None

@@ -11,7 +11,7 @@ from mainstem_operator.decisions.actions import Object, Plan, Start, with_failur
 from mainstem_operator.decisions.history import DriverHistory, run_of
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import FALSE, Condition, find_condition
-from mainstem_operator.observed.observation import Observation, StepFailure, requested_restart
+from mainstem_operator.observed.observation import Observation, StepFailure
 from mainstem_operator.validation.documents import Revision
 
 
@@ -59,14 +59,14 @@ def start(
         observation, known, "Starting", starts, revision=revision.name, schedule=schedule
     )
     name = driver_name(observation.body["metadata"]["name"])
-    status = {**status, "driver": {"pod": name}, **_restarted(observation)}
+    status = {**status, "driver": {"pod": name}, **_nonce(observation)}
     return Plan(status, driver_part=part, start=Start(revision, attempt, run))
 
 
-def _restarted(observation: Observation) -> dict[str, str]:
-    """The restart request that this start fulfils, as a field of the status."""
-    requested = requested_restart(observation.body)
-    return {"restartedAt": requested} if requested else {}
+def _nonce(observation: Observation) -> dict[str, str]:
+    """The restart that this start fulfils, as a field of the status."""
+    requested = observation.requested_nonce
+    return {"restartNonce": requested} if requested else {}
 
 
 def _start_failure(observation: Observation) -> StepFailure | None:

@@ -18,7 +18,7 @@ from mainstem.language.requirements import required_connections
 
 from mainstem_operator.manifests.objects import labels, metadata, template
 from mainstem_operator.manifests.pod_template import Object, built
-from mainstem_operator.observed.observation import requested_restart
+from mainstem_operator.observed.observation import requested_nonce
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision
 
@@ -52,7 +52,7 @@ def driver_pod(
 def template_hash(body: Mapping[str, Any], revision: Revision, settings: Settings) -> str:
     """A hash of all fields of the pod that are equal in each start of a revision by this operator."""
     pod = _driver_pod(body, revision, settings, attempt=0, run="")
-    for name in (names.GENERATION, names.RESTARTED_AT):
+    for name in (names.GENERATION, names.RESTART_NONCE):
         pod["metadata"]["annotations"].pop(name, None)
     return hashlib.sha256(json.dumps(pod, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -70,8 +70,8 @@ def _driver_pod(
         names.RUN: run,
         **_ARGO_CD,
     }
-    if requested := requested_restart(body):
-        about["annotations"][names.RESTARTED_AT] = requested
+    if nonce := requested_nonce(body):
+        about["annotations"][names.RESTART_NONCE] = nonce
     container = {
         "name": names.DRIVER_CONTAINER,
         **_image(pipeline, settings),

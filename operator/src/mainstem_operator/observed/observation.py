@@ -3,20 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from mainstem.language.model.status.pipeline_status import UNOBSERVED
-from mainstem.names import RESTARTED_AT
 from mainstem.reasons import Reason
 
+from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision, ValidationResult
-
-
-_LONGEST: Final = 256
-"""Maximum number of characters of a restart request, as in the status."""
 
 
 class Refusal(NamedTuple):
@@ -103,17 +99,22 @@ class Observation:
         return int(self.body["metadata"]["generation"])
 
     @property
-    def restarted_at(self) -> str | None:
-        """The restart request that the newest driver fulfils; None if there was none."""
+    def started_nonce(self) -> str | None:
+        """`spec.restartNonce` at the last start; None if there was none."""
         if self.pod is None:
-            return self.status.get("restartedAt")
-        return requested_restart(self.pod)
+            return self.status.get("restartNonce")
+        return pod_status.restart_nonce(self.pod)
+
+    @property
+    def requested_nonce(self) -> str | None:
+        """`spec.restartNonce` as text; None without one."""
+        return requested_nonce(self.body)
 
     @property
     def restart_requested(self) -> bool:
-        """True if the resource's annotation requests a restart that no driver has fulfilled yet."""
-        requested = requested_restart(self.body)
-        return requested is not None and requested != self.restarted_at
+        """True if no driver was started with the current `spec.restartNonce`."""
+        requested = self.requested_nonce
+        return requested is not None and requested != self.started_nonce
 
     @property
     def deleting(self) -> bool:
@@ -126,10 +127,10 @@ class Observation:
         return self.validation.revision or self.current
 
 
-def requested_restart(thing: Mapping[str, Any]) -> str | None:
-    """The annotation `mainstem.dev/restartedAt` of a resource, or of a pod that was created with it."""
-    requested: str | None = thing["metadata"].get("annotations", {}).get(RESTARTED_AT)
-    return requested[:_LONGEST] if requested else None
+def requested_nonce(body: Mapping[str, Any]) -> str | None:
+    """`spec.restartNonce` of a resource as text; None without one. The document may be invalid otherwise."""
+    nonce = body["spec"].get("restartNonce")
+    return None if nonce is None else str(nonce)
 
 
 def written_status(body: Mapping[str, Any]) -> Mapping[str, Any]:

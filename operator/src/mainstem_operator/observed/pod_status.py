@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from mainstem import reasons
-from mainstem.names import ATTEMPT, DRIVER_CONTAINER, REVISION, RUN, TEMPLATE_HASH
+from mainstem.names import ATTEMPT, DRIVER_CONTAINER, RESTART_NONCE, REVISION, RUN, TEMPLATE_HASH
 from mainstem.reasons import Exit
 
 from mainstem_operator.observed.conditions import parsed
@@ -70,6 +70,12 @@ def attempt(pod: Object) -> int:
 def run(pod: Object) -> str:
     """The run of the pipeline that the driver continues; empty if an older operator created the pod."""
     return str(pod["metadata"].get("annotations", {}).get(RUN, ""))
+
+
+def restart_nonce(pod: Object) -> str | None:
+    """`spec.restartNonce` when the pod was created; None without one."""
+    nonce: str | None = pod["metadata"].get("annotations", {}).get(RESTART_NONCE)
+    return nonce
 
 
 def template_hash(pod: Object) -> str:

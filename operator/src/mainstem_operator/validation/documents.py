@@ -1,8 +1,8 @@
 """Validates the document of a resource, and computes its revision; pure.
 
-A revision is an 8-digit hash of every field that differs from its default, without `suspend` and `schedule`. Operators of
-different versions, with other defaults or another default image, compute the same revision, so an upgrade restarts no
-driver. A driver always starts with the image of the operator that starts it.
+A revision is an 8-digit hash of every field that differs from its default, without `suspend`, `schedule` and
+`restartNonce`. Operators of different versions, with other defaults or another default image, compute the same revision,
+so an upgrade restarts no driver. A driver always starts with the image of the operator that starts it.
 """
 
 import hashlib
@@ -15,13 +15,15 @@ import yaml
 from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.base import to_snake
 from mainstem.language.document import read_object
 from mainstem.language.model.pipeline import StreamingPipeline
 
 from mainstem_operator.validation import policies
 
 
-_NOT_RUN: Final = ("suspend", "schedule")
+_NOT_RUN: Final = ("suspend", "schedule", "restartNonce")
+"""Fields of `spec` that change when a driver runs, not what it runs."""
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
@@ -76,7 +78,7 @@ def validate(body: Mapping[str, Any]) -> ValidationResult:
     written = {**_head(body), "spec": spec}
     text = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     beyond = document.pipeline.spec.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude=set(_NOT_RUN)
+        mode="json", by_alias=True, exclude_defaults=True, exclude=set(map(to_snake, _NOT_RUN))
     )
     canonical = json.dumps(beyond, sort_keys=True, ensure_ascii=False)
     name = hashlib.sha256(canonical.encode()).hexdigest()[:8]

@@ -30,7 +30,7 @@ from mainstem.language.model.connections import Bucket, SecretKey
 from mainstem.language.model.connectors.custom import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
-from mainstem.language.model.pipeline import PipelineName
+from mainstem.language.model.pipeline import PipelineName, RestartNonce
 from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 
 
@@ -80,6 +80,7 @@ PATTERNS: Final = {
         "the name of a connector in Spark: its short name, its class or its package",
         reasons.INVALID_NAME,
     ),
+    pattern(RestartNonce): ("a number, or a short text without spaces", reasons.INVALID_VALUE),
     pattern(Coordinate): ("an artifact with one version: group:artifact:version", reasons.INVALID_VALUE),
     pattern(Version): ("a version of a Delta table: a number, or latest", reasons.INVALID_VALUE),
     pattern(ObjectName): (

@@ -9,6 +9,7 @@ from mainstem.language.base import (
     LIST_MAP,
     LIST_SET,
     MAX_ITEMS,
+    NUMBER_OR_TEXT,
     UNIQUE,
     Duration,
     Model,
@@ -33,6 +34,9 @@ from mainstem.names import ApiVersion
 PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]{0,43}[a-z0-9])?$", max_length=45)]
 
 
+RestartNonce = Annotated[
+    str, StringConstraints(pattern=r"^[-+.:/_A-Za-z0-9]{1,63}$", max_length=63), *NUMBER_OR_TEXT
+]
 ListenerReferences = Annotated[
     tuple[PythonObject, ...], Field(max_length=16, json_schema_extra=LIST_SET), UNIQUE
 ]
@@ -136,6 +140,9 @@ class PipelineSpec(Model):
     """How the pipeline stops."""
     suspend: bool = False
     """True drains the pipeline and keeps it down; false goes on from its checkpoints. On a cluster only, as all below."""
+    restart_nonce: RestartNonce | None = None
+    """A number or a short text of your choice. A new value drains the driver and starts another one, also after a failure,
+    and restores the budgets of `restart`. A suspended pipeline stays suspended."""
     schedule: Schedule | None = None
     """When a pipeline runs that comes to an end; without it, once, and again when the document changes."""
     image: Text | None = None

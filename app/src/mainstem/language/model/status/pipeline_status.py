@@ -161,8 +161,8 @@ class Status(Model):
     """`checkpoints.location`, its parameters filled in."""
     driver: DriverStatus | None = None
     """The driver's pod, while there is one."""
-    restarted_at: Short | None = None
-    """The annotation `mainstem.dev/restartedAt` as it was when the newest driver was started."""
+    restart_nonce: Short | None = None
+    """`spec.restartNonce` at the last start of a driver."""
     last_termination: Termination | None = None
     """How the last driver ended."""
     schedule: ScheduleStatus | None = None
