@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -9,9 +10,11 @@ import mainstem_operator.metrics  # noqa: F401 - registers the metrics
 import pytest
 import yaml
 from documents import altered_values
+from mainstem import reasons
 from mainstem.language.document import read_text
 from mainstem.language.model.status.pipeline_status import Phase
-from mainstem.reasons import Exit, conditions, healthy
+from mainstem.reasons import conditions, healthy
+from mainstem.reasons.condition_table import CONDITION_ROWS
 from mainstem.reasons.registry import entries
 from mainstem.schema import WITH_REASONS, with_reasons
 from mainstem.schema.crd import crd
@@ -42,6 +45,26 @@ def imported(module: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             packages.add(node.module.partition(".")[0])
     return packages
+
+
+def conditions_set_in(module: Path) -> Iterator[tuple[str, str, str]]:
+    """Name, status and reason of each `Condition(...)` whose three are constants; the name may be a variable `name`."""
+    for function in ast.walk(ast.parse(text(module))):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        constants = [
+            node.value.value
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        ]
+        for call in ast.walk(function):
+            match call:
+                case ast.Call(
+                    func=ast.Name("Condition"),
+                    args=[name, ast.Name(status), ast.Attribute(ast.Name("reasons"), reason), *_],
+                ):
+                    condition = name.value if isinstance(name, ast.Constant) else constants[0]
+                    yield str(condition), status.capitalize(), str(getattr(reasons, reason))
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
@@ -100,11 +123,6 @@ def test_links_lead_to_files(page: Path) -> None:
     assert [link for link in local if not (page.parent / link).exists()] == []
 
 
-def test_every_exit_code_is_in_the_readme() -> None:
-    rows = {int(code) for code in re.findall(r"^\| (\d+) \|", text(README), re.MULTILINE)}
-    assert rows == {int(code) for code in Exit}
-
-
 def test_the_tables_of_reasons_are_those_of_the_registry() -> None:
     stale = [name for name in WITH_REASONS if with_reasons(text(ROOT / name)) != text(ROOT / name)]
     assert not stale, f"{', '.join(stale)}: differs from the registry of reasons; run make generate"
@@ -120,12 +138,20 @@ def test_every_reason_of_a_condition_stands_on_the_page_of_the_cluster() -> None
     assert [reason for reason in entries(conditions, healthy) if f"`{reason}`" not in page] == []
 
 
-def test_every_reason_in_the_table_of_conditions_exists() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (?:True|False|Unknown) \| (.*?) \|", text(CLUSTER), re.MULTILINE)
-    assert {row[0] for row in rows} == CONDITIONS
-    listed = {word for row in rows for word in re.findall(r"`(\w+)`", row[1])}
-    assert len(listed) > 30
-    assert listed - {*entries(), "Ready", "Driver"} == set()
+def test_every_condition_and_reason_that_the_operator_sets_has_its_row() -> None:
+    assert {row.condition for row in CONDITION_ROWS} == CONDITIONS
+    rows = {(row.condition, row.status, str(reason)) for row in CONDITION_ROWS for reason in row.reasons}
+    modules = [*(OPERATOR / "decisions").glob("*.py"), *(OPERATOR / "observed").glob("*.py")]
+    literal = {each for module in modules for each in conditions_set_in(module)}
+    assert len(literal) > 15
+    assert literal - rows == set()
+
+
+@pytest.mark.parametrize("page", WITH_REASONS)
+def test_a_page_with_reasons_has_a_table_of_them(page: str) -> None:
+    changed = re.sub(r"(<!-- reasons: [a-z ]+ -->\n\n)(?:\|[^\n]*\n)+", r"\1| stale |\n", text(ROOT / page))
+    assert changed != text(ROOT / page)
+    assert with_reasons(changed) == text(ROOT / page)
 
 
 def test_every_phase_has_its_row() -> None:

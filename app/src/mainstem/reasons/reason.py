@@ -5,16 +5,44 @@ from typing import Self
 
 
 class Exit(IntEnum):
-    """Exit codes of the command line; the README lists them."""
+    """Exit codes of the command line. The README's table is generated from them.
 
-    OK = 0
-    INTERNAL = 1
-    USAGE = 2
-    SPEC_INVALID = 3
-    QUERY_FAILED = 4
-    NOT_READY = 5
-    DRAIN_INTERRUPTED = 6
-    TESTS_FAILED = 7
+    Attributes:
+        meaning: when the command ends with this code; Markdown.
+    """
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str = "") -> Self:
+        """Make the member of one code."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    OK = 0, "Completed, or drained at a batch boundary."
+    INTERNAL = 1, "A fault of Mainstem. It prints a stack trace."
+    USAGE = 2, "Wrong usage of the command line."
+    SPEC_INVALID = (
+        3,
+        (
+            "The document is invalid. Or Spark rejects some of its queries, and the others have ended. "
+            "Mainstem prints every problem."
+        ),
+    )
+    QUERY_FAILED = 4, "A query failed permanently: it has used up its restarts, or a restart would not help."
+    NOT_READY = (
+        5,
+        (
+            "Something that the pipeline needs is missing or unreachable: a broker, store, topic, path, secret or Java. "
+            "If only some queries need it, the others have ended."
+        ),
+    )
+    DRAIN_INTERRUPTED = (
+        6,
+        ("The drain's deadline or a second signal interrupted a batch; it runs again at the next start."),
+    )
+    TESTS_FAILED = 7, "A test of a document failed: `mainstem test`."
 
 
 class Restarted(StrEnum):

@@ -21,7 +21,7 @@ __all__ = [
     "with_reasons",
 ]
 
-WITH_REASONS = ("docs/runbook.md",)
+WITH_REASONS = ("README.md", "docs/cluster.md", "docs/runbook.md")
 """Pages that are written by hand and have generated tables."""
 
 

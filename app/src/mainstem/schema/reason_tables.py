@@ -18,6 +18,8 @@ from mainstem.reasons import (
     operator_faults,
     query_failures,
 )
+from mainstem.reasons.condition_table import CONDITION_ROWS
+from mainstem.reasons.driver_end_table import DRIVER_END_ROWS
 from mainstem.reasons.reason import Exit, Origin, Reason
 from mainstem.reasons.registry import entries
 
@@ -43,11 +45,42 @@ def with_reasons(page: str) -> str:
 
 def by_exit_code() -> str:
     """A table of all exit codes that reasons have, with the names of these reasons."""
-    rows = [
-        (f"{exit_code:d}", ", ".join(f"`{reason}`" for reason in sorted(_of_mainstem(exit_code))))
-        for exit_code in Exit
-    ]
+    rows = [(f"{exit_code:d}", _names(sorted(_of_mainstem(exit_code)))) for exit_code in Exit]
     return _table(("exit code", "reasons"), [row for row in rows if row[1]])
+
+
+def _exit_codes() -> str:
+    """A row for each exit code of the command line."""
+    return _table(("code", "meaning"), [(f"{exit_code:d}", exit_code.meaning) for exit_code in Exit])
+
+
+def _conditions() -> str:
+    """A row for each group of reasons that a condition has with one status."""
+    rows = [
+        (
+            f"`{row.condition}`",
+            row.status,
+            row.label.replace("{}", _names(row.reasons)),
+            row.meaning or _of_the_runbook(row.reasons[0]),
+        )
+        for row in CONDITION_ROWS
+    ]
+    return _table(("condition", "status", "reason", "meaning"), rows)
+
+
+def _driver_ends() -> str:
+    """A row for each group of reasons that the operator gives the end of a driver."""
+    rows = [(_names(row.reasons), row.meaning or _of_the_runbook(row.reasons[0])) for row in DRIVER_END_ROWS]
+    return _table(("reason", "meaning"), rows)
+
+
+def _names(reasons: Iterable[Reason]) -> str:
+    return ", ".join(f"`{reason}`" for reason in reasons)
+
+
+def _of_the_runbook(reason: Reason) -> str:
+    """The meaning of a reason, for another page than the runbook: its links to a chapter name the page."""
+    return reason.meaning.replace("](#", "](runbook.md#")
 
 
 def _of_mainstem(exit_code: Exit) -> Iterator[Reason]:
@@ -61,7 +94,7 @@ def _what_to_do(reasons: Iterable[Reason], *, restarted: bool = False) -> str:
     rows = []
     for _, group in groupby(reasons, key=lambda reason: (reason.meaning, reason.action)):
         names = list(group)
-        row = (", ".join(f"`{name}`" for name in names), names[0].meaning, names[0].action)
+        row = (_names(names), names[0].meaning, names[0].action)
         rows.append((*row, names[0].restarted or "") if restarted else row)
     header = ("reason", "meaning", "do")
     return _table((*header, "restarted") if restarted else header, rows)
@@ -81,6 +114,9 @@ def _failures(exit_code: Exit) -> list[Reason]:
 
 
 _TABLES: Final[dict[str, Callable[[], str]]] = {
+    "exit codes": _exit_codes,
+    "conditions": _conditions,
+    "how a driver ended": _driver_ends,
     "a document": lambda: _what_to_do(entries(*_DOCUMENTS)),
     "something is missing": lambda: _what_to_do(
         entries(missing_on_the_machine, missing_servers), restarted=True
