@@ -139,7 +139,7 @@ def test_the_reference_has_the_status_after_the_document() -> None:
     schemas = definitions(Status)
     assert [name for name in schemas if page.count(f"\n## {name}\n") != 1] == []
     assert not schemas.keys() & definitions().keys()
-    assert "| `lag` | integer | Records behind, over all queries that tell. |" in page
+    assert "| `lag` | integer | Records that are not read yet, over all queries whose lag is known. |" in page
 
 
 SCALARS = st.sampled_from([0, 1, -1, 2**60, 1.5, True, False, "", "a", "A b", "${x}", "30 seconds", "x" * 64])

@@ -8,7 +8,7 @@ from mainstem.language.model.connectors.kinds import Delivery, Guarantee, SinkKi
 
 
 class ConsoleSink(SinkKind):
-    """Rows on the standard output, for a first look."""
+    """Prints rows to standard output, for a first look."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = ""
@@ -20,17 +20,19 @@ class ConsoleSink(SinkKind):
     async_progress: ClassVar = True
 
     num_rows: Annotated[int, Field(ge=1, le=10_000)] = 20
-    """At most so many rows a batch."""
+    """The maximum number of rows to print in a batch."""
     truncate: bool = True
-    """Cut long values."""
+    """Whether to truncate long values."""
 
     def guarantee(self) -> Guarantee:
         """Rows go to the standard output only."""
-        return Guarantee(Delivery.NOT_KEPT, "for looking; a batch may be shown again")
+        return Guarantee(
+            Delivery.NOT_KEPT, "rows are only printed; after a failure a batch may be printed again"
+        )
 
 
 class MemorySink(SinkKind):
-    """The driver's memory, for tests: a temporary view of the query's session, called like the sink. It goes with the driver."""
+    """Keeps rows in the driver's memory, for tests: a temporary view with the sink's name. The rows are lost with the driver."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = ""
@@ -43,11 +45,11 @@ class MemorySink(SinkKind):
 
     def guarantee(self) -> Guarantee:
         """Rows are lost when the driver ends."""
-        return Guarantee(Delivery.NOT_KEPT, "for tests; gone with the driver")
+        return Guarantee(Delivery.NOT_KEPT, "for tests; rows are lost when the driver ends")
 
 
 class NoopSink(SinkKind):
-    """Nowhere: every row is computed and none is kept, for measuring."""
+    """Computes every row and discards it, for measurements."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = ""
@@ -60,4 +62,4 @@ class NoopSink(SinkKind):
 
     def guarantee(self) -> Guarantee:
         """Rows are discarded."""
-        return Guarantee(Delivery.NOT_KEPT, "nothing is kept")
+        return Guarantee(Delivery.NOT_KEPT, "rows are discarded")

@@ -33,5 +33,7 @@ class PythonSink(SinkKind):
 
     def guarantee(self) -> Guarantee:
         """The code can recognize a repeated batch by its number."""
-        text = "as its code has it: a batch may come again, under the same number"
+        text = (
+            "after a failure a batch may come again, with the same number; your code decides what that does"
+        )
         return Guarantee(Delivery.AT_LEAST_ONCE, text)

@@ -34,12 +34,12 @@ Phase = Literal[
 
 
 class Condition(Model):
-    """One thing that holds, does not, or is unknown."""
+    """One condition of the pipeline: true, false or unknown."""
 
     type: Annotated[str, StringConstraints(min_length=1, max_length=63)]
     """Name of the condition, such as `Ready`."""
     status: Literal["True", "False", "Unknown"]
-    """Whether it holds."""
+    """Whether the condition is true."""
     reason: Annotated[str, StringConstraints(min_length=1, max_length=128)]
     """Why, in one word for programs."""
     message: Annotated[str, StringConstraints(max_length=4096)]
@@ -47,11 +47,11 @@ class Condition(Model):
     last_transition_time: Time
     """When `status` last changed."""
     observed_generation: Count | None = None
-    """Generation of the document that the condition is about."""
+    """Generation of the document that the condition describes."""
 
 
 class CommittedBatch(Model):
-    """Where a query stood when its driver ended."""
+    """The last committed batch of a query when its driver ended."""
 
     name: Label
     """Name of the query."""
@@ -63,17 +63,17 @@ class Termination(Model):
     """How the last driver ended."""
 
     attempt: Count
-    """Which start it was."""
+    """Start number of the driver."""
     outcome: Short | None = None
-    """In the driver's words: `completed`, `drained`, `interrupted`, `failed`; absent where it could not say."""
+    """`completed`, `drained`, `interrupted` or `failed`, as the driver reported it; absent if it reported nothing."""
     exit_code: int | None = None
-    """Exit code of its container."""
+    """Exit code of the driver container."""
     reason: Reason
     """Why, in one word: the driver's own, or the kubelet's, such as `OOMKilled` or `Evicted`."""
     message: Message | None = None
     """Why, in words for people."""
     finished_at: Time | None = None
-    """When its container ended."""
+    """When the driver container ended."""
     queries: (
         Annotated[tuple[CommittedBatch, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
     ) = None
@@ -84,57 +84,57 @@ class ScheduleStatus(Model):
     """When the pipeline ran and will run."""
 
     last_time: Time | None = None
-    """The scheduled time that the last run was for."""
+    """Scheduled time of the last run."""
     next_time: Time | None = None
-    """When it runs next."""
+    """Time of the next run."""
 
 
 class DriverStatus(Model):
-    """The driver's pod."""
+    """The driver pod."""
 
     pod: Label
     """Name of the pod."""
     node: Short | None = None
-    """Where it runs."""
+    """Node of the pod."""
 
 
 class Summary(Model):
     """The pipeline in a few numbers, for `kubectl get`."""
 
     queries: Short
-    """How many queries are in which state, such as `1 active, 2 failed, 1 waiting`."""
+    """Number of queries by state, such as `1 active, 2 failed, 1 waiting`."""
     lag: Count | None = None
-    """Records behind, over all queries that tell."""
+    """Records that are not read yet, over all queries whose lag is known."""
     rows_per_second: Count | None = None
-    """Input rows per second by the clock on the wall, over all queries; 0 when idle."""
+    """Rows read per second of wall-clock time, over all queries; 0 while no rows arrive."""
     executors: Short | None = None
-    """Executors that run, of those wanted: `2/2`."""
+    """Running executors, out of those wanted: `2/2`."""
     executors_reason: Reason | None = None
-    """`ExecutorOOMKilled` or `ExecutorOutOfMemory` where an executor ran out of memory within the last ten minutes."""
+    """`ExecutorOOMKilled` or `ExecutorOutOfMemory` if an executor ran out of memory within the last ten minutes."""
     executors_message: Message | None = None
-    """Why executors are missing, in the scheduler's words; or which one ran out of memory, and its limit."""
+    """Why executors are missing, as the scheduler reports it; or which executor ran out of memory, and its limit."""
 
 
 class Reported(Model):
-    """When the driver last wrote, and which."""
+    """When the driver last wrote the status, and its start number."""
 
     attempt: Count
-    """Which start of the pipeline the numbers are of."""
+    """Start number of the driver that wrote the numbers."""
     time: Time
-    """When they were written; a driver that lives writes at least once a minute."""
+    """When the driver wrote them; a running driver writes at least once a minute."""
     since: Time | None = None
-    """When the driver began to count: sums of rows and records go through restarts of queries, not of the driver."""
+    """When the driver began to count. Sums of rows and records survive restarts of queries, but not of the driver."""
 
 
 class Status(Model):
-    """What has become of it; written by Mainstem."""
+    """The state of the pipeline; written by Mainstem."""
 
     observed_generation: (
         Annotated[int, Field(ge=UNOBSERVED, le=2**53 - 1, json_schema_extra={"format": "int64"})] | None
     ) = None
-    """Generation of the document that the rest of the status is about; -1 until the operator has seen it."""
+    """Generation of the document that the status describes; -1 until the operator has read it."""
     phase: Phase | None = None
-    """Where the pipeline is, in one word."""
+    """A summary of the state of the pipeline, in one word."""
     reason: Reason | None = None
     """Why, in one word: the reason of the worst condition."""
     conditions: (
@@ -147,31 +147,31 @@ class Status(Model):
         ]
         | None
     ) = None
-    """What holds and what does not, after the conventions of Kubernetes; start with `Ready`."""
+    """The conditions, by the conventions of Kubernetes; read `Ready` first."""
     revision: Short | None = None
-    """The revision that runs, or ran last: the ConfigMap `<name>-<revision>` holds its document."""
+    """The revision that runs, or ran last: the ConfigMap `<name>-<revision>` has its document."""
     run: Short | None = None
     """The run of the pipeline that the last start began or continues: `generation-<number>`, or the time of its schedule.
     A start after a failure, a drain or a suspension continues the run; a changed document begins another."""
     attempt: Count | None = None
-    """Starts of a driver so far."""
+    """Number of driver starts so far."""
     restarts: Count | None = None
-    """Starts in a row after a failure."""
+    """Driver starts in a row after a failure."""
     checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
-    """`checkpoints.location`, its parameters filled in."""
+    """`checkpoints.location` with its parameters filled in."""
     driver: DriverStatus | None = None
-    """The driver's pod, while there is one."""
+    """The driver pod, if there is one."""
     restart_nonce: Short | None = None
     """`spec.restartNonce` at the last start of a driver."""
     last_termination: Termination | None = None
     """How the last driver ended."""
     schedule: ScheduleStatus | None = None
-    """For pipelines with a schedule."""
+    """Times of the last and the next run, if the pipeline has a schedule."""
     queries: (
         Annotated[tuple[QueryProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] | None
     ) = None
-    """What each query does; written by the driver."""
+    """The progress of each query; written by the driver."""
     summary: Summary | None = None
     """The pipeline in a few numbers; written by the driver."""
     reported: Reported | None = None
-    """When the driver last wrote."""
+    """When the driver last wrote the status."""

@@ -44,35 +44,44 @@ class SourceProgress:
     )
     """Partitions of the topics."""
     lag: Count | None = field(
-        default=None, metadata=describe(Metric("source_lag_records", "Records behind the newest."))
+        default=None,
+        metadata=describe(Metric("source_lag_records", "Records of the topics that are not read yet.")),
     )
-    """Records behind the newest, over all partitions."""
+    """Records that are not read yet, over all partitions."""
     max_lag: Count | None = field(
-        default=None, metadata=describe(Metric("source_lag_max_records", "The same for the worst partition."))
+        default=None,
+        metadata=describe(
+            Metric(
+                "source_lag_max_records",
+                "Records that are not read yet in the partition with the most of them.",
+            )
+        ),
     )
-    """The same for the worst partition."""
+    """Records that are not read yet in the partition with the most of them."""
     decoded: Count = field(
         default=0,
         metadata=describe(
-            Metric("source_decoded_records", "Records that parsed since the driver's start.", counter=True)
+            Metric("source_decoded_records", "Records decoded since the driver started.", counter=True)
         ),
     )
-    """Records that were decoded, since the driver started."""
+    """Records decoded since the driver started."""
     malformed: Count = field(
         default=0,
-        metadata=describe(Metric("source_malformed_records", "Records that did not.", counter=True)),
+        metadata=describe(
+            Metric("source_malformed_records", "Malformed records since the driver started.", counter=True)
+        ),
     )
-    """Records that did not."""
+    """Malformed records since the driver started."""
     expired: Count = field(
         default=0,
         metadata=describe(
-            Metric("source_expired_offsets", "Offsets that had expired before they were read.", counter=True),
+            Metric("source_expired_offsets", "Offsets that expired before they were read.", counter=True),
             Shown.NONZERO,
         ),
     )
-    """Offsets, or files, that had expired before they were read, where `failOnDataLoss` is false; at least so many."""
+    """Offsets or files that expired before they were read, if `failOnDataLoss` is false; a lower bound."""
     end_offset: Offset = None
-    """Where the last batch ended, in Spark's words; absent where that is long: the driver's `/status` has all."""
+    """End offsets of the last batch, as Spark's JSON; absent if too long. The driver's `/status` has all."""
 
 
 @dataclass(frozen=True)
@@ -83,28 +92,36 @@ class ExpectationProgress:
     metric_labels: ClassVar[tuple[str, ...]] = ("query", "view", "expectation")
 
     view: Identifier
-    """The view."""
+    """Name of the view."""
     name: Identifier
-    """The expectation."""
+    """Name of the expectation."""
     passed: Count = field(
         default=0,
         metadata=describe(
             Metric(
-                "expectation_passed_rows", "Rows that fulfilled it since the driver's start.", counter=True
+                "expectation_passed_rows",
+                "Rows that met the expectation since the driver started.",
+                counter=True,
             )
         ),
     )
-    """Rows that fulfilled it, since the driver started."""
+    """Rows that met the expectation since the driver started."""
     violated: Count = field(
         default=0,
-        metadata=describe(Metric("expectation_violated_rows", "Rows that violated it.", counter=True)),
+        metadata=describe(
+            Metric(
+                "expectation_violated_rows",
+                "Rows that violated the expectation since the driver started.",
+                counter=True,
+            )
+        ),
     )
-    """Rows that did not."""
+    """Rows that violated the expectation since the driver started."""
 
 
 @dataclass(frozen=True)
 class QueryProgress:
-    """What a query does."""
+    """The progress of a query."""
 
     __pydantic_config__: ClassVar[ConfigDict] = status_config("name", "state")
     metric_labels: ClassVar[tuple[str, ...]] = ("query",)
@@ -114,12 +131,12 @@ class QueryProgress:
     state: Annotated[
         QueryState, WithJsonSchema({"enum": [str(state) for state in QueryState], "type": "string"})
     ] = QueryState.STARTING
-    """`Idle` waits for data, `Waiting` for a source that is not there. `Suspended` is kept down by the document. `Stopped`
-    has no living driver."""
+    """`Idle` waits for data, `Waiting` for something that does not exist or does not answer. The document suspends a
+    `Suspended` query. A `Stopped` query has no running driver."""
     pool: Label = ""
-    """Its scheduler pool."""
+    """Scheduler pool of the query."""
     checkpoint: Annotated[str, StringConstraints(max_length=1280)] = ""
-    """Its checkpoint."""
+    """Location of the checkpoint."""
     counted_since: Time | None = field(default=None, metadata=describe(shown=Shown.NEVER))
     """When the driver began to count."""
     id: Short | None = None
@@ -127,7 +144,7 @@ class QueryProgress:
     run_id: Short | None = None
     """Spark's id of this start."""
     started_at: Time | None = None
-    """When this start began; absent while it is not started."""
+    """When this start began; absent if the query is not started."""
     batch: Annotated[int, Field(ge=-1)] | None = field(
         default=None, metadata=describe(Metric("query_batch", "The last committed batch."))
     )
@@ -135,19 +152,21 @@ class QueryProgress:
     batches: Count = field(
         default=0,
         metadata=describe(
-            Metric("query_batches", "Batches with data since the driver's start.", counter=True), Shown.NEVER
+            Metric("query_batches", "Batches with data since the driver started.", counter=True), Shown.NEVER
         ),
     )
-    """Batches with data, since the driver started."""
+    """Batches with data since the driver started."""
     rows_per_second: Rate = field(
         default=0.0,
-        metadata=describe(Metric("query_rows_per_second", "Input rows per second of time."), Shown.REPORTED),
+        metadata=describe(
+            Metric("query_rows_per_second", "Rows read per second of wall-clock time."), Shown.REPORTED
+        ),
     )
-    """Input rows per second by the clock on the wall, over the last 10 seconds or between the last batches; 0 when idle."""
+    """Rows read per second of wall-clock time, over the last 10 seconds or between the last batches; 0 while no rows arrive."""
     processed_rows_per_second: Rate = field(
         default=0.0,
         metadata=describe(
-            Metric("query_processed_rows_per_second", "How fast the last batch was processed."),
+            Metric("query_processed_rows_per_second", "Rows per second within the last batch."),
             Shown.REPORTED,
         ),
     )
@@ -155,73 +174,74 @@ class QueryProgress:
     input_rows: Count = field(
         default=0,
         metadata=describe(
-            Metric("query_input_rows", "Rows read since the driver's start.", counter=True), Shown.REPORTED
+            Metric("query_input_rows", "Rows read since the driver started.", counter=True), Shown.REPORTED
         ),
     )
-    """Input rows since the driver started."""
+    """Rows read since the driver started."""
     batch_duration_ms: Count | None = field(
         default=None,
         metadata=describe(
-            Metric("query_batch_duration_seconds", "How long the last batch took.", unit=MetricUnit.SECONDS),
+            Metric("query_batch_duration_seconds", "Duration of the last batch.", unit=MetricUnit.SECONDS),
         ),
     )
-    """How long the last batch took."""
+    """Duration of the last batch."""
     lag: Count | None = field(
-        default=None, metadata=describe(Metric("query_lag_records", "Records behind the newest."))
+        default=None,
+        metadata=describe(Metric("query_lag_records", "Records of the topics that are not read yet.")),
     )
-    """Records behind, over all its sources that tell."""
+    """Records that are not read yet, over all sources whose lag is known."""
     watermark: Time | None = field(
         default=None,
         metadata=describe(
-            Metric("query_watermark_lag_seconds", "How long ago the watermark is.", unit=MetricUnit.AGE)
+            Metric("query_watermark_lag_seconds", "Time from the watermark until now.", unit=MetricUnit.AGE)
         ),
     )
-    """Event time up to which its state is final."""
+    """Event time before which the query treats rows as late."""
     state_rows: Count = field(
         default=0, metadata=describe(Metric("query_state_rows", "Rows in the query's state."), Shown.REPORTED)
     )
-    """Rows in its state."""
+    """Rows in the query's state."""
     state_bytes: Count = field(
         default=0,
-        metadata=describe(Metric("query_state_bytes", "Memory that the state takes."), Shown.REPORTED),
+        metadata=describe(Metric("query_state_bytes", "Memory that the query's state uses."), Shown.REPORTED),
     )
-    """Memory that the state takes."""
+    """Memory that the query's state uses."""
     dropped_by_watermark: Count = field(
         default=0,
         metadata=describe(
-            Metric("query_dropped_rows", "Late rows dropped since the driver's start.", counter=True),
+            Metric("query_dropped_rows", "Late rows dropped since the driver started.", counter=True),
             Shown.REPORTED,
         ),
     )
-    """Late rows that were dropped, as Spark counts them, since the driver started."""
+    """Late rows dropped since the driver started, as Spark counts them."""
     last_progress_time: Time | None = field(
         default=None,
         metadata=describe(
             Metric(
                 "query_last_progress_timestamp_seconds",
-                "When the trigger began that Spark reported last.",
+                "Start of the last trigger that Spark reported.",
                 unit=MetricUnit.TIMESTAMP,
             ),
         ),
     )
-    """When the trigger began that Spark reported last."""
+    """Start of the last trigger that Spark reported."""
     idle: bool = field(default=False, metadata=describe(shown=Shown.NEVER))
     """The running query waits for data."""
     restarts: Count = field(default=0, metadata=describe(Metric("query_restarts", "Restarts in a row.")))
     """Restarts in a row."""
     reason: Reason | None = None
-    """Why it failed last; absent when it has been well since. Of one that runs also `SideInputsStale`, `WatermarkAhead`."""
+    """Why the query failed last; absent once it is healthy. A running query can have `SideInputsStale` or `WatermarkAhead`."""
     message: Message | None = None
-    """The same in words."""
+    """The reason in words for people."""
     sources: Annotated[
         tuple[SourceProgress, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ] = ()
-    """What it reads."""
+    """The sources that the query reads."""
     expectations: Annotated[
         tuple[ExpectationProgress, ...],
         Field(max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
     ] = ()
-    """What it expects of its views' rows, the most violated first; the driver's `/status` has all."""
+    """The expectations of its views, the most violated first. The driver's `/status` has all."""
 
     def __post_init__(self) -> None:
         """Add up the lag of the sources whose lag is known."""
