@@ -30,9 +30,9 @@ from mainstem.schema.reason_tables import by_exit_code
 _INTRO: Final = """\
 # Reference of the document
 
-The fields of a `StreamingPipeline`: one section for each object in the order of a document, the rules between fields, a
-table of Spark's [features](#features), the exit codes of [reasons](#reasons), and the [status](#status), which only
-Mainstem writes. `make generate` writes this page from the models in `app/src/mainstem/language`; do not edit it. On a
+The fields of a `StreamingPipeline`, with one section for each object in the order of a document. Further sections have the
+rules between fields, Spark's [features](#features), the exit codes of [reasons](#reasons), and the [status](#status). Only
+Mainstem writes the status. `make generate` writes this page from the models in `app/src/mainstem/language`; do not edit it. On a
 cluster `kubectl explain streamingpipelines.spec --recursive` shows the same fields, and editors use
 `k8s/streamingpipeline.schema.json`.
 

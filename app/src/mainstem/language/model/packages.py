@@ -22,8 +22,8 @@ SCALA: Final = "2.13"
 
 
 class Packages(Model):
-    """Jars besides Mainstem's own, for driver and executors. On one machine they are found and put on the class path; on a
-    cluster the image holds them, and a driver whose image lacks one does not start (`PackagesMissing`).
+    """Jars besides Mainstem's own, for driver and executors. On one machine `mainstem run` resolves
+    them. On a cluster the image has them. If a jar is missing there, the driver does not start (`PackagesMissing`).
     """
 
     maven: Annotated[

@@ -49,8 +49,8 @@ _UPSERT_REPLACES: Final = ModeRefusal(
 
 
 class JdbcSink(SinkKind):
-    """A table of a database: of PostgreSQL exactly once, each batch in one transaction, which notes its number in
-    `mainstem_batches`; of any database at least once.
+    """A table of a database. PostgreSQL gets each row exactly once: one transaction writes the batch, and its number to
+    `mainstem_batches`. Any other database gets rows at least once.
     """
 
     connection_kind: ClassVar = "jdbc"
@@ -78,8 +78,8 @@ class JdbcSink(SinkKind):
     upsert: Upsert | None = None
     """Upsert in place of insert; the way to write `outputMode: update`."""
     delivery: Literal["exactlyOnce", "atLeastOnce"] = "exactlyOnce"
-    """`exactlyOnce` is for PostgreSQL. `atLeastOnce` appends by Spark's own JDBC writer to any database whose driver is there:
-    after a failure the last batch, or a part of it, is written again. Spark makes the table where there is none."""
+    """`exactlyOnce` is for PostgreSQL. `atLeastOnce` appends by Spark's own JDBC writer to any database whose driver is
+    available. After a failure the last batch, or a part of it, is written again. Spark creates a missing table."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JDBC writer, such as `batchsize`."""
 

@@ -47,8 +47,8 @@ class KafkaSink(SinkKind):
     value_column: Column | None = None
     """Column that is the record's value as it is: binary, or anything else as a string. Null is a tombstone."""
     headers: Headers | None = None
-    """Headers of each record by name, in the order of their names, each with the column that it is taken from: binary, or
-    anything else as a string; a null leaves the header's value out."""
+    """Column of each header of a record, by the header's name; headers are ordered by name. Mainstem writes a binary column as
+    it is, and any other as a string. A null becomes a header without a value."""
     headers_column: Column | None = None
     """Column that holds the headers: `ARRAY<STRUCT<key: STRING, value: BINARY>>`, as Kafka sources give them, or a
     map of strings."""
