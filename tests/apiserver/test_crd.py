@@ -145,6 +145,13 @@ def _operators() -> dict[str, Any]:
         "attempt": 4,
         "restarts": 3,
         "restartNonce": "7",
+        "lastFailure": {
+            "class": "OutOfMemory",
+            "reason": "OOMKilled",
+            "attempt": 2,
+            "inARow": 2,
+            "nextStartTime": TIME,
+        },
         "run": "generation-2",
         "checkpoint": "s3a://checkpoints/smallest",
         "driver": {"pod": "smallest-driver", "node": "node-1"},

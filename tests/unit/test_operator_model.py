@@ -29,6 +29,7 @@ DOCUMENTS: list[dict[str, Any]] = [
     SPEC,
     {**SPEC, "timeZone": "Europe/Zurich"},
     {**SPEC, "restart": {"policy": "Never"}},
+    {**SPEC, "restart": {"maxDriverRetries": 2, "maxBackoff": "60s"}},
     {**SPEC, "queries": [{**SPEC["queries"][0], "from": "nothing"}]},
     BOUNDED,
     {**BOUNDED, "schedule": {"cron": "*/30 * * * *"}},
@@ -246,6 +247,12 @@ class Life(RuleBasedStateMachine):
         self.body["metadata"]["generation"] += 1
         self.woken(asleep)
 
+    @rule(nonce=st.integers(0, 3), asleep=ASLEEP)
+    def restarts(self, nonce: int, asleep: bool = False) -> None:
+        self.body["spec"]["restartNonce"] = nonce
+        self.body["metadata"]["generation"] += 1
+        self.woken(asleep)
+
     @rule(words=st.sampled_from([None, None, "exceeded quota"]))
     def the_server_refuses(self, words: str | None) -> None:
         self.refused = Refusal("PodRefused", words) if words else None
@@ -286,6 +293,23 @@ class Life(RuleBasedStateMachine):
     def no_healthy_number_outlives_its_driver(self) -> None:
         if self.status.get("phase") in (*AT_REST, *ENDED, "BackingOff"):
             assert "active" not in self.status.get("summary", {}).get("queries", "")
+
+    @invariant()
+    def the_budget_is_never_exceeded_and_no_pause_is_longer_than_its_limit(self) -> None:
+        failure = self.status.get("lastFailure", {})
+        if failure.get("class") == "Infrastructure":
+            assert failure["inARow"] >= 1
+        elif failure:
+            assert failure["inARow"] == self.status["restarts"]
+        if "nextStartTime" in failure:
+            assert self.status["phase"] == "BackingOff"
+            assert parsed(failure["nextStartTime"]) <= self.now + timedelta(minutes=5)
+
+    @invariant()
+    def a_running_pipeline_is_ready_only_with_the_report_of_its_driver(self) -> None:
+        ready = [entry for entry in self.status.get("conditions", ()) if entry["type"] == "Ready"]
+        if ready and ready[0]["status"] == "True" and self.status["phase"] not in AT_REST:
+            assert self.status["reported"]["attempt"] == self.status["attempt"]
 
     @invariant()
     def it_is_ready_or_reconciling_or_stalled(self) -> None:
@@ -331,6 +355,6 @@ def test_every_phase_can_be_reached() -> None:
         lived(BOUNDED, runs, lambda life: life.the_driver_ends((0, "completed"))),
         lived(SPEC, runs, lambda life: life.is_deleted()),
         lived(DOCUMENTS[-1]),
-        lived(DOCUMENTS[3]),
+        lived(DOCUMENTS[4]),
     }
     assert reached == set(get_args(Phase))

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from mainstem import reasons
 
+from mainstem_operator.decisions.failure_classes import POLICIES, FailureClass, Failures, failure_class
 from mainstem_operator.decisions.health import SILENT_SECONDS
-from mainstem_operator.decisions.restart import failures
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import parsed, timestamp
@@ -24,14 +25,14 @@ class DriverHistory:
     Attributes:
         attempt: the driver start number; 0 before the first start.
         ended: how the driver ended; None if it runs, or if its pod was not created yet.
-        restarts: consecutive failures, including this one.
+        failures: the failures in a row, including this end.
         revision: the revision that the last start runs or ran; None before the first start.
         run: the run of the pipeline that the last start belongs to; None before the first start.
     """
 
     attempt: int
     ended: DriverEnd | None
-    restarts: int
+    failures: Failures
     revision: str | None = None
     run: str | None = None
 
@@ -53,7 +54,7 @@ def driver_history(observation: Observation) -> DriverHistory:
     return DriverHistory(
         attempt,
         ended,
-        _restarts(observation, attempt, ended),
+        _failures(observation, attempt, ended),
         revision or observation.status.get("revision"),
         run or observation.status.get("run"),
     )
@@ -165,12 +166,50 @@ def _dated(ended: DriverEnd, known: Mapping[str, Any], observation: Observation)
     return replace(ended, finished=finished)
 
 
-def _restarts(observation: Observation, attempt: int, ended: DriverEnd | None) -> int:
-    before = int(observation.status.get("restarts", 0))
+def _failures(observation: Observation, attempt: int, ended: DriverEnd | None) -> Failures:
+    before = _known_failures(observation.status)
     counted = observation.status.get("lastTermination", {}).get("attempt") == attempt
+    if ended is not None and counted and before.counted and before.last is None:
+        # An older operator counted the failure, and wrote no class.
+        return replace(
+            before,
+            last=failure_class(ended),
+            reason=ended.reason,
+            attempt=attempt,
+            infrastructure=before.counted,
+        )
     if ended is None or observation.revision is None or counted or _completed(ended, observation.revision):
         return before
-    return failures(ended, before, observation.revision.pipeline.spec.restart)
+    return Failures() if ended.drained else before.next(ended, observation.revision.pipeline.spec.restart)
+
+
+def _known_failures(status: Mapping[str, Any]) -> Failures:
+    """The failures in a row, as the status has them."""
+    counted, last = int(status.get("restarts", 0)), status.get("lastFailure")
+    if last is None:
+        return Failures(counted)
+    kind = FailureClass(last["class"])
+    infrastructure = 0 if POLICIES[kind].spends_budget else last["inARow"]
+    return Failures(counted, kind, last["reason"], last["attempt"], infrastructure)
+
+
+def last_failure(failures: Failures, next_start: datetime | None) -> dict[str, Any] | None:
+    """`status.lastFailure`; None without a failure.
+
+    Args:
+        failures: the failures in a row.
+        next_start: when the operator starts the driver again; None if it runs, or if the operator starts none.
+    """
+    if failures.last is None:
+        return None
+    fields = {
+        "class": str(failures.last),
+        "reason": failures.reason,
+        "attempt": failures.attempt,
+        "inARow": failures.in_a_row,
+        "nextStartTime": timestamp(next_start) if next_start else None,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _completed(ended: DriverEnd, revision: Revision) -> bool:

@@ -4,10 +4,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mainstem import reasons
-from mainstem.reasons import Exit
+from mainstem.backoff import steady_jitter
+from mainstem.language.model.pipeline import Restart
 
 from mainstem_operator.decisions import pipeline_status, schedule
 from mainstem_operator.decisions.actions import LOOK_SECONDS, Object, Plan, with_failure
+from mainstem_operator.decisions.failure_classes import FailureClass, Failures
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.starts import start
 from mainstem_operator.observed import pod_status
@@ -69,24 +71,34 @@ def _again(observation: Observation, before: DriverHistory, revision: Revision, 
 def _after_failure(
     observation: Observation, before: DriverHistory, revision: Revision, ended: DriverEnd
 ) -> Plan:
-    """The plan after a failure: no retry if Spark rejects the document, else a retry after a growing pause: outages end."""
-    restart = revision.pipeline.spec.restart
-    if ended.exit_code == Exit.SPEC_INVALID:
-        return _rest(observation, before, "Failed", ended.reason, ended.message)
-    if restart.policy == "Never":
+    """The plan after a failure, by the policy of its class: no retry, or a retry after a growing pause."""
+    restart, failures = revision.pipeline.spec.restart, before.failures
+    jitter = steady_jitter(observation.body["metadata"]["uid"], ended.attempt)
+    wait = failures.pause_seconds(restart, jitter)
+    if wait is None:
         return _rest(
-            observation,
-            before,
-            "Failed",
-            ended.reason,
-            f"{ended.message}; no restart, because restart.policy is Never",
+            observation, before, "Failed", ended.reason, f"{ended.message}{_why_none(failures, restart)}"
         )
-    wait = restart.wait_seconds(before.restarts)
     left = wait - observation.end_age
     if left <= 0:
         return start(observation, before, revision)
-    message = f"{ended.message}; the next start is at {timestamp((observation.end or observation.now) + timedelta(seconds=wait))}"
-    return _rest(observation, before, "BackingOff", ended.reason, message, requeue=left)
+    next_start = (observation.end or observation.now) + timedelta(seconds=wait)
+    message = f"{ended.message}; the next start is at {timestamp(next_start)}"
+    return _rest(
+        observation, before, "BackingOff", ended.reason, message, requeue=left, next_start=next_start
+    )
+
+
+def _why_none(failures: Failures, restart: Restart) -> str:
+    """Why the operator starts no driver after a failure, as the end of a message."""
+    if failures.last is FailureClass.DOCUMENT:
+        return ""
+    if restart.policy == "Never":
+        return "; no restart, because restart.policy is Never"
+    return (
+        f"; no restart after {failures.counted} failures in a row, because restart.maxDriverRetries is "
+        f"{restart.max_driver_retries}. Change the document, or set another restartNonce"
+    )
 
 
 def _scheduled(observation: Observation, before: DriverHistory, revision: Revision) -> Plan:
@@ -139,6 +151,7 @@ def _rest(
     remove: bool = False,
     requeue: float | None = None,
     schedule: Object | None = None,
+    next_start: datetime | None = None,
 ) -> Plan:
     """A plan that starts no driver, with the reason. `remove` deletes an ended pod; else the pod stays, for its log."""
     stop = remove and observation.pod is not None and not pod_status.leaving(observation.pod)
@@ -146,6 +159,13 @@ def _rest(
         "DriverRunning", FALSE, reason, with_failure(observation, message) if stop else message
     )
     status = pipeline_status.status(
-        observation, before, phase, driver_running, *more, revision=before.revision, schedule=schedule
+        observation,
+        before,
+        phase,
+        driver_running,
+        *more,
+        revision=before.revision,
+        schedule=schedule,
+        next_start=next_start,
     )
     return Plan(status, driver_part=pipeline_status.driver_part(observation), stop=stop, requeue=requeue)

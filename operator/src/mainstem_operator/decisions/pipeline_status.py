@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from mainstem import reasons
@@ -10,7 +11,7 @@ from mainstem.language.model.status.pipeline_status import MAX_BYTES
 from mainstem.reasons import Exit
 
 from mainstem_operator.decisions.health import tidied
-from mainstem_operator.decisions.history import DriverHistory, termination
+from mainstem_operator.decisions.history import DriverHistory, last_failure, termination
 from mainstem_operator.observed.conditions import FALSE, TRUE, Condition, rendered, with_summary, worst_reason
 from mainstem_operator.observed.observation import Observation
 
@@ -35,6 +36,7 @@ def status(
     *others: Condition,
     revision: str | None,
     schedule: Mapping[str, Any] | None = None,
+    next_start: datetime | None = None,
 ) -> dict[str, Any]:
     """The operator's whole part of the status.
 
@@ -45,9 +47,12 @@ def status(
         others: the conditions besides `SpecValid` and the derived ones.
         revision: the revision that runs, or ran last.
         schedule: last and next run, if they change.
+        next_start: when the operator starts a failed driver again.
     """
     conditions = with_summary([_spec_valid(observation, before), *others], phase)
     whole = _whole(observation, before, phase, conditions, revision, schedule)
+    if failure := last_failure(before.failures, next_start):
+        whole["lastFailure"] = failure
     return fitted(whole, {key: observation.status[key] for key in DRIVERS_PART if key in observation.status})
 
 
@@ -77,7 +82,7 @@ def _whole(
         "phase": phase,
         "reason": worst_reason(conditions),
         "conditions": rendered(conditions, old, observation.generation, observation.now),
-        "restarts": before.restarts,
+        "restarts": before.failures.counted,
         **{key: value for key, value in known.items() if value is not None},
     }
 

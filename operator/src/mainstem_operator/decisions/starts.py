@@ -8,6 +8,7 @@ from mainstem.names import driver_name
 
 from mainstem_operator.decisions import pipeline_status
 from mainstem_operator.decisions.actions import Object, Plan, Start, with_failure
+from mainstem_operator.decisions.failure_classes import Failures
 from mainstem_operator.decisions.history import DriverHistory, run_of
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import FALSE, Condition, find_condition
@@ -52,7 +53,7 @@ def start(
     phases = ("Starting", "Failed", "BackingOff")
     intended = observation.status.get("phase") in phases and before.ended is None and before.attempt > 0
     attempt = before.attempt if intended else before.attempt + 1
-    known = replace(before, attempt=attempt, restarts=0 if fresh else before.restarts, run=run)
+    known = replace(before, attempt=attempt, failures=Failures() if fresh else before.failures, run=run)
     if failure := _start_failure(observation):
         return _start_again(observation, known, Start(revision, attempt, run), failure, schedule)
     status = pipeline_status.status(

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from mainstem.backoff import pause_seconds
+
 
 _FIRST_SECONDS: Final = 2.0
 _LONGEST_SECONDS: Final = 60.0
@@ -41,6 +43,6 @@ def failed_step(
     is_same = before is not None and (before.pod_uid, before.is_pending) == (pod_uid, is_pending)
     count = (before.count if before and is_same else 0) + 1
     longest = _PENDING_SECONDS if is_pending else _LONGEST_SECONDS
-    wait = min(_FIRST_SECONDS * 2.0 ** min(count - 1, 10), longest)
+    wait = pause_seconds(count, _FIRST_SECONDS, longest)
     words = str(error) or type(error).__name__
     return FailedStep(pod_uid, words[:_LONGEST_MESSAGE], count, now + wait, is_pending)

@@ -1,10 +1,11 @@
 """The document: a StreamingPipeline with its metadata and its `spec`."""
 
 from collections.abc import Collection, Iterator
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from mainstem.backoff import pause_seconds
 from mainstem.language.base import (
     LIST_MAP,
     LIST_SET,
@@ -69,10 +70,6 @@ class SparkSettings(Model):
     `spark.redaction.regex` count with `mainstem run` only: a pod has its own, and the operator refuses them."""
 
 
-_LARGEST_EXPONENT: Final = 60
-"""Exponent of the doubled backoff; the backoff stays a finite float."""
-
-
 class Restart(Model):
     """What happens when a query fails."""
 
@@ -85,14 +82,14 @@ class Restart(Model):
     max_backoff: Duration = "5 minutes"
     """The longest wait."""
     reset_after: Duration = "10 minutes"
-    """A query that ran for so long has its budget back."""
+    """A query that ran for so long has its budget back; so has a driver."""
+    max_driver_retries: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """Starts of a failed driver in a row before the pipeline is `Failed`; without it no limit. On a cluster only. Failures of
+    the infrastructure do not count: evictions, lost nodes, servers that do not answer."""
 
     def wait_seconds(self, failures: int) -> float:
         """Seconds from the last of some failures in a row to the next start: `backoff`, doubled up to `maxBackoff`."""
-        if failures == 0:
-            return 0.0
-        wait = seconds(self.backoff) * 2.0 ** min(failures - 1, _LARGEST_EXPONENT)
-        return float(min(wait, seconds(self.max_backoff)))
+        return pause_seconds(failures, seconds(self.backoff), seconds(self.max_backoff))
 
 
 class Drain(Model):

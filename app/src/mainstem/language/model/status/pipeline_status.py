@@ -80,6 +80,23 @@ class Termination(Model):
     """The last committed batch of each query."""
 
 
+class LastFailure(Model):
+    """The last failure of a driver since the budgets were restored, and what follows."""
+
+    class_: Annotated[
+        Literal["Document", "Query", "Driver", "OutOfMemory", "Infrastructure"], Field(alias="class")
+    ]
+    """`Document`, `Query`, `Driver`, `OutOfMemory` or `Infrastructure`."""
+    reason: Reason
+    """Why the driver ended, in one word."""
+    attempt: Count
+    """Which start failed."""
+    in_a_row: Count
+    """Failures in a row on which the next pause depends: those of infrastructure, or all others."""
+    next_start_time: Time | None = None
+    """When the operator starts the driver again; absent if a driver runs, or if the operator starts none."""
+
+
 class ScheduleStatus(Model):
     """When the pipeline ran and will run."""
 
@@ -156,7 +173,7 @@ class Status(Model):
     attempt: Count | None = None
     """Number of driver starts so far."""
     restarts: Count | None = None
-    """Driver starts in a row after a failure."""
+    """Failures of drivers in a row, without those of the infrastructure."""
     checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
     """`checkpoints.location` with its parameters filled in."""
     driver: DriverStatus | None = None
@@ -165,6 +182,8 @@ class Status(Model):
     """`spec.restartNonce` at the last start of a driver."""
     last_termination: Termination | None = None
     """How the last driver ended."""
+    last_failure: LastFailure | None = None
+    """The last failure of a driver, its class and what follows; absent after a change, a resumption or a new `restartNonce`."""
     schedule: ScheduleStatus | None = None
     """Times of the last and the next run, if the pipeline has a schedule."""
     queries: (
