@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
+from mainstem.checkpoints.owner import parse, record_of
 from mainstem.errors import NotReady
-from mainstem.runtime.checkpoint.ownership import Ownership, parse, record_of
+from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clients.exclusive_files import S3Object
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession

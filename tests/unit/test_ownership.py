@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mainstem.checkpoints.owner import LENGTH, identity, is_alive, parse, record_of
 from mainstem.errors import NotReady
-from mainstem.runtime.checkpoint import ownership
-from mainstem.runtime.checkpoint.ownership import LENGTH, RECORD, TOKEN, Ownership, is_alive, parse, record_of
+from mainstem.runtime.checkpoint.ownership import RECORD, TOKEN, Ownership
 from mainstem.runtime.clients.exclusive_files import LocalFile
 
 
@@ -75,7 +75,7 @@ def test_another_pipeline_is_rejected_with_the_name_of_the_owner(tmp_path: Path)
 def test_a_second_run_on_this_machine_is_rejected_while_the_first_one_lives(tmp_path: Path) -> None:
     take(Ownership("orders"), tmp_path / "1")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        rewrite(tmp_path / "1", process=ownership._process(other.pid) or "")
+        rewrite(tmp_path / "1", process=identity(other.pid) or "")
         with pytest.raises(NotReady, match="another run uses the checkpoint") as refused:
             take(Ownership("orders"), tmp_path / "1")
         assert refused.value.reason == "CheckpointInUse"
@@ -121,7 +121,7 @@ def test_a_record_without_an_owner_is_rejected(text: str) -> None:
 
 
 def test_a_process_is_identified_by_its_start_time_too() -> None:
-    own = ownership._process(os.getpid()) or ""
+    own = identity(os.getpid()) or ""
     assert is_alive(own)
     assert not is_alive(own[:-1] + str((int(own[-1]) + 1) % 10))
     assert not is_alive("")

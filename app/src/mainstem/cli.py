@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from mainstem import __version__
+from mainstem.cli_checkpoint import checkpoint
 from mainstem.cli_errors import fail, fail_without_spark
 from mainstem.cli_options import (
     Commands,
@@ -204,6 +205,7 @@ def crd() -> None:
     click.echo(crd_yaml(), nl=False)
 
 
+main.add_command(checkpoint)
 main.add_command(packages)
 main.add_command(validate)
 

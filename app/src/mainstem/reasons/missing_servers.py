@@ -175,3 +175,23 @@ SINK_FOLDER_TAKEN: Final = missing(
     "See [a folder already has data](#what-to-do-when).",
     Restarted.YES,
 )
+CHECKPOINT_NOT_FOUND: Final = missing(
+    "CheckpointNotFound",
+    "`mainstem checkpoint` found no checkpoint of a stream at the path, or the query has run no batch yet.",
+    "Correct the path. `mainstem checkpoint ls` lists the checkpoints of a location.",
+)
+CHECKPOINT_EXISTS: Final = missing(
+    "CheckpointExists",
+    "`mainstem checkpoint fork` writes into no folder that has files.",
+    "Name a folder that does not exist.",
+)
+CHECKPOINT_DAMAGED: Final = missing(
+    "CheckpointDamaged",
+    "`mainstem checkpoint verify` found files that a start needs, and that are missing or broken.",
+    "Restore the files, or go back to an older batch: [checkpoints.md](checkpoints.md#a-damaged-checkpoint).",
+)
+BATCH_NOT_KEPT: Final = missing(
+    "BatchNotKept",
+    "The checkpoint has no longer the plan or the state of the batch: Spark keeps about a hundred batches.",
+    "Choose a batch that `mainstem checkpoint show` lists, or start a new generation with an empty checkpoint.",
+)

@@ -5,11 +5,9 @@ driver of the same pipeline fails before it creates another file in the checkpoi
 `Fence` reads the record. A driver never takes a checkpoint of another pipeline.
 """
 
-import json
 import os
 import re
 import socket
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -18,35 +16,13 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
+from mainstem.checkpoints.owner import Owner, identity, is_alive, parse, record_of
 from mainstem.errors import NotReady
 from mainstem.runtime.clients.exclusive_files import LocalFile, S3Object, SmallFile
 
 
 RECORD: Final = "spark.mainstem.checkpoint.owner.record"
 TOKEN: Final = "spark.mainstem.checkpoint.owner.token"  # noqa: S105 - the name of a property
-LENGTH: Final = 1024
-"""Size of every record in bytes, with padding, so that a reader knows the length; `Fence` has the same number."""
-
-
-@dataclass(frozen=True)
-class Owner:
-    """A driver that owns a checkpoint.
-
-    Attributes:
-        pipeline: `namespace/name` on a cluster, `name` on one machine.
-        description: pipeline, host and time of the start, for people.
-        process: identifies the process, for other runs on the same machine; see `_process`.
-        token: a random text, new for each start of a driver.
-    """
-
-    pipeline: str
-    description: str
-    process: str
-    token: str
-
-    def text(self) -> str:
-        """The owner record: JSON, padded to `LENGTH` bytes."""
-        return json.dumps(asdict(self)).ljust(LENGTH - 1) + "\n"
 
 
 class Ownership:
@@ -61,7 +37,7 @@ class Ownership:
         self._conditional = conditional
         since, host = datetime.now(UTC).isoformat(timespec="seconds"), socket.gethostname()
         text = f"the pipeline '{pipeline}', whose driver started at {since} on {host}"
-        self._owner = Owner(pipeline, text, _process(os.getpid()) or "", str(uuid4()))
+        self._owner = Owner(pipeline, text, identity(os.getpid()) or "", str(uuid4()))
         self._owned_checkpoints: set[str] = set()
 
     def take(self, session: SparkSession, checkpoint: str) -> None:
@@ -118,53 +94,6 @@ class Ownership:
             raise _in_use(
                 f"another run has just taken over the checkpoint {checkpoint}", "stop one of the two runs"
             )
-
-
-def record_of(checkpoint: str) -> str:
-    """The path of a checkpoint's owner record: `c/orders/_1.mainstem-owner.json` for `c/orders/1`.
-
-    The record is beside the checkpoint, so a copy of the folder has no owner.
-    """
-    above, _, name = checkpoint.rstrip("/").rpartition("/")
-    return f"{above}/_{name}.mainstem-owner.json"
-
-
-def parse(text: str, path: str) -> Owner:
-    """The owner that a record names.
-
-    Raises:
-        NotReady: `CheckpointOwnerUnreadable`.
-    """
-    try:
-        return Owner(**{name: str(value) for name, value in json.loads(text).items()})
-    except (ValueError, TypeError, AttributeError) as error:
-        raise NotReady(
-            f"the owner record {path} does not name the driver that owns the checkpoint",
-            reason=reasons.CHECKPOINT_OWNER_UNREADABLE,
-            remedy="make sure that no driver uses the checkpoint, then remove the file",
-        ) from error
-
-
-def is_alive(process: str) -> bool:
-    """Whether the process of an `Owner.process` runs on this machine; false for a process of another machine."""
-    number = process.rpartition(":")[0].rpartition(":")[2]
-    return bool(process) and number.isdecimal() and _process(int(number)) == process
-
-
-def _process(number: int) -> str | None:
-    """The identity of a process: boot id, process namespace, process id and start time; None if it does not run.
-
-    No two processes have the same identity.
-    """
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        space = Path("/proc/self/ns/pid").readlink()
-        # The program's name, in parentheses, may contain any character; the start time is the 20th field after it.
-        fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    state, *rest = fields.rpartition(")")[2].split()
-    return None if state in "ZX" else f"{boot}:{space}:{number}:{rest[18]}"
 
 
 def _file(session: SparkSession, path: str) -> SmallFile | None:

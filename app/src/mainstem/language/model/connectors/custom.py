@@ -90,3 +90,7 @@ class SparkSink(CustomConnector, SinkKind):
             "delivery: not known: depends on the connector, which gets the last batch again after a failure"
         )
         return Guarantee(Delivery.UNKNOWN, text)
+
+    def repeated(self, mode: str) -> str:  # noqa: ARG002 - Delta and JDBC use it
+        """Mainstem does not know what the connector does."""
+        return "may get their rows again, or skip them by their numbers: this depends on the connector"

@@ -194,6 +194,14 @@ class DeltaSink(SinkKind):
             Delivery.EXACTLY_ONCE, "exactly once: each batch is at most one version of the table"
         )
 
+    def repeated(self, mode: str) -> str:
+        """The table knows batches by the checkpoint's id, and the new checkpoint has its own."""
+        if self.merge is None:
+            return "gets its rows replaced" if mode == "complete" else "gets their rows again"
+        if self.merge.sequence_by:
+            return "merges their rows again, and older rows replace no newer ones"
+        return "merges their rows again, and older rows replace newer ones until the query has caught up"
+
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
         """The columns of partitions, merge and Z-order."""
         yield from column_paths("partitionBy", self.partition_by)

@@ -61,6 +61,10 @@ class FileSink(SinkKind):
         text = "exactly once; for readers of the bare folder once the query has started again"
         return Guarantee(Delivery.EXACTLY_ONCE, text)
 
+    def repeated(self, mode: str) -> str:  # noqa: ARG002 - Delta and JDBC use it
+        """The folder's log knows batches by their number alone."""
+        return "needs a new path: its folder has these batches, and Mainstem refuses to start on it (SinkFolderTaken)"
+
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
         """The columns of partitions."""
         yield from column_paths("partitionBy", self.partition_by)

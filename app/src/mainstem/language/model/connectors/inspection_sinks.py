@@ -30,6 +30,10 @@ class ConsoleSink(SinkKind):
             Delivery.NOT_KEPT, "rows are only printed; after a failure a batch may be printed again"
         )
 
+    def repeated(self, mode: str) -> str:  # noqa: ARG002 - Delta and JDBC use it
+        """Rows go to the standard output only."""
+        return "shows their rows again"
+
 
 class MemorySink(SinkKind):
     """Keeps rows in the driver's memory, for tests: a temporary view with the sink's name. The rows are lost with the driver."""
@@ -47,6 +51,10 @@ class MemorySink(SinkKind):
         """Rows are lost when the driver ends."""
         return Guarantee(Delivery.NOT_KEPT, "for tests; rows are lost when the driver ends")
 
+    def repeated(self, mode: str) -> str:  # noqa: ARG002 - Delta and JDBC use it
+        """Rows are lost when the driver ends."""
+        return "keeps no rows between two drivers"
+
 
 class NoopSink(SinkKind):
     """Computes every row and discards it, for measurements."""
@@ -63,3 +71,7 @@ class NoopSink(SinkKind):
     def guarantee(self) -> Guarantee:
         """Rows are discarded."""
         return Guarantee(Delivery.NOT_KEPT, "rows are discarded")
+
+    def repeated(self, mode: str) -> str:  # noqa: ARG002 - Delta and JDBC use it
+        """Rows are discarded."""
+        return "keeps no rows"

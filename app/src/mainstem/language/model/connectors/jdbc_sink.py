@@ -90,6 +90,14 @@ class JdbcSink(SinkKind):
         text = "exactly once: a batch and the mark that it was written are one transaction"
         return Guarantee(Delivery.EXACTLY_ONCE, text)
 
+    def repeated(self, mode: str) -> str:
+        """`mainstem_batches` knows batches by the checkpoint's id, and the new checkpoint has its own."""
+        if mode == "complete":
+            return "gets its rows replaced"
+        if self.upsert:
+            return "upserts their rows again, and older rows replace newer ones until the query has caught up"
+        return "gets their rows again"
+
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
         """The keys of an upsert."""
         if self.upsert:

@@ -59,6 +59,10 @@ class KafkaSink(SinkKind):
         """Kafka's transactions are not used, so a batch may come twice."""
         return AT_LEAST_ONCE
 
+    def repeated(self, mode: str) -> str:  # noqa: ARG002 - Delta and JDBC use it
+        """Kafka keeps every record that it gets."""
+        return "gets their records again"
+
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
         """The columns of topic, key, value and headers."""
         yield from column_paths("topicColumn", self.topic_column)

@@ -215,6 +215,17 @@ class SinkKind(ConnectorKind):
         """The delivery guarantee with a micro-batch trigger."""
         raise NotImplementedError
 
+    def repeated(self, mode: str) -> str:
+        """What the sink does with rows of batches that an older checkpoint has written already.
+
+        Args:
+            mode: the output mode of the query.
+
+        Returns:
+            the end of a sentence that begins with the sink.
+        """
+        raise NotImplementedError
+
     def columns(self) -> Iterator[tuple[FieldPath, str]]:
         """Every column that the sink names: the path of its field, and its name."""
         yield from ()

@@ -37,3 +37,7 @@ class PythonSink(SinkKind):
             "after a failure a batch may come again, with the same number; your code decides what that does"
         )
         return Guarantee(Delivery.AT_LEAST_ONCE, text)
+
+    def repeated(self, mode: str) -> str:  # noqa: ARG002 - Delta and JDBC use it
+        """Only the code knows; the numbers of the batches come again with other rows."""
+        return "passes other rows under the same batch numbers to its code, which must not skip these numbers"

@@ -1,0 +1,102 @@
+"""`mainstem checkpoint` on a real S3 store, without a JVM: a driver's own checkpoint, read, checked, copied, removed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+from deltalake import DeltaTable
+from harness.driver import DriverProcess
+from harness.s3 import S3Server
+from mainstem.cli import main
+
+
+DOCUMENT = """
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: keeper}}
+spec:
+  parameters: [{{name: location, default: s3a://keeper/checkpoints}}, {{name: out, default: out}}]
+  connections:
+    - {{name: store, s3: {{buckets: [keeper], endpoint: "{endpoint}", pathStyle: true, secretRef: {{name: s3}}}}}}
+  sources:
+    - {{name: a, files: {{path: "{folder}/in", format: json, schema: "k STRING, v INT", maxFilesPerTrigger: 1}}}}
+  views:
+    - {{name: counts, sql: "SELECT k, count(*) AS n FROM a GROUP BY k"}}
+  queries:
+    - name: counts
+      from: counts
+      outputMode: complete
+      to: [{{name: table, delta: {{path: "{folder}/${{out}}"}}}}]
+      state: {{partitions: 1}}
+      trigger: {{availableNow: true}}
+  checkpoints: {{location: "${{location}}"}}
+"""
+
+
+def put(folder: Path, *numbers: int) -> None:
+    folder.mkdir(exist_ok=True)
+    for number in numbers:
+        (folder / f"{number}.json").write_text(
+            json.dumps({"k": "xy"[number % 2], "v": number}), encoding="utf-8"
+        )
+
+
+def command(*arguments: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(main, ["checkpoint", *arguments, "--output", "json"])
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.S37
+@pytest.mark.timeout(600)
+def test_a_fork_of_a_checkpoint_on_s3_continues(
+    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3.make_bucket("keeper")
+    secret = tmp_path / "secrets" / "s3"
+    secret.mkdir(parents=True)
+    (secret / "accessKey").write_text(s3.access_key, encoding="utf-8")
+    (secret / "secretKey").write_text(s3.secret_key, encoding="utf-8")
+    monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path / "secrets"))
+    put(tmp_path / "in", 0, 1, 2)
+    document = tmp_path / "keeper.yaml"
+    document.write_text(DOCUMENT.format(endpoint=s3.endpoint, folder=tmp_path), encoding="utf-8")
+    run(document, tmp_path / "run")
+    [listed] = command("ls", "-f", str(document))
+    assert (listed["path"], listed["committed"], listed["owner"]["pipeline"]) == (
+        "s3a://keeper/checkpoints/counts/1",
+        2,
+        "keeper",
+    )
+    shown = command("show", "-f", str(document))
+    assert (shown["offsets"], shown["state"][0]["stores"][0]["partitions"]) == ({"a": {"logOffset": 2}}, 1)
+    assert command("verify", "-f", str(document))["sound"]
+
+    local = f"{tmp_path}/local/counts/1"
+    for to in ("s3a://keeper/other/counts/1", local):
+        command("fork", "-f", str(document), "--at", "1", to)
+        assert command("verify", to, "-f", str(document))["restart"].startswith("a restart plans batch 2")
+    put(tmp_path / "in", 3)
+    run(document, tmp_path / "run2", "--set=location=s3a://keeper/other", "--set=out=other")
+    rows = pyarrow.parquet.read_table(newest(tmp_path / "other")).to_pylist()
+    assert sorted((row["k"], row["n"]) for row in rows) == [("x", 2), ("y", 2)]
+
+    changelog = s3.root / "keeper" / "checkpoints" / "counts" / "1" / "state" / "0" / "0" / "2.changelog"
+    changelog.unlink()
+    [problem] = command("verify", "-f", str(document), code=5)["problems"]
+    assert problem["file"] == "state/0/0/2.changelog"
+    assert command("rm", "s3a://keeper/other/counts/1", "-f", str(document), "--yes")["removed"]
+    assert [each["path"] for each in command("ls", "s3a://keeper", "-f", str(document))] == [shown["path"]]
+
+
+def run(document: Path, folder: Path, *arguments: str) -> None:
+    with DriverProcess(document, folder, arguments=("--cores=1", *arguments)) as driver:
+        assert driver.wait(300) == 0, driver.stderr[-4000:]
+
+
+def newest(table: Path) -> list[str]:
+    """The files of the newest version of a table."""
+    return DeltaTable(table).file_uris()
