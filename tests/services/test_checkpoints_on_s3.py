@@ -18,7 +18,7 @@ apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline
 metadata: {{name: keeper}}
 spec:
-  parameters: [{{name: location, default: s3a://keeper/checkpoints}}, {{name: out, default: out}}]
+  parameters: [{{name: location, value: s3a://keeper/checkpoints}}, {{name: out, value: out}}]
   connections:
     - {{name: store, s3: {{buckets: [keeper], endpoint: "{endpoint}", pathStyle: true, secretRef: {{name: s3}}}}}}
   sources:

@@ -18,6 +18,7 @@ from mainstem.checkpoints.owner import Owner, identity
 from mainstem.checkpoints.verification import matches, missing_log_entries, verify
 from mainstem.cli import main
 from mainstem.errors import NotReady
+from mainstem.runtime.supervision.recreated_topics import read_ids, recreated
 
 
 SHARED = "000008-60d6d6f4-8cb7-4bd4-9417-771685858320.sst"
@@ -321,6 +322,10 @@ def test_a_topic_created_again_after_the_batch_does_not_look_read(tmp_path: Path
         "topics/k/topic/unknown",
     ]
     assert not copying.plan(root, files, 5, root / "2").unsure_topics
+    known = read_ids({("k", "topic", "unknown"): 1}, planned=2)
+    assert recreated(known, {"k": {"topic": "AAAA"}}) == [("k", "topic")], (
+        "a start does not take it for the old topic"
+    )
 
 
 def test_show_has_offsets_state_and_batches(tmp_path: Path) -> None:
@@ -366,11 +371,13 @@ def test_a_document_names_the_checkpoint_and_shows_the_effect_on_each_sink(tmp_p
     assert "the sink 'table' gets their rows again" in result.output
     assert "the sink 'newest' merges their rows again, and older rows replace no newer ones" in result.output
     assert "the sink 'files' needs a new path" in result.output
-    listed = json.loads(command("ls", "-f", document, "--output", "json").stdout)
+    built(tmp_path / "checkpoints" / "renamed" / "1")
+    listed = json.loads(command("ls", "-f", document, "--query", "q", "--output", "json").stdout)
     assert [(each["query"], each["generation"], each["committed"]) for each in listed] == [
         ("q", 1, 5),
         ("q", 2, 4),
     ]
+    assert "renamed" in command("ls", "-f", document).output
     assert command("show", "-f", document).exit_code == 2
     assert command("show", "-f", document, "--query", "none").exit_code == 2
     assert "has no checkpoint" in command("show", "-f", document, "--query", "r").output

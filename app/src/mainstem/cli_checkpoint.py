@@ -209,10 +209,14 @@ def _target(
     spec = pipeline.spec
     chosen = _query_of(spec.queries, query, every=every or path is not None)
     if path is None:
-        below = f"/{chosen.checkpoint.id or chosen.name}" if every and chosen else ""
-        below = f"/{chosen.checkpoint_path}" if chosen and not every else below
+        below = "" if every and query is None else f"/{_below(chosen, every=every)}"
         path = f"{spec.checkpoints.location.rstrip('/')}{below}"
     return Target(finding.opened(path, pipeline), chosen, pipeline)
+
+
+def _below(query: Any, *, every: bool) -> str:
+    """The path of a query's checkpoint below the location, or of all its generations."""
+    return str(query.checkpoint.id or query.name) if every else str(query.checkpoint_path)
 
 
 def _query_of(queries: Any, name: str | None, *, every: bool) -> Any:

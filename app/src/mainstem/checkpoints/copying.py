@@ -129,7 +129,7 @@ def _topics(folder: Folder, layout: Layout, batch: int) -> tuple[list[str], tupl
     ids: dict[tuple[str, str], list[str]] = {}
     unsure = []
     for path in layout.below("topics"):
-        _, occurrence, topic, _ = path.split("/")
+        occurrence, topic = path.split("/")[1:3]
         known = ids.setdefault((occurrence, topic), [])
         if layout.files[path].modified <= planned_at:
             known.append(path)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from pyarrow import fs
@@ -70,10 +70,14 @@ class S3Store:
         return not self.files(folder)
 
     def prune(self, folder: str) -> None:
-        """Remove the empty objects that stand for folders."""
+        """Remove the empty objects that stand for folders, inner ones first: some stores refuse another order."""
         with _reported(folder):
-            if self._client.get_file_info(folder).type is not fs.FileType.NotFound:
-                self._client.delete_dir(folder)
+            infos = self._client.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=True))
+            if any(info.type is fs.FileType.File for info in infos):
+                return  # another process has written here since; `delete_dir` would remove its files
+            for path in (*sorted((info.path for info in infos), reverse=True), folder):
+                with suppress(FileNotFoundError):
+                    self._client.delete_dir(path)
 
 
 def _settings(connection: S3Connection | None) -> dict[str, object]:
