@@ -7,7 +7,6 @@ from typing import Any
 from deltalake import DeltaTable
 from mainstem.dataframes.query import build, start
 from mainstem.dataframes.sinks.merge import session_by_path
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
@@ -57,7 +56,7 @@ class DeltaBench:
             StreamingQueryException: the query failed.
         """
         [document] = read_text(self.document(source, query, sql))
-        graph = Graph(document.pipeline)
+        graph = document.graph
         [asked] = graph.spec.queries
         session = self.spark.newSession()
         handle = start(session, build(session, graph, asked), asked)

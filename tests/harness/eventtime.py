@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from mainstem.dataframes.query import build, start
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
@@ -105,7 +104,7 @@ class Streams:
             },
         }
         [read] = read_text(json.dumps(document))
-        graph = Graph(read.pipeline)
+        graph = read.graph
         running = []
         for query in graph.spec.queries:
             session = self._session.newSession()

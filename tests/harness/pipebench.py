@@ -54,7 +54,7 @@ class PipeBench:
             },
         }
         [read] = read_text(json.dumps(document))
-        return Graph(read.pipeline)
+        return read.graph
 
     def start(self, *views: dict[str, Any], **more: Any) -> Any:
         """The running query."""

@@ -43,7 +43,7 @@ def opened(folder: Path) -> Iterator[SparkSession]:
     user_modules.add_folder(ROOT / "k8s" / "samples" / "recipes")
     [document] = read_text(DOCUMENT.format(folder=folder))
     with session.open_session(
-        document.pipeline, this_machine(cores=2, heap="1g"), output=print, verbose=False
+        document.graph, this_machine(cores=2, heap="1g"), output=print, verbose=False
     ) as spark:
         yield spark
 
@@ -60,11 +60,10 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
         StreamingQueryException: the query failed.
     """
     text = HEAD | {"spec": spec}
-    pipeline = (
-        read_text(yaml.safe_dump(text))[0].pipeline if checked else StreamingPipeline.model_validate(text)
+    graph = (
+        read_text(yaml.safe_dump(text))[0].graph if checked else Graph(StreamingPipeline.model_validate(text))
     )
-    graph = Graph(pipeline)
-    [query] = pipeline.spec.queries
+    [query] = graph.spec.queries
     own = spark.newSession()
     writer = build.build(own, graph, query)
     cleaner = OrphanCleaner(own, graph)

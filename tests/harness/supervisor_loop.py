@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
@@ -63,14 +62,13 @@ class Stage:
             "spec": spec,
         }
         [document_read] = read_text(json.dumps(document))
-        unready = readiness.before_session(Graph(document_read.pipeline))
-        pipeline = readiness.suspend_unready(document_read.pipeline, unready)
-        graph = Graph(pipeline)
+        unready = readiness.before_session(document_read.graph)
+        graph = readiness.suspend_unready(document_read, unready).graph
         silent = checks.check_servers(graph)
         checks.check_checkpoint_store(self.spark, graph)
-        unready |= readiness.in_session(self.spark, graph, pipeline.name, silent)
+        unready |= readiness.in_session(self.spark, graph, graph.pipeline.name, silent)
         turning = Turning(
-            Supervisor(self.spark, pipeline, lambda _statuses: None, Stop(), locate=document_read.problem)
+            Supervisor(self.spark, graph, lambda _statuses: None, Stop(), locate=document_read.problem)
         )
         try:
             turning.supervisor.start(unready=unready)

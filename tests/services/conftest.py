@@ -13,7 +13,6 @@ from harness.documents import pipeline_head
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import CREDENTIALS
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.spark import secrets
@@ -41,15 +40,15 @@ class Pipelines:
     spark: SparkSession
     folder: Path
 
-    def pipeline(self, spec: dict[str, Any] | str, values: dict[str, str] | None = None) -> StreamingPipeline:
-        """The document of a spec, or of a whole text, checked."""
+    def graph(self, spec: dict[str, Any] | str, values: dict[str, str] | None = None) -> Graph:
+        """The graph of a spec, or of a whole text, checked."""
         if isinstance(spec, str):
             [document] = read_text(spec, overrides=values)
-            return document.pipeline
+            return document.graph
         head = pipeline_head("t")
         rest = {"checkpoints": {"location": str(self.folder / "checkpoints")}, "restart": {"policy": "Never"}}
         [document] = read_text(json.dumps(head | {"spec": rest | spec}))
-        return document.pipeline
+        return document.graph
 
     def run(
         self,
@@ -60,13 +59,12 @@ class Pipelines:
         within: float = 120,
     ) -> list[QueryProgress]:
         """Run to the end, or drain once something holds; how the queries stand then."""
-        pipeline = self.pipeline(spec, values)
-        secrets.write(pipeline, Path(self.spark.conf.get(CREDENTIALS) or ""))
-        graph = Graph(pipeline)
+        graph = self.graph(spec, values)
+        secrets.write(graph, Path(self.spark.conf.get(CREDENTIALS) or ""))
         checks.check_servers(graph)
         checks.check_checkpoint_store(self.spark, graph)
-        unready = readiness.in_session(self.spark, graph, pipeline.name)
-        supervisor = Supervisor(self.spark, pipeline, lambda _: None, Stop())
+        unready = readiness.in_session(self.spark, graph, graph.pipeline.name)
+        supervisor = Supervisor(self.spark, graph, lambda _: None, Stop())
         try:
             supervisor.start(unready=unready)
             self._wait(supervisor, until, within)

@@ -71,7 +71,7 @@ def test_the_cameras_sample_and_its_report_are_exact(
         "checkpoints": str(tmp_path / "checkpoints"),
     }
     cameras, report = ((SAMPLES / f"{name}.yaml").read_text() for name in ("cameras", "cameras-report"))
-    reach(pipelines, pipelines.pipeline(cameras, values))
+    reach(pipelines, pipelines.graph(cameras, values))
 
     kafka.create_topic("homes")
     kafka.create_topic("camera-alerts")
@@ -119,11 +119,11 @@ def reported(lake: Path) -> list[tuple[str, int]]:
     return sorted((row["zip_code"], row["from_time"].hour) for row in rows)
 
 
-def reach(pipelines: Any, pipeline: Any) -> None:
+def reach(pipelines: Any, graph: Any) -> None:
     """Tell the session, which is older than the store, where the buckets are."""
     hadoop = pipelines.spark.sparkContext._jsc.hadoopConfiguration()
     profiles = Path(pipelines.spark.conf.get(CREDENTIALS)) / "s3-profiles"
-    [store] = [connection for connection in pipeline.spec.connections if connection.s3]
+    [store] = [connection for connection in graph.spec.connections if connection.s3]
     for bucket in store.s3.buckets:
         for key, value in _bucket(bucket, store.s3, store.name, profiles).items():
             hadoop.set(key.removeprefix("spark.hadoop."), value)

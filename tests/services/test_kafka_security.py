@@ -128,7 +128,7 @@ def plans(bench: Bench) -> str:
 
 def test_a_credentials_file_is_readable_only_by_its_owner(bench: Bench) -> None:
     folder = Path(bench.pipelines.spark.conf.get(CREDENTIALS))
-    secrets.write(bench.pipelines.pipeline(bench.spec("any", SCRAM)), folder)
+    secrets.write(bench.pipelines.graph(bench.spec("any", SCRAM)), folder)
     assert (folder / "kafka-events.properties").stat().st_mode & 0o777 == 0o600
 
 
@@ -171,9 +171,9 @@ def test_a_query_that_is_rejected_at_its_start_has_the_same_reason(
     """Without preflight, as where the password is changed on the broker behind it: the reason is the same."""
     name = topic(secured_kafka, "secured-later")
     bench.put("user", password="guess")
-    pipeline = bench.pipelines.pipeline(bench.spec(name, SCRAM) | {"restart": {"maxRetries": 5}})
-    secrets.write(pipeline, Path(bench.pipelines.spark.conf.get(CREDENTIALS)))
-    supervisor = Supervisor(bench.pipelines.spark, pipeline, lambda _: None, Stop())
+    graph = bench.pipelines.graph(bench.spec(name, SCRAM) | {"restart": {"maxRetries": 5}})
+    secrets.write(graph, Path(bench.pipelines.spark.conf.get(CREDENTIALS)))
+    supervisor = Supervisor(bench.pipelines.spark, graph, lambda _: None, Stop())
     began = time.monotonic()
     with pytest.raises(NotReady) as error:
         supervisor.start()

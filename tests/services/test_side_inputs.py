@@ -37,7 +37,7 @@ def graph(folder: Path, postgres: Postgres, tables: dict[str, Any]) -> Graph:
     }
     head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline"}
     [document] = read_text(json.dumps(head | {"metadata": {"name": "side-inputs"}, "spec": spec}))
-    return Graph(document.pipeline)
+    return document.graph
 
 
 def put(folder: Path, number: int) -> None:

@@ -57,7 +57,7 @@ class Bench:
         }
         head = pipeline_head("b")
         [document] = read_text(json.dumps(head | {"spec": spec}))
-        return Supervisor(self.spark, document.pipeline, lambda _: None, Stop(), run)
+        return Supervisor(self.spark, document.graph, lambda _: None, Stop(), run)
 
     def run(
         self, *queries: dict[str, Any], views: dict[str, str] | None = None, run: str = ""

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from mainstem.dataframes.query import build
 from mainstem.explain.defaults import DEFAULTS
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
@@ -45,7 +44,7 @@ def test_the_session_has_the_defaults_that_explain_lists(spark: SparkSession) ->
 
 def test_a_query_has_its_own_number_of_partitions(spark: SparkSession, tmp_path: Path) -> None:
     [document] = read_text(DOCUMENT.format(folder=tmp_path))
-    graph = Graph(document.pipeline)
+    graph = document.graph
     for query, partitions in zip(graph.spec.queries, ("8", "3"), strict=True):
         session = spark.newSession()
         build(session, graph, query)

@@ -34,7 +34,7 @@ def graph(bench: DeltaBench, **sink: Any) -> Graph:
         "trigger": {"processingTime": "100 ms"},
     }
     [document] = read_text(bench.document({"files": files}, query))
-    return Graph(document.pipeline)
+    return document.graph
 
 
 def files(bench: DeltaBench) -> int:

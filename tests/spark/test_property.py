@@ -20,7 +20,6 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import example as also
 from hypothesis import strategies as st
 from mainstem.dataframes.query import build, checkpoint, start
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.testing.compare import difference
 from pyspark.sql import DataFrame, SparkSession
@@ -197,7 +196,7 @@ def put(file: Path, rows: list[dict[str, Any]], bad: int) -> None:
 def finish(spark: SparkSession, example: Example, folder: Path) -> None:
     """A run of the query, in a session of its own as after a restart, until all that is there has been read."""
     [read] = read_text(json.dumps(document(example, folder)))
-    graph = Graph(read.pipeline)
+    graph = read.graph
     [query] = graph.spec.queries
     session = spark.newSession()
     handle = start(session, build(session, graph, query), query)

@@ -8,7 +8,6 @@ import pytest
 import yaml
 from harness import sparks
 from mainstem.dataframes import query as build
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.testing import steps
 from mainstem.testing.files import suite
@@ -70,7 +69,7 @@ def test_a_run_resolves_the_sources_of_a_recipe(spark: SparkSession, tmp_path: P
         source["files"]["path"] = str(tmp_path / source["name"])
         (tmp_path / source["name"]).mkdir()
     [checked] = read_text(yaml.safe_dump(document))
-    graph = Graph(checked.pipeline)
+    graph = checked.graph
     [query] = checked.pipeline.spec.queries
     writer = build.build(spark.newSession(), graph, query)
     names = {name.removesuffix("_2") for name in build.occurrences(writer)}

@@ -8,7 +8,6 @@ import pytest
 from harness.driver import DriverProcess
 from harness.supervisor_loop import Stage
 from mainstem.errors import SpecInvalid
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
@@ -63,7 +62,7 @@ def refused(spark: SparkSession, folder: Path, views: str, *read: str) -> list[s
     """All that Spark refuses, as `line:column: path [reason]`."""
     (folder / "in").mkdir(exist_ok=True)
     [parsed] = read_text(document(folder, views, *read))
-    graph = Graph(parsed.pipeline)
+    graph = parsed.graph
     analysis = Analysis(graph, parsed.problem)
     analysis.queries(Starter(graph, Ownership("refused")), supervised_queries(spark.newSession(), graph))
     analysis.others(spark)

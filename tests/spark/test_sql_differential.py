@@ -168,7 +168,7 @@ def pipeline(sql: str, mode: str, *, watermark: bool) -> tuple[StreamingPipeline
 
 def refusals(sql: str, mode: str, *, watermark: bool) -> list[str]:
     document, data = pipeline(sql, mode, watermark=watermark)
-    return [f"{p.message} [{p.reason}]" for p in check(document, YamlText(data), {}) if not p.warning]
+    return [f"{p.message} [{p.reason}]" for p in check(Graph(document), YamlText(data), {}) if not p.warning]
 
 
 def counted(sql: str, verdict: Verdict) -> dict[str, int]:

@@ -80,7 +80,7 @@ class Runner:
             [document] = read_text(json.dumps(head | {"spec": spec}))
         except SpecInvalid:
             return None
-        return Graph(document.pipeline)
+        return document.graph
 
     def rows(self, sql: str) -> int | None:
         """How many rows a batch query of the text gives; None where it fails."""

@@ -38,7 +38,7 @@ def graph(folder: Path, source: dict[str, Any], *sql: str, **query: Any) -> Grap
         "checkpoints": {"location": str(folder / "checkpoints")},
     }
     [document] = read_text(json.dumps(HEAD | {"spec": spec}))
-    return Graph(document.pipeline)
+    return document.graph
 
 
 def batches(spark: SparkSession, folder: Path, source: dict[str, Any]) -> list[list[tuple[Any, ...]]]:

@@ -56,7 +56,7 @@ class Bench:
 
     def graph(self, *views: str, **more: str) -> Graph:
         [document] = read_text(json.dumps(self.document(*views, **more)))
-        return Graph(document.pipeline)
+        return document.graph
 
     def run(self, *views: str, **more: str) -> list[str]:
         """Run to the end of what is there; the rows of all runs, as text, sorted."""
@@ -153,7 +153,7 @@ def test_a_user_column_may_have_the_name_file(bench: Bench) -> None:
         }
     ]
     [read] = read_text(json.dumps(document))
-    graph = Graph(read.pipeline)
+    graph = read.graph
     frame = Builder(bench.spark.newSession(), graph).relation("a")
     assert frame.columns == ["file", "size"]
     query = graph.spec.queries[0]
@@ -168,7 +168,7 @@ def test_an_unknown_key_is_rejected_before_a_table_is_created(bench: Bench) -> N
     sink = {"name": "out", "delta": {"path": str(bench.folder / "out"), "merge": {"keys": ["SHOP", "shpo"]}}}
     document["spec"]["queries"][0] |= {"to": [sink], "outputMode": "update"}
     [read] = read_text(json.dumps(document))
-    graph = Graph(read.pipeline)
+    graph = read.graph
     with pytest.raises(SpecInvalid) as refused:
         build(bench.spark, graph, graph.spec.queries[0])
     assert [problem.render("f.yaml") for problem in refused.value.problems] == [
@@ -210,7 +210,7 @@ def test_two_queries_read_one_source_independently(bench: Bench) -> None:
         {"name": "second", "from": "other", "to": [sink], "trigger": {"availableNow": True}}
     )
     [read] = read_text(json.dumps(document))
-    graph = Graph(read.pipeline)
+    graph = read.graph
     handles = []
     for query in graph.spec.queries:
         session = bench.spark.newSession()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from harness import sparks
 from mainstem.dataframes.query import build, start
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
@@ -57,7 +56,7 @@ def watermark(
         "checkpoints": {"location": str(folder / "checkpoints")},
     }
     [document] = read_text(json.dumps(sparks.HEAD | {"spec": spec}))
-    graph = Graph(document.pipeline)
+    graph = document.graph
     own = session.newSession()
     writer: Any = build(own, graph, graph.spec.queries[0])
     handle = start(own, writer, graph.spec.queries[0])

@@ -200,7 +200,7 @@ def test_a_secret_becomes_a_profile_and_never_a_property(
         names.ENV_SECRETS, str(folder(tmp_path, accessKey=f"{ACCESS}\n", secretKey=f"{SECRET}\r\n"))
     )
     document = pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"}), s3("cloud", "b-b")])
-    file = secrets.write_profiles(document, tmp_path)
+    file = secrets.write_profiles(document.spec.connections, tmp_path)
     assert file is not None
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert file.read_text(encoding="utf-8") == (
@@ -216,7 +216,9 @@ def test_a_secret_becomes_a_profile_and_never_a_property(
 
 
 def test_without_a_secret_there_is_no_profile_file(tmp_path: Path) -> None:
-    assert secrets.write_profiles(pipeline(connections=[s3("cloud", "lake")]), tmp_path) is None
+    assert (
+        secrets.write_profiles(pipeline(connections=[s3("cloud", "lake")]).spec.connections, tmp_path) is None
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -226,7 +228,8 @@ def test_a_missing_secret_is_reported_with_its_file_and_without_a_value(
     monkeypatch.setenv(names.ENV_SECRETS, str(folder(tmp_path, accessKey=ACCESS)))
     with pytest.raises(NotReady) as missing:
         secrets.write_profiles(
-            pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"})]), tmp_path
+            pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"})]).spec.connections,
+            tmp_path,
         )
     message = str(missing.value)
     assert missing.value.reason == "SecretNotFound"

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.S34
 
 def graph() -> Graph:
     [document] = read_text(VALID["low-latency"])
-    return Graph(document.pipeline)
+    return document.graph
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import re
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from documents import VALID
@@ -22,9 +21,9 @@ SAMPLES = ROOT / "k8s" / "samples" / "connectors"
 REGISTER = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
 
 
-def pipeline() -> Any:
+def graph_of() -> Graph:
     [document] = read_text(VALID["connectors"])
-    return document.pipeline
+    return document.graph
 
 
 def classes() -> list[str]:
@@ -54,28 +53,28 @@ def test_third_party_connectors_are_accepted(name: str) -> None:
 
 
 def test_the_delivery_guarantee_of_a_connector_is_shown_as_unknown() -> None:
-    [named] = meaning(pipeline(), "named")["queries"]
+    [named] = meaning(graph_of(), "named")["queries"]
     assert named["sinks"][0]["promise"].startswith("delivery: not known: depends on the connector")
     assert named["sinks"][1]["promise"].endswith("may be written again, or a part of it")
     [source] = [read for read in named["reads"] if read["relation"] == "changes"]
     assert source["promise"] == "reading again after a failure: not known: depends on the connector"
-    assert source["promise"] in text(meaning(pipeline(), "named"))
+    assert source["promise"] in text(meaning(graph_of(), "named"))
 
 
 def test_secrets_of_connectors_and_catalogs_are_mounted() -> None:
-    mounted = {connection.name: connection.secrets for connection in pipeline().spec.connections}
+    mounted = {connection.name: connection.secrets for connection in graph_of().spec.connections}
     assert mounted == {"mongo": ("mongo",), "shop": ("mariadb",), "stock": ("mariadb",)}
 
 
 def test_a_query_uses_the_connections_of_its_connectors() -> None:
-    graph = Graph(pipeline())
+    graph = graph_of()
     by_name = {query.name: query for query in graph.spec.queries}
     assert used(graph, [by_name["named"]]) == {"mongo", "shop"}
     assert used(graph, [by_name["numbers"]]) == set()
 
 
 def test_options_from_secrets_are_redacted_in_plans_and_in_the_spark_ui() -> None:
-    patterns = redaction(pipeline())
+    patterns = redaction(graph_of().pipeline)
     options = re.compile(patterns["spark.sql.redaction.options.regex"])
     assert options.search("connection.uri")
     assert options.search("url")

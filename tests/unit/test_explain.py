@@ -11,7 +11,6 @@ from mainstem.explain.promises import promise
 from mainstem.language.analysis.eligibility import TRIGGERS, eligibility, obstacles
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.sinks import Sink
 from mainstem.language.model.triggers import Trigger
 
@@ -20,18 +19,18 @@ ROOT = Path(__file__).resolve().parents[2]
 FLIGHTS = ROOT / "k8s" / "samples" / "flights.yaml"
 
 
-def pipeline(written: str) -> StreamingPipeline:
+def graph_of(written: str) -> Graph:
     [document] = read_text(written)
-    return document.pipeline
+    return document.graph
 
 
-def flights() -> StreamingPipeline:
-    return pipeline(FLIGHTS.read_text(encoding="utf-8"))
+def flights() -> Graph:
+    return graph_of(FLIGHTS.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", VALID)
 def test_every_valid_document_can_be_explained(name: str) -> None:
-    lines = text(meaning(pipeline(VALID[name])))
+    lines = text(meaning(graph_of(VALID[name])))
     assert "None" not in lines
     assert all(len(line) <= 110 or " " not in line.strip() for line in lines.splitlines())
 
@@ -49,7 +48,7 @@ def test_a_stateful_query_shows_operators_watermarks_and_guarantees() -> None:
 
 
 def test_a_plan_that_only_spark_knows_is_not_called_stateless() -> None:
-    lines = text(meaning(pipeline(STEPS), "enriched"))
+    lines = text(meaning(graph_of(STEPS), "enriched"))
     assert "  plan       unknown\n" in lines
     assert "  state      only Spark knows\n" in lines
 
@@ -58,11 +57,11 @@ def test_state_without_a_watermark_is_a_warning() -> None:
     written = FLIGHTS.read_text(encoding="utf-8").replace(
         "      watermark: {column: time_hour, delay: 1 day}\n", ""
     )
-    [query] = meaning(pipeline(written), "carrier-days")["queries"]
+    [query] = meaning(graph_of(written), "carrier-days")["queries"]
     assert query["state"]["warnings"] == [
         "carrier_days keeps its state for ever: no watermark removes old state"
     ]
-    [query] = meaning(pipeline(VALID["complete"]), "all")["queries"]
+    [query] = meaning(graph_of(VALID["complete"]), "all")["queries"]
     assert query["state"]["warnings"] == ["complete mode keeps the whole result for ever"]
 
 
@@ -90,7 +89,7 @@ def test_triggers_are_listed_with_their_obstacles() -> None:
 
 @pytest.mark.S05
 def test_a_bounded_query_has_no_streaming_trigger_and_a_free_checkpoint() -> None:
-    query = meaning(pipeline(VALID["kafka-bounded"]), "part")["queries"][0]
+    query = meaning(graph_of(VALID["kafka-bounded"]), "part")["queries"][0]
     assert query["plan"]["kind"] == "batch"
     assert [trigger["trigger"] for trigger in query["triggers"] if trigger["eligible"]] == [
         "default",
@@ -103,7 +102,7 @@ def test_a_bounded_query_has_no_streaming_trigger_and_a_free_checkpoint() -> Non
 @pytest.mark.S34
 def test_an_eligible_trigger_is_not_rejected() -> None:
     for written in VALID.values():
-        graph = Graph(pipeline(written))
+        graph = graph_of(written)
         for query in graph.spec.queries:
             chosen = query.trigger.choice() if query.trigger else "default"
             assert dict(eligibility(graph, query))[chosen] == []
@@ -128,7 +127,7 @@ def test_an_eligible_trigger_is_not_rejected() -> None:
     ],
 )
 def test_continuous_lists_the_plans_that_it_does_not_support(sql: str, stands: list[str]) -> None:
-    document = pipeline(
+    graph = graph_of(
         f"""
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline
@@ -143,13 +142,12 @@ spec:
   checkpoints: {{location: /ckpt}}
 """
     )
-    graph = Graph(document)
     conflicts = [obstacle.conflict for obstacle in obstacles(graph, graph.spec.queries[0], "continuous")]
     assert conflicts == [f"'v' {conflict}" for conflict in stands]
 
 
 def test_every_sink_has_a_delivery_guarantee_and_a_weaker_one_without_batches() -> None:
-    [query] = pipeline(VALID["smallest"]).spec.queries
+    [query] = graph_of(VALID["smallest"]).spec.queries
     sinks = {"kafka": {"connection": "a", "topic": "b"}, "console": {}, "noop": {}, "delta": {"path": "/t"}}
     for kind, settings in sinks.items():
         sink = Sink.model_validate({"name": "out", kind: settings})
@@ -168,6 +166,6 @@ def test_the_defaults_are_on_the_architecture_page() -> None:
 
 
 def test_explain_lists_only_defaults_that_affect_the_document() -> None:
-    settings = {default["setting"] for default in meaning(pipeline(VALID["smallest"]))["defaults"]}
+    settings = {default["setting"] for default in meaning(graph_of(VALID["smallest"]))["defaults"]}
     assert "spark.scheduler.mode" in settings
     assert not any("delta" in setting or "stateStore" in setting for setting in settings)

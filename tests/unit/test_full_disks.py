@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 from harness.documents import pipeline_head
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.failures.full_disks import explained, local
@@ -41,7 +40,7 @@ def message(folder: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> str:
     monkeypatch.setattr(os, "statvfs", device)
     head = pipeline_head("p")
     [document] = read_text(yaml.safe_dump(head | {"spec": spec}))
-    graph = Graph(document.pipeline)
+    graph = document.graph
     return explained(FULL, graph, graph.spec.queries[0]).message.replace(str(folder), "")
 
 

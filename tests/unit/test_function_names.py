@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from harness.documents import pipeline_head
+from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.rules.registry import check
 from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
@@ -40,7 +41,7 @@ def refusals(names: Iterable[str], kind: str, sql: str, mode: str = "append") ->
         },
     }
     pipeline = StreamingPipeline.model_validate(data)
-    return [problem.reason for problem in check(pipeline, YamlText(data), {}) if not problem.warning]
+    return [problem.reason for problem in check(Graph(pipeline), YamlText(data), {}) if not problem.warning]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,6 +4,7 @@ import pytest
 from documents.join_shapes import BOTH, FEW, LEFT, MORE, NONE, RIGHT, Shape
 from mainstem.errors import Problem
 from mainstem.explain.meaning import meaning
+from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.rules.registry import check
 from mainstem.language.yaml.yamltext import YamlText
@@ -22,7 +23,7 @@ def warnings(shape: Shape, reason: str) -> list[str]:
 
 def checked(shape: Shape) -> list[Problem]:
     data = shape.document()
-    return check(StreamingPipeline.model_validate(data), YamlText(data), {})
+    return check(Graph(StreamingPipeline.model_validate(data)), YamlText(data), {})
 
 
 @pytest.mark.parametrize("shape", [*FEW, *MORE], ids=lambda shape: shape.sql)
@@ -30,7 +31,7 @@ def test_validate_and_explain_warn_of_the_same_sides(shape: Shape) -> None:
     assert all(kept or not reported for kept, reported in zip(shape.kept, shape.reported, strict=True))
     text = warnings(shape, "StateUnbounded")
     assert [SIDES[shape.reported] in message for message in text] == ([True] if any(shape.reported) else [])
-    [query] = meaning(StreamingPipeline.model_validate(shape.document()))["queries"]
+    [query] = meaning(Graph(StreamingPipeline.model_validate(shape.document())))["queries"]
     assert bool(query["state"]["warnings"]) is any(shape.reported)
 
 

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.explain import meaning
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import MAX_OCCURRENCES, count_occurrences, occurrence_names
 from mainstem.language.base import MAX_SQL
 from mainstem.language.document import read_object, read_text
@@ -46,7 +45,7 @@ def problems(data: dict[str, Any]) -> list[Problem]:
     """What refuses the document, within the time that it may take."""
     started = time.process_time()
     try:
-        meaning(read_object(data).pipeline)
+        meaning(read_object(data).graph)
         errors: list[Problem] = []
     except SpecInvalid as refused:
         errors = [problem for problem in refused.problems if not problem.warning]
@@ -89,7 +88,7 @@ def test_the_rejection_has_a_line() -> None:
 
 
 def test_occurrences_up_to_the_limit_are_named() -> None:
-    graph = Graph(read_object(document(doubling(8, between=" UNION ALL SELECT * FROM "))).pipeline)
+    graph = read_object(document(doubling(8, between=" UNION ALL SELECT * FROM "))).graph
     names = occurrence_names(graph, "v7")
     assert len(names) == MAX_OCCURRENCES == count_occurrences(graph, "v7")["ticks"]
     assert names[0] == ("ticks", "ticks")

@@ -24,7 +24,7 @@ def graph(views: dict[str, str], start: str = "s") -> Graph:
         },
     }
     (read,) = read_text(yaml.safe_dump(document))
-    return Graph(read.pipeline)
+    return read.graph
 
 
 def problems(views: dict[str, str], start: str) -> list[str]:

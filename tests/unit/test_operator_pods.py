@@ -18,7 +18,7 @@ from mainstem.language.document import read_object
 from mainstem_operator.manifests import objects, pods
 from mainstem_operator.manifests.pod_template import built, merged
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation.documents import Revision, validate
+from mainstem_operator.validation.documents import Revision, revision_of, validate
 from unit.operator_steps import SETTINGS, SPEC, body, revision
 
 
@@ -35,7 +35,7 @@ def resource(name: str) -> dict[str, Any]:
 def runs(pipeline: dict[str, Any]) -> Revision:
     """A revision, durable or not."""
     current = validate(pipeline).revision
-    return current or Revision("00000000", read_object(pipeline).pipeline, "")
+    return current or revision_of(read_object(pipeline), "00000000", "")
 
 
 def both(pipeline: dict[str, Any], settings: Settings = SETTINGS) -> list[dict[str, Any]]:

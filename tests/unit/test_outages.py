@@ -106,7 +106,7 @@ def graph() -> Graph:
     }
     head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    return Graph(document.pipeline)
+    return document.graph
 
 
 class Network:

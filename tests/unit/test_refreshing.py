@@ -105,7 +105,7 @@ def graph(tables: dict[str, str | None], query: dict[str, Any]) -> Graph:
     }
     head = pipeline_head("t")
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    return Graph(document.pipeline)
+    return document.graph
 
 
 @pytest.mark.parametrize(

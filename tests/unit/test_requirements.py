@@ -50,7 +50,7 @@ def graph(folder: Path | str, **suspended: bool) -> Graph:
     }
     head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    return Graph(document.pipeline)
+    return document.graph
 
 
 def asked_of(document_graph: Graph) -> dict[str, list[str]]:
@@ -180,8 +180,8 @@ def test_an_unused_connection_stops_no_run(
     }
     head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    assert checks.check_servers(Graph(document.pipeline)) == frozenset()
-    assert secrets.write(document.pipeline, tmp_path) is None
+    assert checks.check_servers(document.graph) == frozenset()
+    assert secrets.write(document.graph, tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -207,4 +207,4 @@ def test_a_catalog_is_required_when_a_text_names_it(sql: str, table: str | None,
     }
     head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
-    assert set(required_connections(Graph(document.pipeline))) == named
+    assert set(required_connections(document.graph)) == named

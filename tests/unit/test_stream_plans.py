@@ -23,7 +23,7 @@ def reasons_of(row: Row, mode: str) -> list[tuple[str, bool]]:
     """Every reason, and whether it is a warning."""
     data = row.document(mode)
     data["spec"]["functions"] = [{"name": name, "java": {"class": "com.example.F"}} for name in FUNCTIONS]
-    problems = check(StreamingPipeline.model_validate(data), YamlText(data), {})
+    problems = check(Graph(StreamingPipeline.model_validate(data)), YamlText(data), {})
     return [(problem.reason, problem.warning) for problem in problems if problem.reason != "UnusedSource"]
 
 
@@ -104,14 +104,14 @@ def test_an_equality_above_the_join_is_recognised() -> None:
 def test_a_text_beyond_the_depth_limit_is_unknown() -> None:
     deep = "SELECT k FROM (" * 600 + "SELECT k FROM a" + ")" * 600
     [document] = read_text(json.dumps(Row(deep).document("append")))
-    assert Graph(document.pipeline).plan("v").streams in (True, None)
+    assert document.graph.plan("v").streams in (True, None)
 
 
 def test_a_problem_is_reported_once_at_its_position() -> None:
     row = Row("SELECT u.k FROM t u LEFT JOIN w ON u.k = w.k", below="SELECT a.k FROM a")
     data = row.document("append")
     data["spec"]["queries"].append(data["spec"]["queries"][0] | {"name": "again"})
-    problems = check(StreamingPipeline.model_validate(data), YamlText(data), {})
+    problems = check(Graph(StreamingPipeline.model_validate(data)), YamlText(data), {})
     assert [(p.path, p.reason) for p in problems if p.reason != "UnusedSource"] == [
         ("spec.views[1].sql", "JoinNotAllowed")
     ]

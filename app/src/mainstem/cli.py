@@ -180,7 +180,7 @@ def explain(file: str, overrides: dict[str, str], queries: tuple[str, ...], outp
 
         document = read(file, overrides)
         _check_query_names(document.pipeline, queries)
-        explained = meaning(document.pipeline, *queries)
+        explained = meaning(document.graph, *queries)
         if plan:
             from mainstem.runtime.plans import plans
 
@@ -216,7 +216,7 @@ def _only_queries(document: Any, names: Sequence[str]) -> Any:
 
     _check_query_names(document.pipeline, names)
     warnings = tuple(warnings_of(document, names))
-    return replace(document, pipeline=document.pipeline.running_only(names), warnings=warnings)
+    return replace(document.running_only(names), warnings=warnings)
 
 
 def _check_query_names(pipeline: Any, names: Sequence[str]) -> None:

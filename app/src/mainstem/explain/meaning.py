@@ -10,7 +10,6 @@ from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.analysis.steps import STATEFUL, Doing, QueryStep, steps
 from mainstem.language.base import Model
 from mainstem.language.model.connectors.kinds import Delivery
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 from mainstem.language.sql.logical_plan import unbounded_state
 
@@ -21,17 +20,16 @@ _LONG: Final = {"schema", "schemaFile", "options"}
 """Long fields, which the explanation leaves out."""
 
 
-def meaning(pipeline: StreamingPipeline, *names: str) -> Meaning:
+def meaning(graph: Graph, *names: str) -> Meaning:
     """The meaning of a document.
 
     Args:
-        pipeline: the checked document, with its parameters filled in.
+        graph: the graph of the checked document.
         names: the queries to explain; without names all queries.
     """
-    graph = Graph(pipeline)
     queries = [query for query in graph.spec.queries if not names or query.name in names]
     return {
-        "pipeline": pipeline.name,
+        "pipeline": graph.pipeline.name,
         "checkpoints": graph.spec.checkpoints.location,
         "timeZone": graph.spec.time_zone,
         "queries": [_query(graph, query) for query in queries],

@@ -1,12 +1,13 @@
 """Reads and checks documents: YAML, shape, parameters and rules; reports all problems at once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
 
 from mainstem import reasons
 from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.parameters import substitute, values_of
 from mainstem.language.loading.partial import rest
 from mainstem.language.loading.problems import problem_at
@@ -23,7 +24,7 @@ class Document:
 
     Attributes:
         written: the pipeline as written.
-        pipeline: the same pipeline with its parameters filled in.
+        graph: the graph of the same pipeline with its parameters filled in; built once, for all who need it.
         warnings: problems that do not make the document invalid.
         file: the file's name.
         text: the document's text with its positions.
@@ -31,11 +32,20 @@ class Document:
     """
 
     written: StreamingPipeline
-    pipeline: StreamingPipeline
+    graph: Graph
     warnings: tuple[Problem, ...]
     file: str
     text: YamlText
     values: Mapping[str, str]
+
+    @property
+    def pipeline(self) -> StreamingPipeline:
+        """The pipeline with its parameters filled in."""
+        return self.graph.pipeline
+
+    def running_only(self, names: Collection[str]) -> "Document":
+        """The same document with these queries running, suspended or not, and all others suspended."""
+        return replace(self, graph=Graph(self.pipeline.running_only(names)))
 
     def located(self, error: SpecInvalid) -> SpecInvalid:
         """The same error with lines of this document, for problems that have no line yet."""
@@ -146,8 +156,9 @@ def _read_part(
     if pipeline is None:
         return None, problems + _further(part, problems, overrides)
     values = values_of(written, overrides)
-    problems = check(pipeline, part, values)
-    return Document(written, pipeline, tuple(p for p in problems if p.warning), file, part, values), problems
+    graph = Graph(pipeline)
+    problems = check(graph, part, values)
+    return Document(written, graph, tuple(p for p in problems if p.warning), file, part, values), problems
 
 
 def _further(part: YamlText, problems: list[Problem], overrides: Mapping[str, str]) -> list[Problem]:

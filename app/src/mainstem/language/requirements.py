@@ -75,7 +75,7 @@ def functions_of(graph: Graph, query: Query) -> list[Function]:
 
 def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
     """The document's warnings without those about other queries and their sources, views and connections."""
-    graph = Graph(document.pipeline)
+    graph = document.graph
     queries = [query for query in graph.spec.queries if query.name in names]
     relevant = {
         "connections": used(graph, queries),

@@ -29,14 +29,14 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
         NotReady: Spark does not start, or a source of a query cannot be opened.
         SpecInvalid: Spark rejects queries or views; the error has all problems of the document.
     """
-    graph = Graph(document.pipeline)
+    graph = document.graph
     analysis = Analysis(graph, document.problem)
     first = Starter(graph, Ownership(document.pipeline.name)).first
     plans_by_query: dict[str, str] = {}
     environment = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
     # Standard output is reserved for the explanation, which may be JSON.
     aside = partial(print, file=sys.stderr)
-    with session.open_session(document.pipeline, environment, output=aside, verbose=False) as spark:
+    with session.open_session(graph, environment, output=aside, verbose=False) as spark:
         for query in graph.spec.queries:
             if query.name not in names:
                 continue

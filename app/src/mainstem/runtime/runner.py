@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,6 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs, reasons
 from mainstem.errors import DrainInterrupted, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.requirements import running
@@ -93,31 +92,28 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
     Raises:
         MainstemError: the run failed; the class of the error has the exit code.
     """
-    pipeline = document.pipeline
     stop = stop or Stop()
     stop.listen()
     reporter = options.reporter
     try:
         if options.environment.code is not None:
             user_modules.add_folder(options.environment.code)
-        graph = Graph(pipeline)
-        unready = readiness.before_session(graph)
-        if unready and (options.strict or len(unready) == len(running(graph))):
+        unready = readiness.before_session(document.graph)
+        if unready and (options.strict or len(unready) == len(running(document.graph))):
             raise not_ready(unready)
-        pipeline = readiness.suspend_unready(pipeline, unready)
-        silent = checks.check_servers(Graph(pipeline))
+        ready = readiness.suspend_unready(document, unready)
+        silent = checks.check_servers(ready.graph)
         with session.open_session(
-            pipeline, options.environment, output=reporter.output, verbose=options.verbose
+            ready.graph, options.environment, output=reporter.output, verbose=options.verbose
         ) as spark:
             stop.listen()
             options.opened(spark)
             if not stop.requested:
                 environment = options.environment
-                owner = environment.owner(pipeline.name)
+                owner = environment.owner(document.pipeline.name)
                 supervisor = Supervisor(
-                    spark, pipeline, reporter.changed, stop, environment.run, owner, document.problem
+                    spark, ready.graph, reporter.changed, stop, environment.run, owner, document.problem
                 )
-                ready = replace(document, pipeline=pipeline)
                 _run(supervisor, spark, ready, options, stop, silent, unready)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__
@@ -134,12 +130,11 @@ def _run(
     silent: frozenset[str],
     unready: Mapping[str, NotReady],
 ) -> None:
-    outcome, pipeline = "failed", document.pipeline
+    outcome, graph = "failed", document.graph
     try:
         with _interruptible(spark, stop):
-            graph = Graph(pipeline)
             checks.check_checkpoint_store(spark, graph)
-            owner = options.environment.owner(pipeline.name)
+            owner = options.environment.owner(document.pipeline.name)
             unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
             with TableMaintenance(spark, graph) as maintenance:
                 outcome = _started(supervisor, document, options, stop, unready) or _loop(

@@ -45,7 +45,7 @@ def suite(file: Path, overrides: Mapping[str, str]) -> Suite:
     named = file.parent / tests.pipeline if tests.pipeline else pipeline_beside(file)
     values = {parameter.name: parameter.value for parameter in tests.parameters}
     document = read(named, values | dict(overrides))
-    if problems := list(_unknown(tests, text, Graph(document.pipeline))):
+    if problems := list(_unknown(tests, text, document.graph)):
         raise SpecInvalid(problems, str(file))
     return Suite(file, tests, document, text)
 

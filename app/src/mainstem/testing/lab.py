@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.spark import java, session
 from mainstem.runtime.spark.environment import Environment
@@ -29,7 +30,7 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
     cores = min(4, os.cpu_count() or 1)
     environment = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
     with session.open_session(
-        _alone(pipeline), environment, output=lambda _line: None, verbose=verbose
+        Graph(_alone(pipeline)), environment, output=lambda _line: None, verbose=verbose
     ) as spark:
         yield spark
 

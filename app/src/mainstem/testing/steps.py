@@ -92,7 +92,7 @@ def _case(suite: Suite, case: Case, spark: SparkSession) -> tuple[StepMismatch, 
 
 
 def _case_in(folder: Path, suite: Suite, case: Case, spark: SparkSession) -> tuple[StepMismatch, ...]:
-    graph = Graph(suite.document.pipeline)
+    graph = suite.document.graph
     given = GivenFiles(
         spark, folder / "given", suite.tests.schemas, dict(suite.tests.tables) | dict(case.tables)
     )

@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainstem import names
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.deployment import Resources
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.language.requirements import required_connections
 
 from mainstem_operator.manifests.objects import labels, metadata, template
 from mainstem_operator.manifests.pod_template import Object, built
@@ -218,13 +216,13 @@ def _further(resources: Resources) -> Object:
     }
 
 
-def _secrets(pipeline: StreamingPipeline) -> dict[str, Object]:
+def _secrets(revision: Revision) -> dict[str, Object]:
     """Secrets that the document names, each once. The kubelet starts no container without its secrets, so secrets of
     connections that the run does not use are optional.
     """
-    used = required_connections(Graph(pipeline))
-    wanted = {name for each in pipeline.spec.connections if each.name in used for name in each.secrets}
-    named = (name for connection in pipeline.spec.connections for name in connection.secrets)
+    connections = revision.pipeline.spec.connections
+    wanted = {name for each in connections if each.name in revision.required for name in each.secrets}
+    named = (name for connection in connections for name in connection.secrets)
     return {name: {} if name in wanted else {"optional": True} for name in named}
 
 
@@ -256,7 +254,7 @@ def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
             "name": f"mainstem-secrets-{index}",
             "secret": {"secretName": name, "defaultMode": 0o440, **optional},
         }
-        for index, (name, optional) in enumerate(_secrets(revision.pipeline).items())
+        for index, (name, optional) in enumerate(_secrets(revision).items())
     ]
     if revision.scaled_out:
         secret = {
@@ -275,7 +273,7 @@ def _mounts(revision: Revision) -> list[Object]:
     ]
     mounts += [
         _mount(f"mainstem-secrets-{index}", f"{names.SECRETS_DIR}/{name}", read_only=True)
-        for index, name in enumerate(_secrets(revision.pipeline))
+        for index, name in enumerate(_secrets(revision))
     ]
     if revision.scaled_out:
         mounts.append(_mount("mainstem-spark-secret", names.SPARK_SECRET_DIR, read_only=True))

@@ -8,16 +8,16 @@ so an upgrade restarts no driver. A driver always starts with the image of the o
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
-from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import to_snake
-from mainstem.language.document import read_object
+from mainstem.language.document import Document, read_object
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.requirements import required_connections, running
 
 from mainstem_operator.validation import policies
 
@@ -35,20 +35,18 @@ class Revision:
         name: eight hexadecimal digits, equal for documents that run the same.
         pipeline: the document with its parameters.
         text: the document in YAML, as the driver reads it.
-        bounded: False if a query that is not suspended certainly never ends. Computed when the revision is created,
-            because the operator's own process must not parse the document's SQL.
+        bounded: False if a query that is not suspended certainly never ends.
+        required: the names of the connections that a run uses.
+
+    The last two come from the document's graph. It stays in the process that validates, because the operator's own
+    process must not parse the document's SQL.
     """
 
     name: str
     pipeline: StreamingPipeline
     text: str
-    bounded: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Parse the document's SQL once."""
-        graph, queries = Graph(self.pipeline), self.pipeline.spec.queries
-        bounded = all(query.suspend or graph.ends(query) is not False for query in queries)
-        object.__setattr__(self, "bounded", bounded)
+    bounded: bool
+    required: frozenset[str]
 
     @property
     def scaled_out(self) -> bool:
@@ -82,7 +80,7 @@ def validate(body: Mapping[str, Any]) -> ValidationResult:
     )
     canonical = json.dumps(beyond, sort_keys=True, ensure_ascii=False)
     name = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-    return ValidationResult(Revision(name, document.pipeline, text))
+    return ValidationResult(revision_of(document, name, text))
 
 
 def recall(text: str, name: str) -> Revision:
@@ -91,7 +89,14 @@ def recall(text: str, name: str) -> Revision:
     Raises:
         SpecInvalid: it is invalid by the current rules.
     """
-    return Revision(name, read_object(yaml.safe_load(text)).pipeline, text)
+    return revision_of(read_object(yaml.safe_load(text)), name, text)
+
+
+def revision_of(document: Document, name: str, text: str) -> Revision:
+    """The revision of a document, with what its graph says."""
+    graph = document.graph
+    bounded = all(graph.ends(query) is not False for query in running(graph))
+    return Revision(name, document.pipeline, text, bounded, frozenset(required_connections(graph)))
 
 
 def refusal(refused: SpecInvalid) -> ValidationResult:

@@ -22,6 +22,7 @@ class Graph:
     """
 
     def __init__(self, pipeline: StreamingPipeline) -> None:
+        self.pipeline = pipeline
         self.spec: PipelineSpec = pipeline.spec
         self.sources: dict[str, Source] = {source.name: source for source in self.spec.sources}
         self.dead_letters: dict[str, Source] = {

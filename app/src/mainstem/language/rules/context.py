@@ -1,4 +1,4 @@
-"""The argument of every rule: the pipeline, its graph, and the text from which it was read."""
+"""The argument of every rule: the pipeline's graph, its columns, and the text from which it was read."""
 
 from collections.abc import Mapping
 
@@ -7,17 +7,15 @@ from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.relation_columns import RelationColumns
 from mainstem.language.loading.problems import problem_at
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.yaml.yamltext import Path, YamlText
 
 
 class Context:
     """One document, its graph and its columns, for the rules that check it."""
 
-    def __init__(self, pipeline: StreamingPipeline, part: YamlText, values: Mapping[str, str]) -> None:
-        self.pipeline = pipeline
-        self.spec = pipeline.spec
-        self.graph = Graph(pipeline)
+    def __init__(self, graph: Graph, part: YamlText, values: Mapping[str, str]) -> None:
+        self.graph = graph
+        self.spec = graph.spec
         self.columns = RelationColumns(self.graph)
         self._part = part
         self._values = values

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Final
 
 from mainstem.errors import Problem
-from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.analysis.graph import Graph
 from mainstem.language.rules.cluster import deployment, pod_templates
 from mainstem.language.rules.connectors import (
     connections,
@@ -151,15 +151,15 @@ MEANING: tuple[Rule, ...] = (
 )
 
 
-def check(pipeline: StreamingPipeline, part: YamlText, values: Mapping[str, str]) -> list[Problem]:
+def check(graph: Graph, part: YamlText, values: Mapping[str, str]) -> list[Problem]:
     """Every problem of a document with a valid shape, errors and warnings, in the order of the file.
 
     Args:
-        pipeline: the document with its parameters filled in.
+        graph: the graph of the document with its parameters filled in.
         part: the text from which it was read.
         values: the values of the parameters.
     """
-    context = Context(pipeline, part, values)
+    context = Context(graph, part, values)
     problems: list[Problem] = []
     for rules in (SIZE, NAMING, MEANING):
         problems += [problem for rule in rules for problem in islice(rule(context), MAX_PROBLEMS)]

@@ -78,7 +78,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
     from mainstem.runtime.driver.pod_reporter import PodReporter
     from mainstem.runtime.runner import RunOptions, run
 
-    reporter = PodReporter(document.pipeline, pod, sys.stdout)
+    reporter = PodReporter(document.graph, pod, sys.stdout)
 
     def ended(outcome: str, statuses: list[QueryProgress]) -> None:
         reporter.ended(statuses)

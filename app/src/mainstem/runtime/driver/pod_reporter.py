@@ -10,7 +10,6 @@ from py4j.protocol import Py4JError
 from mainstem import names
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.console.reporter import for_stream
 from mainstem.runtime.driver.driver_state import DriverState
@@ -29,7 +28,7 @@ class PodReporter:
     """The reporter of a driver pod. It serves HTTP and writes the status from its creation on, while Spark still starts.
 
     Args:
-        pipeline: the checked document.
+        graph: the graph of the checked document.
         pod: the driver pod.
         stream: gets the JSON lines.
         connect: makes the client of the API server; by default with the pod's service account.
@@ -38,17 +37,18 @@ class PodReporter:
 
     def __init__(
         self,
-        pipeline: StreamingPipeline,
+        graph: Graph,
         pod: Pod,
         stream: TextIO,
         connect: Callable[[], StatusTarget] | None = None,
         port: int = names.HTTP_PORT,
     ) -> None:
-        self._executors = pipeline.spec.executors
+        pipeline = graph.pipeline
+        self._executors = graph.spec.executors
         self._context: Any = None
         self._ask_for_losses = 0.0
         self._newest_loss: MemoryLoss | None = None
-        self.driver = DriverState(_first(pipeline))
+        self.driver = DriverState(_first(graph))
         self._lines = for_stream(stream, pipeline.name)
         answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.driver)
         self.endpoints = Endpoints(answers, port, "::" if ":" in pod.ip else "0.0.0.0")  # noqa: S104
@@ -117,11 +117,10 @@ def _target(context: Any, initial: int) -> int:
     return int(manager.get().numExecutorsTargetPerResourceProfileId().apply(0))
 
 
-def _first(pipeline: StreamingPipeline) -> list[QueryProgress]:
-    graph = Graph(pipeline)
+def _first(graph: Graph) -> list[QueryProgress]:
     return [
         QueryProgress(query.name, pool=query.name, checkpoint=build.checkpoint(graph, query))
-        for query in pipeline.spec.queries
+        for query in graph.spec.queries
     ]
 
 

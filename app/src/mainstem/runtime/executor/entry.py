@@ -120,4 +120,4 @@ def write_credentials() -> None:
     from mainstem.language.document import read
     from mainstem.runtime.spark import secrets
 
-    secrets.write(read(DOCUMENT).pipeline, CREDENTIALS)
+    secrets.write(read(DOCUMENT).graph, CREDENTIALS)

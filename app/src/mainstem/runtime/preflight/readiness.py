@@ -13,7 +13,7 @@ from mainstem.dataframes.options.connections import connections
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.document import Document
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import functions_of, running, used
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
@@ -47,10 +47,13 @@ def in_session(
     return _unready(graph, _Asker(session, graph, owner, silent).ask)
 
 
-def suspend_unready(pipeline: StreamingPipeline, errors: Mapping[str, NotReady]) -> StreamingPipeline:
+def suspend_unready(document: Document, errors: Mapping[str, NotReady]) -> Document:
     """The document with the refused queries suspended, so that the run needs nothing that only they use."""
-    names = [query.name for query in running(Graph(pipeline)) if query.name not in errors]
-    return pipeline.running_only(names) if errors else pipeline
+    if not errors:
+        return document
+    return document.running_only(
+        [query.name for query in running(document.graph) if query.name not in errors]
+    )
 
 
 def _unready(graph: Graph, check: Callable[[Query], None]) -> dict[str, NotReady]:

@@ -1,41 +1,39 @@
 """Writes secrets to files of credentials for Kafka's clients and S3A, so that no credential becomes a Spark property."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import Connection, KafkaSecurity, Sasl, credentials_file
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import required_connections, stores_used, used
 from mainstem.secrets import exists, value
 
 
-def write(pipeline: StreamingPipeline, folder: Path) -> Path | None:
+def write(graph: Graph, folder: Path) -> Path | None:
     """Write the files of credentials of the run's connections into a folder; returns the AWS profile file, if any.
 
     Raises:
         NotReady: `SecretNotFound`, `SecretInvalid`.
     """
-    pipeline = _with_secrets(pipeline)
-    for connection in pipeline.spec.connections:
+    connections = _with_secrets(graph)
+    for connection in connections:
         if connection.kafka and connection.kafka.security:
             properties = kafka_properties(connection.kafka.security)
             text = "".join(f"{key}={_escape(property_value)}\n" for key, property_value in properties.items())
             _write_private(folder / credentials_file(connection.name), text)
-    return write_profiles(pipeline, folder)
+    return write_profiles(connections, folder)
 
 
-def _with_secrets(pipeline: StreamingPipeline) -> StreamingPipeline:
-    """The pipeline without the unused connections whose secrets are missing.
+def _with_secrets(graph: Graph) -> list[Connection]:
+    """The connections without the unused ones whose secrets are missing.
 
     An unused connection whose secrets exist stays: the user's code may read a bucket that no path of the document names.
     """
-    names = required_connections(Graph(pipeline))
-    spec = pipeline.spec
-    connections = tuple(each for each in spec.connections if each.name in names or _is_complete(each))
-    return pipeline.model_copy(update={"spec": spec.model_copy(update={"connections": connections})})
+    names = required_connections(graph)
+    return [each for each in graph.spec.connections if each.name in names or _is_complete(each)]
 
 
 def check_complete(graph: Graph, query: Query) -> None:
@@ -115,12 +113,12 @@ def _write_private(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def write_profiles(pipeline: StreamingPipeline, folder: Path) -> Path | None:
+def write_profiles(connections: Iterable[Connection], folder: Path) -> Path | None:
     """Write an AWS profile file with one profile for each S3 connection with a secret; returns None if there is none.
 
     S3A reads the file with its ProfileAWSCredentialsProvider, so no credential becomes a Spark property.
     """
-    profiles = [line for connection in pipeline.spec.connections for line in _profile(connection)]
+    profiles = [line for connection in connections for line in _profile(connection)]
     if not profiles:
         return None
     file = folder / "s3-profiles"

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from mainstem import interrupts, reasons
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.deployment import WANTED_HEAP
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.spark import host, packages, secrets
 from mainstem.runtime.spark.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
@@ -27,7 +27,7 @@ from mainstem.runtime.spark.scratch import LEAST, folder
 
 @contextmanager
 def open_session(
-    pipeline: StreamingPipeline, environment: Environment, *, output: Callable[[str], None], verbose: bool
+    graph: Graph, environment: Environment, *, output: Callable[[str], None], verbose: bool
 ) -> Iterator[SparkSession]:
     """A session for the pipeline; closing the context stops the session and removes its scratch folder.
 
@@ -43,8 +43,8 @@ def open_session(
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL + 1)
     host.check()
     with folder(LEAST) as scratch:
-        conf = spark_conf(pipeline, _machine(pipeline, scratch, environment))
-        jars = packages.class_path(pipeline.spec.packages, environment.code)
+        conf = spark_conf(graph.pipeline, _machine(graph, scratch, environment))
+        jars = packages.class_path(graph.spec.packages, environment.code)
         jvm = launch(conf, output, scratch, address=environment.address, verbose=verbose, packages=jars)
         try:
             _check_own_jar(jvm.gateway)
@@ -107,9 +107,9 @@ def _check_own_jar(gateway: Any) -> None:
         ) from None
 
 
-def _machine(pipeline: StreamingPipeline, scratch: Path, environment: Environment) -> Machine:
+def _machine(graph: Graph, scratch: Path, environment: Environment) -> Machine:
     pools = scratch / "pools.xml"
-    pools.write_text(pools_xml(pipeline), encoding="utf-8")
+    pools.write_text(pools_xml(graph.pipeline), encoding="utf-8")
     credentials = environment.profiles or scratch
     return Machine(
         cores=environment.cores,
@@ -117,7 +117,7 @@ def _machine(pipeline: StreamingPipeline, scratch: Path, environment: Environmen
         jars=_jars(),
         log4j=LOG4J,
         pools=pools,
-        profiles=secrets.write(pipeline, credentials),
+        profiles=secrets.write(graph, credentials),
         credentials=credentials,
         scratch=scratch,
         defaults=environment.defaults,

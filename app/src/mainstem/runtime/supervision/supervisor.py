@@ -16,7 +16,6 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.loading.problems import Locate, without_text
-from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
@@ -48,7 +47,7 @@ class Supervisor:
 
     Args:
         session: the application's session.
-        pipeline: the checked document, parameters filled in.
+        graph: the graph of the checked document.
         changed: called with all statuses after every change.
         stop: whether the run is asked to end, and to end at once; no query starts after that.
         run: the name of the run that this start continues; empty if each start is its own run.
@@ -62,33 +61,32 @@ class Supervisor:
     def __init__(
         self,
         session: SparkSession,
-        pipeline: StreamingPipeline,
+        graph: Graph,
         changed: Callable[[list[QueryProgress]], None],
         stop: StopRequested,
         run: str = "",
         owner: str | None = None,
         locate: Locate = without_text,
     ) -> None:
-        self._pipeline = pipeline
-        self._graph = Graph(pipeline)
+        self._graph = graph
         self._changed = changed
         self._stop = stop
-        self._outages = Outages(self._graph)
-        self._topics = Topics(session, self._graph, self._outages)
-        self._renewals = Renewals(self._graph, self._topics)
-        self._current = Current(self._outages, self._topics, self._graph)
-        self._listeners = Listeners(pipeline.spec.listeners)
-        self._events = EventQueue(self._topics, ExpiredFiles(session, self._graph), self._listeners.pass_on)
-        conditional = pipeline.spec.checkpoints.require_conditional_writes
-        ownership = Ownership(owner or pipeline.name, conditional=conditional)
-        self._orphans = OrphanCleaner(session, self._graph)
+        self._outages = Outages(graph)
+        self._topics = Topics(session, graph, self._outages)
+        self._renewals = Renewals(graph, self._topics)
+        self._current = Current(self._outages, self._topics, graph)
+        self._listeners = Listeners(graph.spec.listeners)
+        self._events = EventQueue(self._topics, ExpiredFiles(session, graph), self._listeners.pass_on)
+        conditional = graph.spec.checkpoints.require_conditional_writes
+        ownership = Ownership(owner or graph.pipeline.name, conditional=conditional)
+        self._orphans = OrphanCleaner(session, graph)
         suspect = self._orphans.suspect
-        self._starter = Starter(self._graph, ownership, self._events.put, run, suspect, locate)
-        self.analysis = Analysis(self._graph, locate)
-        self._refresher = Refresher(self._graph, self._starter.built)
-        self._waiting = WaitingQueries(session, self._graph)
+        self._starter = Starter(graph, ownership, self._events.put, run, suspect, locate)
+        self.analysis = Analysis(graph, locate)
+        self._refresher = Refresher(graph, self._starter.built)
+        self._waiting = WaitingQueries(session, graph)
         self._looked = 0.0
-        self._queries = supervised_queries(session, self._graph)
+        self._queries = supervised_queries(session, graph)
         self._lifecycle = QueryLifecycle(
             self._queries,
             self._starter,
@@ -196,7 +194,7 @@ class Supervisor:
     def drain(self) -> bool:
         """Stop all queries at the ends of their batches, within `drain.timeout`; True if no batch was interrupted."""
         self._waiting.close()
-        deadline = time.monotonic() + seconds(self._pipeline.spec.drain.timeout)
+        deadline = time.monotonic() + seconds(self._graph.spec.drain.timeout)
         outcomes = drained(
             self._queries, deadline, lambda: self._stop.force, lambda: self._changed(self.statuses)
         )
