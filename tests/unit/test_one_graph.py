@@ -28,8 +28,8 @@ from mainstem_operator.validation.documents import validate
 from unit.operator_steps import SETTINGS
 
 
-BUILDERS = {"language/document.py": 2, "testing/lab.py": 1}
-"""Module -> its constructors' calls: of what was read, of a subset of its queries, and of a copy without stores."""
+BUILDERS = {"language/document.py": 2, "testing/lab.py": 1, "changes/comparison.py": 1}
+"""Module -> its constructors' calls: of what was read, of a subset of its queries, of a copy without stores, and of a document to compare."""
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_the_operator_makes_pods_without_a_graph(built: list[StreamingPipeline],
 
 
 def test_only_the_document_builds_graphs() -> None:
-    found: dict[str, int] = {}
+    calls_by_module: dict[str, int] = {}
     for package in (mainstem, mainstem_operator):
         root = Path(str(package.__file__)).parent
         for file in root.rglob("*.py"):
@@ -141,5 +141,5 @@ def test_only_the_document_builds_graphs() -> None:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Graph"
             ]
             if calls:
-                found[str(file.relative_to(root))] = len(calls)
-    assert found == BUILDERS
+                calls_by_module[str(file.relative_to(root))] = len(calls)
+    assert calls_by_module == BUILDERS

@@ -93,7 +93,7 @@ def recall(text: str, name: str) -> Revision:
 
 
 def revision_of(document: Document, name: str, text: str) -> Revision:
-    """The revision of a document, with what its graph says."""
+    """The revision of a document, with what its graph shows."""
     graph = document.graph
     bounded = all(graph.ends(query) is not False for query in running(graph))
     return Revision(name, document.pipeline, text, bounded, frozenset(required_connections(graph)))
