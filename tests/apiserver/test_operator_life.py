@@ -108,6 +108,23 @@ def test_a_restart_nonce_starts_a_driver_again_after_a_failure_and_while_it_runs
     assert ours.phase("Starting")["restartNonce"] == "3"
 
 
+def test_the_status_has_the_class_of_each_failure_and_infrastructure_spends_no_budget(ours: Ours) -> None:
+    ours.start_running(restart={"backoff": "1 second", "maxDriverRetries": 0})
+    ours.ends(5, "failed", "StoreUnreachable")
+    ours.runs(2)
+    failure = ours.status["lastFailure"]
+    assert (failure["class"], failure["reason"], failure["inARow"]) == (
+        "Infrastructure",
+        "StoreUnreachable",
+        1,
+    )
+    assert ours.status["restarts"] == 0
+    ours.ends(4, "failed", "SinkRefused")
+    failure = ours.phase("Failed")["lastFailure"]
+    assert (failure["class"], failure["attempt"], failure.get("nextStartTime")) == ("Query", 2, None)
+    assert ours.condition("Stalled")["status"] == "True"
+
+
 def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> None:
     # Long enough to be seen: the wait begins with the second, not the moment, at which the container ended.
     ours.start_running(restart={"backoff": "8 seconds"})

@@ -42,7 +42,7 @@ def test_an_executor_that_ran_out_of_memory_is_reported_with_its_limit(
     assert loss.reason == reason
     assert "executor 3" in loss.message
     assert f"of {limit} " in loss.message
-    assert "executors.resources.limits.memory" in loss.message
+    assert "set executors.resources.limits.memory to 3Gi" in loss.message.replace("Set", "set")
     shown = summary([], ExecutorCounts(1, 2, "0/1 nodes", loss))
     assert (shown["executorsReason"], shown["executorsMessage"]) == loss
 

@@ -57,6 +57,7 @@ class Life(RuleBasedStateMachine):
         self.gone: dict[str, Any] | None = None
         self.revisions: dict[str, Any] = {}
         self.made = 0
+        self.created = NOW
         self.seen_attempts: list[int] = []
         self.refused: Refusal | None = None
         self.finished = False
@@ -82,6 +83,7 @@ class Life(RuleBasedStateMachine):
             refused=self.refused if asked else None,
             now=self.now,
             settings=SETTINGS,
+            start_age=(self.now - self.created).total_seconds() if self.living() and not self.runs() else 0.0,
         )
 
     @property
@@ -120,6 +122,9 @@ class Life(RuleBasedStateMachine):
             self.made += 1
             self.pod["metadata"] |= {"uid": f"pod-{self.made}", "resourceVersion": "1"}
             self.pod["status"] = {"phase": "Pending"}
+            self.created = self.now
+            if self.made % 2:
+                self.pod["spec"]["nodeName"] = "node-1"
             return True
         return False
 

@@ -16,6 +16,8 @@ CHANGING_SECONDS: Final = 30.0
 """How often the operator reads a pod that starts or ends from the API server: an interrupted watch does not report what
 happened meanwhile.
 """
+REPLACED: Final = "the operator replaces the pod, which has not started"
+"""How the message of a drain ends if no user has asked for it."""
 STOP_FAILED: Final = (
     "the API server does not delete the pod; the operator tries again, at least once a minute"
 )

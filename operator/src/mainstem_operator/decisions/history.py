@@ -97,7 +97,8 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
         ).monotonic
     )
     deletion_age = now.monotonic - ages.notice("deleting", observation.deleting, now).monotonic
-    known = replace(observation, report_age=report_age, deletion_age=deletion_age)
+    start_age = now.monotonic - _start_noticed(observation, ages, now).monotonic
+    known = replace(observation, report_age=report_age, deletion_age=deletion_age, start_age=start_age)
     before = driver_history(known)
     if before.ended is None or before.ended.finished is None:
         ages.notice("end", None, now)
@@ -105,6 +106,18 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
     lasted = max(0.0, (now.wall - before.ended.finished).total_seconds())
     end = ages.notice("end", before.ended.attempt, now, age=lasted)
     return replace(known, end=end.wall, end_age=now.monotonic - end.monotonic)
+
+
+def _start_noticed(observation: Observation, ages: Ages, now: Moment) -> Moment:
+    """When the operator noticed a driver pod that has not run yet; now if there is none."""
+    pod = observation.pod
+    if pod is None or pod_status.running(pod) or pod_status.over(pod):
+        ages.notice("start", None, now)
+        return now
+    about = pod["metadata"]
+    created = parsed(about["creationTimestamp"]) if "creationTimestamp" in about else now.wall
+    lasted = max(0.0, (now.wall - created).total_seconds())
+    return ages.notice("start", about["uid"], now, age=lasted)
 
 
 def _silent_seconds(observation: Observation) -> float:
@@ -168,7 +181,8 @@ def _dated(ended: DriverEnd, known: Mapping[str, Any], observation: Observation)
 
 def _failures(observation: Observation, attempt: int, ended: DriverEnd | None) -> Failures:
     before = _known_failures(observation.status)
-    counted = observation.status.get("lastTermination", {}).get("attempt") == attempt
+    is_reported = observation.status.get("lastTermination", {}).get("attempt") == attempt
+    counted = is_reported or (before.last is not None and before.attempt == attempt)
     if ended is not None and counted and before.counted and before.last is None:
         # An older operator counted the failure, and wrote no class.
         return replace(

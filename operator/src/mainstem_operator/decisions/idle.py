@@ -8,7 +8,7 @@ from mainstem.backoff import steady_jitter
 from mainstem.language.model.pipeline import Restart
 
 from mainstem_operator.decisions import pipeline_status, schedule
-from mainstem_operator.decisions.actions import LOOK_SECONDS, Object, Plan, with_failure
+from mainstem_operator.decisions.actions import LOOK_SECONDS, REPLACED, Object, Plan, with_failure
 from mainstem_operator.decisions.failure_classes import FailureClass, Failures
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.starts import start
@@ -59,13 +59,21 @@ def _again(observation: Observation, before: DriverHistory, revision: Revision, 
     if ended.outcome == "completed" and revision.bounded and not resumed:
         done = Condition("Complete", TRUE, reasons.COMPLETED, "every query has read all its data")
         return _rest(observation, before, "Completed", reasons.COMPLETED, done.message, done, remove=True)
-    if resumed or observation.status.get("phase") == "Draining":
+    if resumed:
         return start(observation, before, revision, fresh=True)
+    if observation.status.get("phase") == "Draining":
+        return start(observation, before, revision, fresh=not _is_replaced(observation))
     if ended.drained:
         return start(
             observation, before, revision
         )  # something else deleted the pod, such as the drain of a node
     return _after_failure(observation, before, revision, ended)
+
+
+def _is_replaced(observation: Observation) -> bool:
+    """True if the operator has deleted the pod because it did not start."""
+    condition = find_condition(observation.status, "DriverRunning")
+    return condition is not None and REPLACED in condition["message"]
 
 
 def _after_failure(

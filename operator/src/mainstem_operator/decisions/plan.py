@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 from mainstem import reasons
+from mainstem.language.model.pipeline import Restart
 
 from mainstem_operator.decisions import pipeline_status
 from mainstem_operator.decisions.actions import (
     CHANGING_SECONDS,
     LOOK_SECONDS,
+    REPLACED,
     STOP_FAILED,
     Object,
     Plan,
@@ -21,10 +23,12 @@ from mainstem_operator.decisions.actions import (
 from mainstem_operator.decisions.health import data_flowing, data_stalled, degraded, queries_active, reported
 from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.decisions.idle import down
+from mainstem_operator.decisions.start_deadlines import deadline, overdue_message, replaced_after
 from mainstem_operator.manifests.pods import grace_seconds, template_hash
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, find_condition, parsed
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.pod_status import DriverEnd
 
 
 CLEANUP_SECONDS: Final = 30.0
@@ -82,17 +86,47 @@ def _living(observation: Observation, before: DriverHistory, pod: Object) -> Pla
     if replaced := _replacement(observation, before, pod):
         return _drain(observation, before, *replaced)
     if not pod_status.running(pod):
-        driver_running = Condition(
-            "DriverRunning", FALSE, *(observation.driver_warning or pod_status.waits_for(pod))
-        )
-        status = pipeline_status.status(
-            observation, before, "Starting", driver_running, revision=pod_status.revision(pod)
-        )
-        # The driver may report before the kubelet reports its container.
-        has_reported = reported(observation.status, before.attempt)
-        part = None if has_reported else pipeline_status.driver_part(observation)
-        return Plan(status, driver_part=part, requeue=CHANGING_SECONDS)
+        return _starting(observation, before, pod)
     return _running(observation, before, pod_status.revision(pod))
+
+
+def _starting(observation: Observation, before: DriverHistory, pod: Object) -> Plan:
+    """The plan while a driver pod has not run yet: it waits, also beyond its deadline, or the operator replaces it."""
+    reason, message = observation.driver_warning or pod_status.waits_for(pod)
+    has_node = bool(pod["spec"].get("nodeName"))
+    limit = deadline(reason, has_node=has_node)
+    failures, phase = before.failures, "Starting"
+    if observation.start_age > limit.seconds:
+        replaced_in = replaced_after(limit, failures) if has_node else None
+        if replaced_in is not None and observation.start_age > replaced_in:
+            return _replace_unstarted(observation, before, reason, message)
+        phase = "Failed"
+        message = overdue_message(message, limit, failures.infrastructure + 1, replaced_in)
+    driver_running = Condition("DriverRunning", FALSE, reason, message)
+    status = pipeline_status.status(
+        observation, before, phase, driver_running, revision=pod_status.revision(pod)
+    )
+    # The driver may report before the kubelet reports its container.
+    has_reported = reported(observation.status, before.attempt)
+    part = None if has_reported else pipeline_status.driver_part(observation)
+    return Plan(status, driver_part=part, requeue=CHANGING_SECONDS)
+
+
+def _replace_unstarted(
+    observation: Observation, before: DriverHistory, reason: reasons.Reason, message: str
+) -> Plan:
+    """The plan that deletes a pod that does not start, and counts that as a failure of infrastructure."""
+    end = DriverEnd(before.attempt, None, None, reason, message)
+    restart = observation.revision.pipeline.spec.restart if observation.revision else Restart()
+    failures = before.failures
+    if failures.attempt != before.attempt:  # otherwise the API server has not deleted the pod yet
+        failures = failures.next(end, restart)
+    return _drain(
+        observation,
+        replace(before, failures=failures),
+        reason,
+        f"{message}; {REPLACED}",
+    )
 
 
 def _replacement(

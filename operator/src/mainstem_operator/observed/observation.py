@@ -59,6 +59,8 @@ class Observation:
         created: when the operator got the event of the creation; None if the resource existed before.
         report_age: seconds since the driver last reported, as the operator noticed.
         deletion_age: seconds since the operator noticed that the resource was deleted.
+        start_age: seconds since the operator noticed the driver pod, if that has not run yet; by the pod's creation time after
+            a restart of the operator.
         end: when the last driver ended, as the operator noticed; None if it does not know.
         end_age: seconds since then, by a clock that never jumps.
         driver_warning: why the driver pod does not start, if only its events report it.
@@ -77,6 +79,7 @@ class Observation:
     created: datetime | None = None
     report_age: float = 0.0
     deletion_age: float = 0.0
+    start_age: float = 0.0
     end: datetime | None = None
     end_age: float = 0.0
     driver_warning: PodWarning | None = None

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from mainstem import reasons
+from mainstem.language.model.deployment import larger_memory
 from mainstem.names import ATTEMPT, DRIVER_CONTAINER, RESTART_NONCE, REVISION, RUN, TEMPLATE_HASH
 from mainstem.reasons import Exit
 
@@ -166,11 +167,10 @@ def newest_warning(events: Iterable[Object]) -> PodWarning | None:
 
 def ended(pod: Object) -> DriverEnd:
     """How the driver of an ended pod ended: from its own report, else from the kubelet."""
-    status = pod.get("status", {})
     state = _terminated(pod) or {}
     report = _termination_report(state.get("message", ""))
     code = state.get("exitCode")
-    reason, message = _why(status, state, report)
+    reason, message = _why(pod, state, report)
     started, finished = _time(state.get("startedAt")), _time(state.get("finishedAt"))
     return DriverEnd(
         attempt=attempt(pod),
@@ -191,21 +191,37 @@ def vanished(number: int, now: datetime) -> DriverEnd:
     )
 
 
-def _why(status: Object, state: Object, report: Object) -> tuple[str, str]:
+def _limit_advice(pod: Object) -> str:
+    """The driver's memory limit and the next one to try, as the end of a message."""
+    driver: Object = next(
+        (each for each in pod["spec"].get("containers", ()) if each["name"] == DRIVER_CONTAINER), {}
+    )
+    limit = driver.get("resources", {}).get("limits", {}).get("memory")
+    if limit is None:
+        return "; it has none of its own, so the node had too little memory"
+    return f" of {limit}; its peak is not known. Set driver.resources.limits.memory to {larger_memory(str(limit))}"
+
+
+def _why(pod: Object, state: Object, report: Object) -> tuple[str, str]:
+    status = pod.get("status", {})
     killed = state.get("reason") in (
         reasons.OOM_KILLED,
         reasons.CONTAINER_CANNOT_RUN,
         reasons.START_ERROR,
     ) or status.get("reason")
     if report.get("reason") and not killed:
-        return str(report["reason"]), str(report.get("message", ""))
+        full = report["reason"] == reasons.OUT_OF_MEMORY
+        advice = (
+            f"; the container {DRIVER_CONTAINER!r} has a memory limit{_limit_advice(pod)}" if full else ""
+        )
+        return str(report["reason"]), f"{report.get('message', '')}{advice}"
     if status.get("reason"):  # Evicted, Preempting, NodeShutdown, DeadlineExceeded
         return str(status["reason"]), str(status.get("message", ""))
     code = state.get("exitCode")
     if state.get("reason") == reasons.OOM_KILLED:
         return (
             reasons.OOM_KILLED,
-            "the container exceeded its memory limit; raise driver.resources.limits.memory",
+            f"the container {DRIVER_CONTAINER!r} exceeded its memory limit{_limit_advice(pod)}",
         )
     if code == 0:
         return str(report.get("outcome", reasons.COMPLETED)).capitalize(), str(report.get("message", ""))

@@ -1,5 +1,6 @@
 """How a pipeline runs on a cluster: its pods, their resources, its schedule. `mainstem run` ignores all of it."""
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -66,6 +67,16 @@ def amount(quantity: str) -> float:
     """A quantity as a number: `500m` is 0.5, `2Gi` is 2147483648.0."""
     digits = quantity.rstrip("kKMGTPim")
     return float(digits) * _UNITS[quantity[len(digits) :]]
+
+
+def larger_memory(limit: str) -> str:
+    """The next memory limit to try: one and a half times a quantity, rounded up to 256Mi.
+
+    >>> larger_memory("2Gi"), larger_memory("2.5Gi"), larger_memory("3Gi")
+    ('3Gi', '3840Mi', '4608Mi')
+    """
+    quarters = math.ceil(1.5 * amount(limit) / 2**28)
+    return f"{quarters // 4}Gi" if quarters % 4 == 0 else f"{quarters * 256}Mi"
 
 
 def memory_bytes(memory: str) -> int:

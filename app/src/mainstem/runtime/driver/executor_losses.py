@@ -4,6 +4,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from mainstem import reasons
+from mainstem.language.model.deployment import larger_memory
 
 
 REMEMBERED_SECONDS: Final = 600.0
@@ -49,8 +50,8 @@ def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
     if "OOMKilled" in lost.words:
         return MemoryLoss(
             reasons.EXECUTOR_OOM_KILLED,
-            f"executor {lost.id} went over its memory limit of {limit} and was killed; Spark starts another one. Raise "
-            "executors.resources.limits.memory, lower executors.heap to leave more to Python and RocksDB, or make "
+            f"executor {lost.id} went over its memory limit of {limit} and was killed; Spark starts another one. Set "
+            f"executors.resources.limits.memory to {larger_memory(limit)}, lower executors.heap to leave more to Python and RocksDB, or make "
             "batches smaller",
         )
     codes = [int(code) for code in _EXIT_CODE.findall(lost.words)]
@@ -58,7 +59,7 @@ def memory_loss(lost: Lost, limit: str, heap: str) -> MemoryLoss | None:
         return MemoryLoss(
             reasons.EXECUTOR_OUT_OF_MEMORY,
             f"executor {lost.id} used up its Java heap of {heap} and ended; Spark starts another one. Raise "
-            "executors.heap or executors.resources.limits.memory, or make batches smaller",
+            f"executors.heap, or set executors.resources.limits.memory to {larger_memory(limit)}, or make batches smaller",
         )
     return None
 
