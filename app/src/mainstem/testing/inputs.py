@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import singledispatch
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,16 @@ from mainstem.dataframes.decode import schemas
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources.streaming import Reader
 from mainstem.errors import NotReady
+from mainstem.language.model.connectors.custom import SparkSource
+from mainstem.language.model.connectors.delta import DeltaSource
+from mainstem.language.model.connectors.file_source import FilesSource
+from mainstem.language.model.connectors.generated_sources import (
+    RateMicroBatchSource,
+    RateSource,
+    SocketSource,
+)
+from mainstem.language.model.connectors.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kinds import SourceKind
 from mainstem.language.model.sources import Source
 from mainstem.testing.cases import Row
 from mainstem.testing.records import check, columns_of, encoded
@@ -108,7 +119,7 @@ class GivenFiles(Reader):
         return file if file.exists() else _written(file, self._as_records(source, rows, schema))
 
     def _own_table(self, session: SparkSession, source: Source) -> DataFrame:
-        path = getattr(source.static.member(source.static.choice()), "path", None) if source.static else None
+        path = source.connector.main_path
         if path is None or not Path(path).exists():
             where = f" at {path}" if path else ""
             raise _not_given(source, f", and the table is not on this machine{where}")
@@ -116,7 +127,10 @@ class GivenFiles(Reader):
 
     def _schema(self, source: Source) -> StructType:
         ddl = self._schemas.get(source.name)
-        schema = _declared(source) if ddl is None else StructType.fromDDL(ddl)
+        if ddl is not None:
+            schema: StructType | None = StructType.fromDDL(ddl)
+        else:
+            schema = declared(source.stream) if source.stream else None
         if schema is None:
             message = f"the columns of the source {source.name!r} are known only from its table"
             raise NotReady(message, reason=reasons.SCHEMA_NOT_GIVEN, remedy=f"add schemas: {{{source.name}: ...}}, as DDL")  # fmt: skip
@@ -144,24 +158,48 @@ class GivenFiles(Reader):
         return position | {"timestamp": datetime.now(UTC).isoformat(), "timestampType": 0} | columns
 
 
-def _declared(source: Source) -> StructType | None:
+@singledispatch
+def declared(source: SourceKind) -> StructType | None:
     """The columns of a stream by its document or its kind; None if only its table has them."""
-    if source.files and source.files.format != "text" and source.decoding is None:
-        return schemas.columns(source.files.schema_, source.files.schema_file)
-    if source.kafka:
-        return StructType.fromDDL(_KAFKA)
-    if source.rate or source.rate_micro_batch:
-        return StructType.fromDDL(_RATE)
-    if source.files or source.socket:
-        timed = source.socket and source.socket.include_timestamp
-        return StructType.fromDDL("value STRING, timestamp TIMESTAMP" if timed else "value STRING")
-    if source.spark and source.spark.schema_:
-        return StructType.fromDDL(source.spark.schema_)
+    raise NotImplementedError(f"no columns for tests of {type(source).__name__}")
+
+
+@declared.register
+def _of_files(files: FilesSource) -> StructType | None:
+    if files.format == "text" or files.decoding:
+        return StructType.fromDDL("value STRING")
+    return schemas.columns(files.schema_, files.schema_file)
+
+
+@declared.register
+def _of_kafka(_kafka: KafkaSource) -> StructType | None:
+    return StructType.fromDDL(_KAFKA)
+
+
+@declared.register
+def _of_delta(_delta: DeltaSource) -> StructType | None:
     return None
 
 
+@declared.register
+def _of_rate(_rate: RateSource | RateMicroBatchSource) -> StructType | None:
+    return StructType.fromDDL(_RATE)
+
+
+@declared.register
+def _of_socket(socket: SocketSource) -> StructType | None:
+    return StructType.fromDDL(
+        "value STRING, timestamp TIMESTAMP" if socket.include_timestamp else "value STRING"
+    )
+
+
+@declared.register
+def _of_connector(source: SparkSource) -> StructType | None:
+    return StructType.fromDDL(source.schema_) if source.schema_ else None
+
+
 def _of_table(source: Source) -> str | None:
-    return getattr(source.static.member(source.static.choice()), "schema_", None) if source.static else None
+    return getattr(source.connector, "schema_", None)
 
 
 def _not_given(source: Source, further: str) -> NotReady:

@@ -1,6 +1,8 @@
 """Reads the document's static sources as DataFrames."""
 
 from collections.abc import Mapping
+from functools import singledispatch
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -11,8 +13,34 @@ from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.dataframes.options import connector, jdbc
 from mainstem.dataframes.options.connections import Connections
 from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.connectors.custom import SparkTable
 from mainstem.language.model.connectors.file_source import decoding
-from mainstem.language.model.connectors.static_sources import CsvTable, DeltaTable, JsonTable, StaticSource
+from mainstem.language.model.connectors.kinds import TableKind
+from mainstem.language.model.connectors.static_sources import (
+    CatalogTable,
+    CsvTable,
+    DeltaTable,
+    JdbcTable,
+    JsonTable,
+    SchemalessTable,
+    StaticSource,
+)
+
+
+class TableContext(NamedTuple):
+    """What the reader of a table needs beside the settings of the table.
+
+    Attributes:
+        session: the query's session.
+        name: name of the source.
+        source: the static source with the table.
+        connections: the connections of the document.
+    """
+
+    session: SparkSession
+    name: str
+    source: StaticSource
+    connections: Connections
 
 
 def table(session: SparkSession, name: str, source: StaticSource, connections: Connections) -> DataFrame:
@@ -21,22 +49,33 @@ def table(session: SparkSession, name: str, source: StaticSource, connections: C
     Raises:
         NotReady: a secret or the Python class of a connector is missing.
     """
-    if source.delta:
-        return _delta(session, source.delta)
-    if source.table:
-        if source.refresh:  # a session caches the listing of the table's files
-            session.sql(f"REFRESH TABLE {source.table.name}")
-        return session.table(source.table.name)
-    if source.jdbc:
-        options = jdbc.source_options(source.jdbc, connections.get(JdbcConnection, source.jdbc.connection))
-        return session.read.format("jdbc").options(**options).load()
-    if source.spark:
-        return connector.table(session, source.spark, connections.spark)
-    return _files(session, source, name)
+    return open_table(source.connector, TableContext(session, name, source, connections))
 
 
-def _delta(session: SparkSession, table: DeltaTable) -> DataFrame:
-    reader = session.read.format("delta")
+@singledispatch
+def open_table(table: TableKind, _context: TableContext) -> DataFrame:
+    """The rows of a table, by its kind; raises as `table` does."""
+    raise NotImplementedError(f"no reader for {type(table).__name__}")
+
+
+@open_table.register
+def _csv(table: CsvTable, context: TableContext) -> DataFrame:
+    return _records(table, dict(table.options) | {"header": str(table.header).lower()}, context)
+
+
+@open_table.register
+def _json(table: JsonTable, context: TableContext) -> DataFrame:
+    return _records(table, dict(table.options), context)
+
+
+@open_table.register
+def _schemaless(table: SchemalessTable, context: TableContext) -> DataFrame:
+    return context.session.read.format(context.source.choice()).options(**table.options).load(table.path)
+
+
+@open_table.register
+def _delta(table: DeltaTable, context: TableContext) -> DataFrame:
+    reader = context.session.read.format("delta")
     if table.version is not None:
         reader = reader.option("versionAsOf", table.version)
     if table.timestamp is not None:
@@ -44,22 +83,30 @@ def _delta(session: SparkSession, table: DeltaTable) -> DataFrame:
     return reader.load(table.path)
 
 
-def _files(session: SparkSession, source: StaticSource, name: str) -> DataFrame:
-    kind = source.choice()
-    if records := source.csv or source.json_:
-        return _records(session, kind, records, name)
-    table = source.member(kind)
-    return session.read.format(kind).options(**table.options).load(table.path)
+@open_table.register
+def _jdbc(table: JdbcTable, context: TableContext) -> DataFrame:
+    options = jdbc.source_options(table, context.connections.get(JdbcConnection, table.connection))
+    return context.session.read.format("jdbc").options(**options).load()
 
 
-def _records(session: SparkSession, kind: str, table: CsvTable | JsonTable, name: str) -> DataFrame:
+@open_table.register
+def _catalog(table: CatalogTable, context: TableContext) -> DataFrame:
+    if context.source.refresh:  # a session caches the listing of the table's files
+        context.session.sql(f"REFRESH TABLE {table.name}")
+    return context.session.table(table.name)
+
+
+@open_table.register
+def _custom(table: SparkTable, context: TableContext) -> DataFrame:
+    return connector.table(context.session, table, context.connections.spark)
+
+
+def _records(table: CsvTable | JsonTable, options: Mapping[str, str], context: TableContext) -> DataFrame:
     """The rows of text files; the first record that does not parse fails the query.
 
     If such a record were skipped, a join would silently miss it. Empty lines are ignored.
     """
-    options = dict(table.options)
-    if isinstance(table, CsvTable):
-        options["header"] = str(table.header).lower()
+    session, kind, name = context.session, context.source.choice(), context.name
     columns = table.schema_ or _infer_columns(session, kind, table.path, options)
     if not columns:
         return session.createDataFrame([], StructType())

@@ -1,6 +1,7 @@
 """Reads the document's streaming sources as DataFrames."""
 
-from typing import Final
+from functools import singledispatch
+from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -10,15 +11,44 @@ from mainstem.dataframes.options import connector, delta, kafka, source_options
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources import static
 from mainstem.language.base import interval
-from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.connectors.custom import SparkSource
+from mainstem.language.model.connectors.delta import DeltaSource
 from mainstem.language.model.connectors.file_source import FilesSource
+from mainstem.language.model.connectors.generated_sources import (
+    RateMicroBatchSource,
+    RateSource,
+    SocketSource,
+)
 from mainstem.language.model.connectors.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kinds import SourceKind
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source, Watermark
 
 
 OBSERVED: Final = "mainstem-watermark."
 """Prefix of the names of Spark's metrics in `with_watermark`; the relation's name follows. Nobody reads these metrics."""
+
+
+class StreamContext(NamedTuple):
+    """What the reader of a stream needs beside the settings of the source.
+
+    Attributes:
+        session: the query's session.
+        occurrence: name of the source's occurrence in the query.
+        connections: the connections of the document.
+        decoding: how records become columns; None for a source without records.
+    """
+
+    session: SparkSession
+    occurrence: str
+    connections: Connections
+    decoding: Decode | None
+
+    def load(self, spark_format: str, options: dict[str, str], path: str | None = None) -> DataFrame:
+        """The stream of one of Spark's formats."""
+        return (
+            self.session.readStream.format(spark_format).options(**options).name(self.occurrence).load(path)
+        )
 
 
 class Reader:
@@ -36,17 +66,11 @@ class Reader:
 
         `occurrence` is the name of the source's occurrence in the query.
         """
-        if source.kafka:
-            return _kafka(session, source.kafka, occurrence, self._connections.kafka[source.kafka.connection])
-        if source.files:
-            return _files(session, source, source.files, occurrence)
-        if source.delta:
-            delta_reader = session.readStream.format("delta").options(**delta.source_options(source.delta))
-            return delta_reader.name(occurrence).load(source.delta.path)
-        if source.spark:
-            return connector.stream(session, source.spark, occurrence, self._connections.spark)
-        kind, options = _transient(source)
-        return session.readStream.format(kind).options(**options).name(occurrence).load()
+        if source.stream is None:
+            raise ValueError(f"{source.name} does not stream")
+        return open_stream(
+            source.stream, StreamContext(session, occurrence, self._connections, source.decoding)
+        )
 
     def table(self, session: SparkSession, source: Source) -> DataFrame:
         """The rows of a static source."""
@@ -114,31 +138,52 @@ def _decode(raw: DataFrame, source: Source, decode: Decode, occurrence: str) -> 
     )
 
 
-def _kafka(
-    session: SparkSession, source: KafkaSource, occurrence: str, connection: KafkaConnection
-) -> DataFrame:
-    options = kafka.source_options(source, connection)
+@singledispatch
+def open_stream(source: SourceKind, _context: StreamContext) -> DataFrame:
+    """The rows of a streaming source, by its kind; a bounded source gives a DataFrame that does not stream."""
+    raise NotImplementedError(f"no reader for {type(source).__name__}")
+
+
+@open_stream.register
+def _kafka(source: KafkaSource, context: StreamContext) -> DataFrame:
+    options = kafka.source_options(source, context.connections.kafka[source.connection])
     if source.bounded:
-        return session.read.format("kafka").options(**options).load()
-    return session.readStream.format("kafka").options(**options).name(occurrence).load()
+        return context.session.read.format("kafka").options(**options).load()
+    return context.load("kafka", options)
 
 
-def _files(session: SparkSession, source: Source, files: FilesSource, occurrence: str) -> DataFrame:
-    options = source_options.files(files, occurrence)
-    if source.decoding:
-        return file_records.stream(session, files.path, occurrence, source.decoding, options)
-    reader = session.readStream.format(files.format).options(**options)
-    if files.format != "text":
-        reader = reader.schema(schemas.columns(files.schema_, files.schema_file))
-    return reader.name(occurrence).load(files.path)
+@open_stream.register
+def _files(source: FilesSource, context: StreamContext) -> DataFrame:
+    session, occurrence = context.session, context.occurrence
+    options = source_options.files(source, occurrence)
+    if context.decoding:
+        return file_records.stream(session, source.path, occurrence, context.decoding, options)
+    reader = session.readStream.format(source.format).options(**options)
+    if source.format != "text":
+        reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
+    return reader.name(occurrence).load(source.path)
 
 
-def _transient(source: Source) -> tuple[str, dict[str, str]]:
-    """Spark's format and options of a source that cannot be read again: generated rows or a socket."""
-    if source.rate:
-        return "rate", source_options.rate(source.rate)
-    if source.rate_micro_batch:
-        return "rate-micro-batch", source_options.rate_micro_batch(source.rate_micro_batch)
-    if source.socket:
-        return "socket", source_options.socket(source.socket)
-    raise ValueError(f"{source.name} does not stream")
+@open_stream.register
+def _delta(source: DeltaSource, context: StreamContext) -> DataFrame:
+    return context.load("delta", delta.source_options(source), source.path)
+
+
+@open_stream.register
+def _custom(source: SparkSource, context: StreamContext) -> DataFrame:
+    return connector.stream(context.session, source, context.occurrence, context.connections.spark)
+
+
+@open_stream.register
+def _rate(source: RateSource, context: StreamContext) -> DataFrame:
+    return context.load("rate", source_options.rate(source))
+
+
+@open_stream.register
+def _rate_micro_batch(source: RateMicroBatchSource, context: StreamContext) -> DataFrame:
+    return context.load("rate-micro-batch", source_options.rate_micro_batch(source))
+
+
+@open_stream.register
+def _socket(source: SocketSource, context: StreamContext) -> DataFrame:
+    return context.load("socket", source_options.socket(source))

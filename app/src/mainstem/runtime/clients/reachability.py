@@ -6,12 +6,20 @@ import ssl
 import struct
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import singledispatch
 from typing import Final
 from urllib.parse import urlsplit
 
 from mainstem import reasons
 from mainstem.errors import NotReady
-from mainstem.language.model.connections import Connection, JdbcConnection, KafkaConnection, S3Connection
+from mainstem.language.model.connections import (
+    Connection,
+    ConnectorOptions,
+    JdbcConnection,
+    KafkaConnection,
+    S3Connection,
+)
+from mainstem.language.model.connectors.kinds import ConnectionKind
 
 
 ANSWER_SECONDS: Final = 5.0
@@ -38,14 +46,26 @@ def connection_error(connection: Connection) -> NotReady | None:
     The reason is `BrokerUnreachable`, `StoreUnreachable` or `DatabaseUnreachable`. The addresses of AWS's own stores and
     of databases other than PostgreSQL are not known.
     """
-    if connection.s3 and connection.s3.endpoint:
-        return _store(connection.name, connection.s3, connection.s3.endpoint)
-    if connection.kafka:
-        return _broker(connection.name, connection.kafka)
-    return _database(connection.name, connection.jdbc) if connection.jdbc else None
+    return server_error(connection.settings, connection.name)
 
 
-def _store(name: str, s3: S3Connection, endpoint: str) -> NotReady | None:
+@singledispatch
+def server_error(settings: ConnectionKind, _name: str) -> NotReady | None:
+    """The error of the server of a connection with this name, by the connection's kind."""
+    raise NotImplementedError(f"no check of the server of {type(settings).__name__}")
+
+
+@server_error.register
+def _connector(_settings: ConnectorOptions, _name: str) -> NotReady | None:
+    """Only the connector or the catalog knows the address of its server."""
+    return None
+
+
+@server_error.register
+def _store(s3: S3Connection, name: str) -> NotReady | None:
+    endpoint = s3.endpoint
+    if not endpoint:
+        return None
     url = urlsplit(endpoint)
     tls = url.scheme == "https"
     host = url.hostname or ""
@@ -56,7 +76,8 @@ def _store(name: str, s3: S3Connection, endpoint: str) -> NotReady | None:
     return NotReady(message, reason=reasons.STORE_UNREACHABLE) if why else None
 
 
-def _broker(name: str, kafka: KafkaConnection) -> NotReady | None:
+@server_error.register
+def _broker(kafka: KafkaConnection, name: str) -> NotReady | None:
     protocol = kafka.security.protocol if kafka.security else kafka.properties.get("security.protocol", "")
     tls = protocol.upper().endswith("SSL")
     errors = []
@@ -71,7 +92,8 @@ def _broker(name: str, kafka: KafkaConnection) -> NotReady | None:
     )
 
 
-def _database(name: str, jdbc: JdbcConnection) -> NotReady | None:
+@server_error.register
+def _database(jdbc: JdbcConnection, name: str) -> NotReady | None:
     """The error of a PostgreSQL server; None for other databases and URLs with several hosts, which Spark checks."""
     match = _POSTGRES.fullmatch(jdbc.url)
     if match and (why := _socket_error(match[1].strip("[]"), int(match[2] or 5432), _SSL_REQUEST, tls=False)):

@@ -8,16 +8,21 @@ from mainstem.language.base import Duration, PositiveInt, Text
 from mainstem.language.model.connectors.kinds import DeclaredColumns, Delivery, SourceKind
 
 
-class RateSource(SourceKind):
-    """Generated rows (`timestamp`, `value`) at a steady rate; for demos and tests, not fault-tolerant."""
+class UnkeptSource(SourceKind):
+    """A source whose rows are not kept, and so cannot be read again."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = ""
     owned_options: ClassVar = {}
     delivery: ClassVar = Delivery.NOT_KEPT
-    continuous: ClassVar = True
     real_time: ClassVar = False
     real_time_refuses: ClassVar = ()
+
+
+class RateSource(UnkeptSource):
+    """Generated rows (`timestamp`, `value`) at a steady rate; for demos and tests, not fault-tolerant."""
+
+    continuous: ClassVar = True
     not_kept: ClassVar = "rate generates rows by the clock and keeps none"
 
     rows_per_second: PositiveInt = 1
@@ -32,16 +37,10 @@ class RateSource(SourceKind):
         return DeclaredColumns(("timestamp", "value"))
 
 
-class RateMicroBatchSource(SourceKind):
+class RateMicroBatchSource(UnkeptSource):
     """Generated rows (`timestamp`, `value`), the same number in each batch; for demos and tests, not fault-tolerant."""
 
-    connection_kind: ClassVar = None
-    options_field: ClassVar = ""
-    owned_options: ClassVar = {}
-    delivery: ClassVar = Delivery.NOT_KEPT
     continuous: ClassVar = False
-    real_time: ClassVar = False
-    real_time_refuses: ClassVar = ()
     not_kept: ClassVar = "rateMicroBatch generates rows and keeps none"
 
     rows_per_batch: PositiveInt
@@ -58,16 +57,10 @@ class RateMicroBatchSource(SourceKind):
         return DeclaredColumns(("timestamp", "value"))
 
 
-class SocketSource(SourceKind):
+class SocketSource(UnkeptSource):
     """Lines (`value`) of a server's socket; for demos and tests: what was read is nowhere kept, and lost at a restart."""
 
-    connection_kind: ClassVar = None
-    options_field: ClassVar = ""
-    owned_options: ClassVar = {}
-    delivery: ClassVar = Delivery.NOT_KEPT
     continuous: ClassVar = True
-    real_time: ClassVar = False
-    real_time_refuses: ClassVar = ()
     not_kept: ClassVar = "the lines of a socket are not kept; the lines of a batch are lost when it fails or the driver restarts"
 
     host: Text

@@ -7,16 +7,21 @@ from pydantic import Field
 from mainstem.language.model.connectors.kinds import Delivery, Guarantee, SinkKind
 
 
-class ConsoleSink(SinkKind):
-    """Prints rows to standard output, for a first look."""
+class InspectionSink(SinkKind):
+    """A sink that keeps no rows for other readers."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = ""
     owned_options: ClassVar = {}
     refusals: ClassVar = ()
+    real_time_alternative: ClassVar = ""
+
+
+class ConsoleSink(InspectionSink):
+    """Prints rows to standard output, for a first look."""
+
     continuous: ClassVar = True
     real_time: ClassVar = True
-    real_time_alternative: ClassVar = ""
     async_progress: ClassVar = True
 
     num_rows: Annotated[int, Field(ge=1, le=10_000)] = 20
@@ -35,16 +40,11 @@ class ConsoleSink(SinkKind):
         return "shows their rows again"
 
 
-class MemorySink(SinkKind):
+class MemorySink(InspectionSink):
     """Keeps rows in the driver's memory, for tests: a temporary view with the sink's name. The rows are lost with the driver."""
 
-    connection_kind: ClassVar = None
-    options_field: ClassVar = ""
-    owned_options: ClassVar = {}
-    refusals: ClassVar = ()
     continuous: ClassVar = False
     real_time: ClassVar = False
-    real_time_alternative: ClassVar = ""
     async_progress: ClassVar = False
 
     def guarantee(self) -> Guarantee:
@@ -56,16 +56,11 @@ class MemorySink(SinkKind):
         return "keeps no rows between two drivers"
 
 
-class NoopSink(SinkKind):
+class NoopSink(InspectionSink):
     """Computes every row and discards it, for measurements."""
 
-    connection_kind: ClassVar = None
-    options_field: ClassVar = ""
-    owned_options: ClassVar = {}
-    refusals: ClassVar = ()
     continuous: ClassVar = True
     real_time: ClassVar = False
-    real_time_alternative: ClassVar = ""
     async_progress: ClassVar = True
 
     def guarantee(self) -> Guarantee:

@@ -59,8 +59,8 @@ class JsonTable(TableKind):
         return _FLAT._replace(ddl=self.schema_) if self.schema_ else _UNDECLARED
 
 
-class PlainTable(TableKind):
-    """A file or folder that brings its own schema: Parquet or ORC."""
+class SchemalessTable(TableKind):
+    """A file or folder whose columns the document does not declare."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = "options"
@@ -70,23 +70,18 @@ class PlainTable(TableKind):
     """File or folder."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's reader."""
+
+
+class PlainTable(SchemalessTable):
+    """A file or folder that brings its own schema: Parquet or ORC."""
 
     def columns(self) -> DeclaredColumns | None:
         """Only the files know their columns."""
         return _UNDECLARED
 
 
-class TextTable(TableKind):
+class TextTable(SchemalessTable):
     """A text file or folder, with the one column `value`."""
-
-    connection_kind: ClassVar = None
-    options_field: ClassVar = "options"
-    owned_options: ClassVar = _OWNED
-
-    path: Text
-    """File or folder."""
-    options: Options = Field(default_factory=dict)
-    """Further options of Spark's reader."""
 
     def columns(self) -> DeclaredColumns | None:
         """The column `value`; folders like `day=1` add further ones."""
