@@ -10,6 +10,10 @@ from typing import Any, ClassVar, get_origin, get_type_hints
 import pytest
 import yaml
 from documents import DROP, VALID, Edit
+from mainstem.dataframes.sinks.batches import own_writer
+from mainstem.dataframes.sinks.writers import native_sink
+from mainstem.dataframes.sources.static import open_table
+from mainstem.dataframes.sources.streaming import open_stream
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import CONNECTIONS
@@ -27,6 +31,9 @@ from mainstem.language.model.connectors.static_sources import TABLES
 from mainstem.language.model.sinks import SINKS, Sink
 from mainstem.language.model.sources import SOURCES, Source
 from mainstem.language.rules.streams.modes import refused
+from mainstem.runtime.clients.reachability import server_error
+from mainstem.runtime.preflight.inputs import missing_input
+from mainstem.testing.inputs import declared
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +49,16 @@ KINDS: dict[tuple[str, str], type[Kind]] = {
     **{("sink", key): kind for key, kind in SINKS.items()},
     **{("connection", key): kind for key, kind in CONNECTIONS.items()},
 }
+IMPLEMENTED: list[tuple[str, tuple[Any, ...]]] = [
+    ("source", (open_stream,)),
+    ("source", (missing_input,)),
+    ("source", (declared,)),
+    ("table", (open_table,)),
+    ("table", (missing_input,)),
+    ("sink", (native_sink, own_writer)),
+    ("connection", (server_error,)),
+]
+"""Functions by kind: each kind needs an implementation in one of a row's functions."""
 METHODS = {"source": ("columns",), "table": ("columns",), "sink": ("guarantee",), "connection": ()}
 
 BAD = {
@@ -162,6 +179,19 @@ def test_the_traits_of_a_kind_name_its_own_fields(kind: tuple[str, str]) -> None
             assert set(refusal.modes) <= set(OUTPUT_MODES)
             assert {refusal.field} <= {"", *keys}
             assert {condition.field for condition in refusal.conditions} <= keys
+
+
+@pytest.mark.parametrize(("part", "functions"), IMPLEMENTED)
+def test_every_kind_has_an_implementation_of_what_is_done_by_kind(
+    part: str, functions: tuple[Any, ...]
+) -> None:
+    kinds = {key: kind for (of_part, key), kind in KINDS.items() if of_part == part}
+    missing = [
+        key
+        for key, kind in kinds.items()
+        if all(function.dispatch(kind) is function.dispatch(object) for function in functions)
+    ]
+    assert missing == [], [f"{function.__module__}.{function.__name__}" for function in functions]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)

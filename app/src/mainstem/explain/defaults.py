@@ -5,6 +5,15 @@ from typing import Final, NamedTuple
 
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.steps import STATEFUL, steps
+from mainstem.language.model.connections import KafkaConnection
+from mainstem.language.model.connectors.delta import DeltaSink, DeltaSource
+from mainstem.language.model.connectors.kinds import Kind
+from mainstem.language.model.connectors.static_sources import DeltaTable
+from mainstem.language.model.sinks import Sink
+
+
+_PARQUET_SINKS: Final = ("delta", "parquet")
+"""Keys of the sinks that write Parquet files."""
 
 
 class Default(NamedTuple):
@@ -35,19 +44,23 @@ def _keeps_state(graph: Graph) -> bool:
     return any(step.doing in STATEFUL for query in graph.spec.queries for step in steps(graph, query.from_))
 
 
-def _has_delta(graph: Graph) -> bool:
-    sinks = any(sink.delta for query in graph.spec.queries for sink in query.to)
-    return sinks or any(
-        source.delta or (source.static and source.static.delta) for source in graph.spec.sources
-    )
+def _has(*kinds: type[Kind]) -> Callable[[Graph], bool]:
+    """Whether a document has a connection, source, table or sink of one of these classes."""
+    return lambda graph: any(isinstance(settings, kinds) for settings in _settings(graph))
+
+
+def _settings(graph: Graph) -> Iterator[Kind]:
+    yield from (connection.settings for connection in graph.spec.connections)
+    yield from (source.connector for source in graph.spec.sources)
+    yield from (sink.connector for sink in _sinks(graph))
+
+
+def _sinks(graph: Graph) -> Iterator[Sink]:
+    return (sink for query in graph.spec.queries for sink in query.to)
 
 
 def _writes_parquet(graph: Graph) -> bool:
-    return any(sink.delta or sink.parquet for query in graph.spec.queries for sink in query.to)
-
-
-def _has_kafka(graph: Graph) -> bool:
-    return any(connection.kafka for connection in graph.spec.connections)
+    return any(sink.choice() in _PARQUET_SINKS for sink in _sinks(graph))
 
 
 def _on_s3(graph: Graph) -> bool:
@@ -85,7 +98,7 @@ DEFAULTS: Final = (
         "50",
         "Delta rebuilds its snapshot in every batch: 1,590 ms with 1, 6,300 ms with 50",
         "spark.conf",
-        _has_delta,
+        _has(DeltaSource, DeltaTable, DeltaSink),
     ),
     Default(
         "spark.databricks.delta.properties.defaults.enableDeletionVectors",
@@ -93,7 +106,7 @@ DEFAULTS: Final = (
         "true",
         "readers that do not support deletion vectors can still read the tables",
         "spark.conf",
-        _has_delta,
+        _has(DeltaSource, DeltaTable, DeltaSink),
     ),
     Default(
         "spark.sql.parquet.outputTimestampType",
@@ -141,7 +154,7 @@ DEFAULTS: Final = (
         "30 s",
         "an unreachable broker causes an error within seconds, not minutes",
         "connections[].kafka.properties",
-        _has_kafka,
+        _has(KafkaConnection),
     ),
 )
 

@@ -5,8 +5,9 @@ runs again with the same input. A sink that already has the batch skips it. Delt
 own sinks, which store the batch's number with the rows. Kafka gets the batch again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -18,7 +19,11 @@ from mainstem.dataframes.sinks import database, python
 from mainstem.dataframes.sinks.merge import merger
 from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shape
 from mainstem.language.model.connections import JdbcConnection
-from mainstem.language.model.connectors.inspection_sinks import ConsoleSink
+from mainstem.language.model.connectors.delta import DeltaSink
+from mainstem.language.model.connectors.inspection_sinks import ConsoleSink, MemorySink
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
+from mainstem.language.model.connectors.kinds import SinkKind
+from mainstem.language.model.connectors.python_sink import PythonSink
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
 
@@ -26,6 +31,22 @@ from mainstem.language.model.sinks import Sink
 _MOST_PARTITIONS: Final = 1_000_000
 SINK_NOTE: Final = "mainstem: in the sink "
 """Prefix of the note on an exception of a sink; the quoted name of the sink follows."""
+
+
+class BatchContext(NamedTuple):
+    """What a writer of batches needs beside the settings of the sink.
+
+    Attributes:
+        frame: the query's rows.
+        query: the query.
+        name: name of the sink.
+        connections: the connections of the document.
+    """
+
+    frame: DataFrame
+    query: Query
+    name: str
+    connections: Connections
 
 
 def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connections) -> DataStreamWriter:
@@ -88,8 +109,7 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
         Py4JJavaError: a database refuses the sink.
     """
     session, mode = frame.sparkSession, query.output_mode
-    make = _OWN.get(sink.choice())
-    if make and (own := make(frame, query, sink, connections)):
+    if own := own_writer(sink.connector, BatchContext(frame, query, sink.name, connections)):
         return own
     native_writer = native(session, sink, connections)
     if native_writer is None:
@@ -102,37 +122,39 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     )
 
 
-def _merging(_frame: DataFrame, _query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
-    return merger(sink.delta) if sink.delta and sink.delta.merge else None
+@singledispatch
+def own_writer(_sink: SinkKind, _context: BatchContext) -> BatchWriter | None:
+    """Mainstem's own writer of batches, by the kind of sink; None for a sink that Spark's writer writes."""
+    return None
 
 
-def _to_database(frame: DataFrame, query: Query, sink: Sink, connections: Connections) -> BatchWriter | None:
-    if sink.jdbc is None or sink.jdbc.delivery == "atLeastOnce":
+@own_writer.register
+def _merging(sink: DeltaSink, _context: BatchContext) -> BatchWriter | None:
+    return merger(sink) if sink.merge else None
+
+
+@own_writer.register
+def _to_database(sink: JdbcSink, context: BatchContext) -> BatchWriter | None:
+    if sink.delivery == "atLeastOnce":
         return None
-    connection = connections.get(JdbcConnection, sink.jdbc.connection)
-    return database.writer(frame.sparkSession, sink.jdbc, connection, query.output_mode, frame.columns)
+    frame, mode = context.frame, context.query.output_mode
+    connection = context.connections.get(JdbcConnection, sink.connection)
+    return database.writer(frame.sparkSession, sink, connection, mode, frame.columns)
 
 
-def _to_code(_frame: DataFrame, _query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
-    return python.batch_writer(sink.python) if sink.python else None
+@own_writer.register
+def _to_code(sink: PythonSink, _context: BatchContext) -> BatchWriter | None:
+    return python.batch_writer(sink)
 
 
-def _to_console(_frame: DataFrame, query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
-    return _console(query.name, sink.console) if sink.console else None
+@own_writer.register
+def _to_console(sink: ConsoleSink, context: BatchContext) -> BatchWriter | None:
+    return _console(context.query.name, sink)
 
 
-def _to_memory(frame: DataFrame, query: Query, sink: Sink, _connections: Connections) -> BatchWriter | None:
-    return python.memory_writer(frame.sparkSession, sink.name, query.output_mode)
-
-
-_OWN: Final[Mapping[str, Callable[[DataFrame, Query, Sink, Connections], BatchWriter | None]]] = {
-    "delta": _merging,
-    "jdbc": _to_database,
-    "python": _to_code,
-    "console": _to_console,
-    "memory": _to_memory,
-}
-"""Key of a sink -> the function that makes Mainstem's own writer; it returns None if Spark's writer does."""
+@own_writer.register
+def _to_memory(_sink: MemorySink, context: BatchContext) -> BatchWriter | None:
+    return python.memory_writer(context.frame.sparkSession, context.name, context.query.output_mode)
 
 
 def _uses_foreach_batch(query: Query, sink: Sink) -> bool:

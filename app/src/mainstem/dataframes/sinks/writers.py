@@ -7,6 +7,8 @@ gets or loses other sinks.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -15,6 +17,13 @@ from mainstem.dataframes.options import connector, delta, jdbc, kafka
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
 from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.connectors.custom import SparkSink
+from mainstem.language.model.connectors.delta import DeltaSink
+from mainstem.language.model.connectors.file_sink import FileSink
+from mainstem.language.model.connectors.inspection_sinks import ConsoleSink, NoopSink
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
+from mainstem.language.model.connectors.kafka_sink import KafkaSink
+from mainstem.language.model.connectors.kinds import SinkKind
 from mainstem.language.model.sinks import Sink
 
 
@@ -42,43 +51,76 @@ class Native:
         return writer.partitionBy(*self.partition_by) if self.partition_by else writer
 
 
+class SinkContext(NamedTuple):
+    """What Spark's writer needs beside the settings of the sink.
+
+    Attributes:
+        session: the query's session.
+        key: key of the sink's kind, such as `csv`.
+        connections: the connections of the document.
+    """
+
+    session: SparkSession
+    key: str
+    connections: Connections
+
+
 def native(session: SparkSession, sink: Sink, connections: Connections) -> Native | None:
     """The settings of Spark's streaming writer for a sink; None if Spark has no exact writer for the sink.
 
     Raises:
         NotReady: a secret or the Python class of a connector is missing.
     """
-    if sink.kafka or sink.spark or sink.jdbc:
-        return _with_connection(session, sink, connections)
-    if sink.delta and sink.delta.merge:
+    return native_sink(sink.connector, SinkContext(session, sink.choice(), connections))
+
+
+@singledispatch
+def native_sink(_sink: SinkKind, _context: SinkContext) -> Native | None:
+    """The settings of Spark's streaming writer, by the kind of sink; None for a kind that only Mainstem writes."""
+    return None
+
+
+@native_sink.register
+def _kafka(sink: KafkaSink, context: SinkContext) -> Native | None:
+    return Native("kafka", kafka.sink_options(sink, context.connections.kafka[sink.connection]))
+
+
+@native_sink.register
+def _delta(sink: DeltaSink, _context: SinkContext) -> Native | None:
+    if sink.merge:
         return None
-    if target := sink.folder:
-        options = dict(target.options) | {"path": target.path}
-        if sink.choice() in {"csv", "json"}:
-            options = _with_time_formats(options)
-        if sink.delta:
-            options |= delta.sink_options(sink.delta)
-        return Native(sink.choice(), options, target.partition_by or ())
-    if sink.console:
-        console_options = {
-            "numRows": str(sink.console.num_rows),
-            "truncate": str(sink.console.truncate).lower(),
-        }
-        return Native("console", console_options)
-    return Native("noop", {}) if sink.noop else None
+    options = dict(sink.options) | {"path": sink.path} | delta.sink_options(sink)
+    return Native("delta", options, sink.partition_by or ())
 
 
-def _with_connection(session: SparkSession, sink: Sink, connections: Connections) -> Native:
-    """The settings of Spark's streaming writer for a sink that has a connection."""
-    if sink.kafka:
-        return Native("kafka", kafka.sink_options(sink.kafka, connections.kafka[sink.kafka.connection]))
-    if sink.jdbc:
-        return Native(
-            "jdbc", jdbc.sink_options(sink.jdbc, connections.get(JdbcConnection, sink.jdbc.connection))
-        )
-    if sink.spark is None:
-        raise ValueError(f"{sink.name} has no connection")
-    return Native(connector.format_of(session, sink.spark), connector.options(sink.spark, connections.spark))
+@native_sink.register
+def _files(sink: FileSink, context: SinkContext) -> Native | None:
+    options = dict(sink.options) | {"path": sink.path}
+    if context.key in {"csv", "json"}:
+        options = _with_time_formats(options)
+    return Native(context.key, options, sink.partition_by or ())
+
+
+@native_sink.register
+def _jdbc(sink: JdbcSink, context: SinkContext) -> Native | None:
+    connection = context.connections.get(JdbcConnection, sink.connection)
+    return Native("jdbc", jdbc.sink_options(sink, connection))
+
+
+@native_sink.register
+def _custom(sink: SparkSink, context: SinkContext) -> Native | None:
+    options = connector.options(sink, context.connections.spark)
+    return Native(connector.format_of(context.session, sink), options)
+
+
+@native_sink.register
+def _console(sink: ConsoleSink, _context: SinkContext) -> Native | None:
+    return Native("console", {"numRows": str(sink.num_rows), "truncate": str(sink.truncate).lower()})
+
+
+@native_sink.register
+def _noop(_sink: NoopSink, _context: SinkContext) -> Native | None:
+    return Native("noop", {})
 
 
 def _with_time_formats(options: dict[str, str]) -> dict[str, str]:

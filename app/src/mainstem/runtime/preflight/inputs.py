@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import singledispatch
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -10,12 +11,25 @@ from pyspark.sql import SparkSession
 
 from mainstem import reasons
 from mainstem.dataframes.options import connector
-from mainstem.dataframes.options.connections import connections
+from mainstem.dataframes.options.connections import Connections, connections
 from mainstem.dataframes.sources import static
 from mainstem.errors import MainstemError, NotReady
 from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.connectors.static_sources import StaticSource
+from mainstem.language.model.connectors.custom import SparkSource, SparkTable
+from mainstem.language.model.connectors.delta import DeltaSource
+from mainstem.language.model.connectors.file_source import FilesSource
+from mainstem.language.model.connectors.generated_sources import UnkeptSource
+from mainstem.language.model.connectors.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kinds import SourceKind, TableKind
+from mainstem.language.model.connectors.static_sources import (
+    CatalogTable,
+    CsvTable,
+    DeltaTable,
+    JdbcTable,
+    JsonTable,
+    SchemalessTable,
+)
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
 from mainstem.language.model.status.states import OUTAGES
@@ -96,57 +110,117 @@ class Inputs:
                 return absent
         for source in self._graph.sources_of(query.from_):
             if source.name not in known:
-                known[source.name] = self._missing(source)
+                known[source.name] = missing_input(
+                    source.connector, InputContext(self._session, self._graph, self._connections, source)
+                )
             if absent := known[source.name]:
                 return absent
         return None
 
-    def _missing(self, source: Source) -> Absent | None:
-        subject = f"source {source.name!r}"
-        if source.kafka:
-            return self._missing_topics(
-                source.kafka.connection, {*(source.kafka.subscribe or ()), *(source.kafka.assign or ())}
-            )
-        path = path_of(source)
-        if path is None:
-            return self._missing_table(subject, source.static) if source.static else None
-        if not ask(subject, path, lambda: Directory(self._session, path).matches()):
-            return Absent(reasons.PATH_NOT_FOUND, f"{subject}: nothing exists at {path}")
-        table = source.delta or (source.static and source.static.delta)
-        if table and not ask(subject, path, lambda: self._is_table(path)):
-            return Absent(reasons.PATH_NOT_FOUND, f"{subject}: no Delta table exists at {path}")
-        return None
 
-    def _missing_topics(self, connection: str, topics: set[str]) -> Absent | None:
-        kafka = self._connections.kafka[connection]
-        subject = f"connection {connection!r} ({kafka.bootstrap_servers})"
-        missing = sorted(topics - ask(subject, "", KafkaAdmin(self._session, kafka).topics)) if topics else []
-        if not missing:
-            return None
-        return Absent(
-            reasons.TOPIC_NOT_FOUND, f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}"
+class InputContext(NamedTuple):
+    """What the check of an input needs beside the settings of the source.
+
+    Attributes:
+        session: the session of the check.
+        graph: the graph of the document.
+        connections: the connections of the document.
+        source: the source.
+    """
+
+    session: SparkSession
+    graph: Graph
+    connections: Connections
+    source: Source
+
+    @property
+    def subject(self) -> str:
+        """The source, as messages name it."""
+        return f"source {self.source.name!r}"
+
+
+@singledispatch
+def missing_input(settings: SourceKind | TableKind, _context: InputContext) -> Absent | None:
+    """The missing input of a source, by the kind of the source or table; None if nothing is missing."""
+    raise NotImplementedError(f"no check of the input of {type(settings).__name__}")
+
+
+@missing_input.register
+def _unchecked(_source: UnkeptSource | SparkSource, _context: InputContext) -> Absent | None:
+    """Such a source has no input that exists beforehand, or only its connector knows it."""
+    return None
+
+
+@missing_input.register
+def _topics(kafka: KafkaSource, context: InputContext) -> Absent | None:
+    topics = {*(kafka.subscribe or ()), *(kafka.assign or ())}
+    connection = context.connections.kafka[kafka.connection]
+    subject = f"connection {kafka.connection!r} ({connection.bootstrap_servers})"
+    known = ask(subject, "", KafkaAdmin(context.session, connection).topics) if topics else set()
+    missing = sorted(topics - known)
+    if not missing:
+        return None
+    return Absent(reasons.TOPIC_NOT_FOUND, f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}")
+
+
+@missing_input.register
+def _files(
+    files: FilesSource | CsvTable | JsonTable | SchemalessTable, context: InputContext
+) -> Absent | None:
+    return _missing_path(files.path, context)
+
+
+@missing_input.register
+def _delta_table(table: DeltaSource | DeltaTable, context: InputContext) -> Absent | None:
+    """The missing folder, or the missing first version; without one the folder may contain any files."""
+    if absent := _missing_path(table.path, context):
+        return absent
+    if not ask(context.subject, table.path, lambda: _has_version(context.session, table.path)):
+        return Absent(reasons.PATH_NOT_FOUND, f"{context.subject}: no Delta table exists at {table.path}")
+    return None
+
+
+@missing_input.register
+def _catalog_table(table: CatalogTable, context: InputContext) -> Absent | None:
+    words = table.name.lower().replace("`", "").split(".")
+    catalogs = [each.name for each in context.graph.spec.connections if each.name.lower() in words]
+    connector.catalogs(context.session, context.graph, catalogs)
+    if not ask(context.subject, "", lambda: context.session.catalog.tableExists(table.name)):
+        return Absent(reasons.TABLE_NOT_FOUND, f"{context.subject}: the table {table.name!r} does not exist")
+    return _opened(context)
+
+
+@missing_input.register
+def _opened_table(_table: JdbcTable | SparkTable, context: InputContext) -> Absent | None:
+    return _opened(context)
+
+
+def _missing_path(path: str, context: InputContext) -> Absent | None:
+    if ask(context.subject, path, lambda: Directory(context.session, path).matches()):
+        return None
+    return Absent(reasons.PATH_NOT_FOUND, f"{context.subject}: nothing exists at {path}")
+
+
+def _has_version(session: SparkSession, path: str) -> bool:
+    return (Directory(session, path) / "_delta_log/[0-9]*").matches()
+
+
+def _opened(context: InputContext) -> Absent | None:
+    """The missing table, if it cannot be opened as the query will read it; no row is read."""
+    table = context.source.static
+    if table is None:
+        raise ValueError(f"{context.subject} is no table")
+    try:
+        ask(
+            context.subject,
+            "",
+            lambda: static.table(context.session, context.subject, table, context.connections),
         )
-
-    def _missing_table(self, subject: str, source: StaticSource) -> Absent | None:
-        """The missing table of a source without a path: it is opened as the query will read it, but no row is read."""
-        if source.table:
-            words = source.table.name.lower().replace("`", "").split(".")
-            catalogs = [each.name for each in self._graph.spec.connections if each.name.lower() in words]
-            connector.catalogs(self._session, self._graph, catalogs)
-        name = source.table.name if source.table else None
-        if name and not ask(subject, "", lambda: self._session.catalog.tableExists(name)):
-            return Absent(reasons.TABLE_NOT_FOUND, f"{subject}: the table {name!r} does not exist")
-        try:
-            ask(subject, "", lambda: static.table(self._session, subject, source, self._connections))
-        except NotReady as error:
-            if error.reason != reasons.TABLE_NOT_FOUND:
-                raise
-            return Absent(error.reason, error.message)
-        return None
-
-    def _is_table(self, path: str) -> bool:
-        """Whether the Delta table has a first version; without one the folder may contain any files."""
-        return (Directory(self._session, path) / "_delta_log/[0-9]*").matches()
+    except NotReady as error:
+        if error.reason != reasons.TABLE_NOT_FOUND:
+            raise
+        return Absent(error.reason, error.message)
+    return None
 
 
 def ask(subject: str, path: str, question: Callable[[], Any]) -> Any:
