@@ -18,6 +18,8 @@ from mainstem.checkpoints.owner import Owner, identity
 from mainstem.checkpoints.verification import matches, missing_log_entries, verify
 from mainstem.cli import main
 from mainstem.errors import NotReady
+from mainstem.language.model.connectors.kinds import SinkKind
+from mainstem.language.model.sinks import SINKS
 from mainstem.runtime.supervision.recreated_topics import read_ids, recreated
 
 
@@ -256,7 +258,7 @@ def test_a_checkpoint_whose_driver_runs_here_is_left_alone(tmp_path: Path, words
     assert result.exit_code == 5
     assert "is in use by the pipeline 'shop'; stop that pipeline first [CheckpointInUse]" in result.output
     assert sorted(each.name for each in (tmp_path / "q").iterdir()) == ["1", "_1.mainstem-owner.json"]
-    assert "shop, runs here" in command("ls", tmp_path).output
+    assert "runs here: shop" in command("ls", tmp_path).output
 
 
 def test_nothing_is_removed_without_yes(tmp_path: Path) -> None:
@@ -406,6 +408,22 @@ def test_a_query_that_runs_once_is_listed_and_has_no_batches(tmp_path: Path) -> 
     [shown] = json.loads(command("ls", tmp_path, "--output", "json").stdout)
     assert (shown["kind"], shown["committed"]) == ("runs once", 0)
     assert "runs once, and has no batches" in command("verify", tmp_path / "report" / "1").output
+
+
+def test_the_list_fits_a_terminal(tmp_path: Path) -> None:
+    folder = built(tmp_path / "a-query-of-20-letters" / "1000")
+    owner = Owner("a-namespace/a-pipeline-with-a-long-name", "it", identity(os.getpid()) or "", "token")
+    (folder.parent / "_1000.mainstem-owner.json").write_text(owner.text(), encoding="utf-8")
+    operator = folder / "state" / "0" / "_metadata" / "metadata"
+    write(operator, operator.read_text().replace("stateStoreSave", "transformWithStateInPySparkExec"))
+    lines = command("ls", tmp_path).output.splitlines()
+    assert "transformWithStat..." in lines[1]
+    assert max(map(len, lines)) <= 120
+
+
+@pytest.mark.parametrize("kind", SINKS.values(), ids=SINKS)
+def test_each_kind_of_sink_describes_repeated_rows(kind: type[SinkKind]) -> None:
+    assert kind.repeated is not SinkKind.repeated
 
 
 def test_times_and_sizes_are_short() -> None:

@@ -95,9 +95,13 @@ def _row(shown: Mapping[str, Any]) -> tuple[str, ...]:
         _or_dash(shown["pending"]),
         _age(shown["changedAt"]),
         times.size(shown["bytes"]),
-        textwrap.shorten(", ".join(shown["operators"]) or "-", 32, placeholder=" ..."),
-        textwrap.shorten(_owner_cell(shown["owner"]), 40, placeholder=" ..."),
+        _cut(", ".join(shown["operators"]) or "-", 20),
+        _cut(_owner_cell(shown["owner"]), 26),
     )
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _or_dash(value: object) -> str:
@@ -115,7 +119,7 @@ def _owner_cell(owner: Mapping[str, Any] | None) -> str:
         return "-"
     if "problem" in owner:
         return "unreadable"
-    return f"{owner['pipeline']}{', runs here' if owner['runsHere'] else ''}"
+    return f"{'runs here: ' if owner['runsHere'] else ''}{owner['pipeline']}"
 
 
 def _owner_line(owner: Mapping[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""`mainstem checkpoint` on a real S3 store, without a JVM: a driver's own checkpoint, read, checked, copied, removed."""
+"""`mainstem checkpoint` on checkpoints of drivers that use a real S3 store and a real Kafka broker."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,13 @@ import pytest
 from click.testing import CliRunner
 from deltalake import DeltaTable
 from harness.driver import DriverProcess
+from harness.kafka import Broker
+from harness.records import Record, new_producer, produce
 from harness.s3 import S3Server
+from harness.supervisor_loop import Stage
+from harness.waiting import within
 from mainstem.cli import main
+from pyspark.sql import SparkSession
 
 
 DOCUMENT = """
@@ -100,3 +105,72 @@ def run(document: Path, folder: Path, *arguments: str) -> None:
 def newest(table: Path) -> list[str]:
     """The files of the newest version of a table."""
     return DeltaTable(table).file_uris()
+
+
+def places(topic: str, kafka: Broker, stage: Stage, table: str, generation: int) -> dict[str, Any]:
+    """A document with a query that writes the offsets of a topic's records to a table."""
+    source = {
+        "connection": "events",
+        "subscribe": [topic],
+        "startingOffsets": "earliest",
+        "failOnDataLoss": False,
+    }
+    checkpoint = {"id": topic, "generation": generation}
+    return {
+        "connections": [{"name": "events", "kafka": {"bootstrapServers": kafka.bootstrap_servers}}],
+        "sources": [{"name": topic, "kafka": source}],
+        "views": [{"name": "places", "sql": f"SELECT CAST(value AS STRING) AS v FROM {topic}"}],
+        "queries": [stage.query("places", table, checkpoint=checkpoint, trigger={"availableNow": True})],
+    }
+
+
+def values(stage: Stage, kafka: Broker, topic: str, table: str, generation: int = 1) -> list[str]:
+    """The rows of the table after a run to the end of the topic."""
+    with stage.running(**places(topic, kafka, stage, table, generation)) as running:
+        running.to_the_end()
+    # The owner's process is that of the test, which goes on.
+    (stage.folder / "checkpoints" / topic / f"_{generation}.mainstem-owner.json").unlink()
+    return sorted(row["v"] for row in stage.rows(table))
+
+
+def put_records(kafka: Broker, topic: str, *texts: str) -> None:
+    produce(new_producer(kafka.client), topic, [Record(None, text.encode(), partition=0) for text in texts])
+
+
+@pytest.mark.S37
+@pytest.mark.timeout(300)
+def test_a_rewound_query_reads_a_topic_from_its_old_offsets(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    kafka.create_topic("rewound")
+    put_records(kafka, "rewound", "a", "b")
+    values(stage, kafka, "rewound", "first")
+    put_records(kafka, "rewound", "c")
+    assert values(stage, kafka, "rewound", "first") == ["a", "b", "c"]
+    checkpoint = f"{tmp_path}/checkpoints/rewound/1"
+    assert command("show", checkpoint)["offsets"] == {"rewound": {"rewound": {"0": 3}}}
+    assert command("rewind", checkpoint, "--to", "0")["unsureTopics"] == []
+    put_records(kafka, "rewound", "d")
+    assert values(stage, kafka, "rewound", "again", 2) == ["c", "d"]
+
+
+@pytest.mark.S37
+@pytest.mark.timeout(300)
+def test_a_rewound_query_skips_no_record_of_a_topic_that_was_created_again_since(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
+    """Spark alone would continue at the offset of the old topic."""
+    stage = Stage(spark.newSession(), tmp_path)
+    kafka.create_topic("renewed")
+    put_records(kafka, "renewed", "a", "b")
+    values(stage, kafka, "renewed", "first")
+    admin = kafka.admin()
+    admin.delete_topics(["renewed"])["renewed"].result(30)
+    within(30, "the topic is gone", lambda: "renewed" not in kafka.admin().list_topics(timeout=10).topics)
+    kafka.create_topic("renewed")
+    put_records(kafka, "renewed", "c", "d", "e")
+    assert values(stage, kafka, "renewed", "first") == ["a", "b", "c", "d", "e"]
+    shown = command("rewind", f"{tmp_path}/checkpoints/renewed/1", "--to", "0")
+    assert shown["unsureTopics"] == ["renewed"]
+    assert values(stage, kafka, "renewed", "again", 2) == ["c", "d", "e"]
