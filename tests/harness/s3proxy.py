@@ -55,11 +55,15 @@ class S3Proxy:
     """Passes everything on to an S3 server on 127.0.0.1, but for the requests that a fault names.
 
     The Host header stays the client's, because it is signed. Use it as a context manager.
+
+    Attributes:
+        requests: method and path of every request so far.
     """
 
     def __init__(self, server: S3Server) -> None:
         self._upstream = urlsplit(server.endpoint).netloc
         self._root = server.root
+        self.requests: list[tuple[str, str]] = []
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
         self._http = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": self}))
@@ -94,6 +98,7 @@ class S3Proxy:
     def fault(self, method: str, target: str) -> Fault | None:
         """The fault that a request meets, which is counted."""
         path = unquote(urlsplit(target).path)
+        self.requests.append((method, path))
         if method != "PUT":
             return None
         with self._lock:

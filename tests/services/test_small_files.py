@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
-from mainstem.checkpoints.owner import parse, record_of
+from mainstem.checkpoints.owner import DriverIdentity, parse, record_of
 from mainstem.errors import NotReady
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clients.exclusive_files import S3Object
@@ -112,7 +112,7 @@ def test_a_driver_overtaken_during_its_takeover_is_rejected(
     """A third one has taken the checkpoint after the record of the first was read."""
     checkpoint = f"{store('overtaken')}/q/1"
     record = S3Object(spark, record_of(checkpoint))
-    Ownership("p").take(spark.newSession(), checkpoint)
+    Ownership(DriverIdentity("p")).take(spark.newSession(), checkpoint)
     text = record.read() or ""
     owner = parse(text, "r")
     record.replace(text.replace(owner.process, "elsewhere").ljust(1024))
@@ -127,7 +127,7 @@ def test_a_driver_overtaken_during_its_takeover_is_rejected(
 
     monkeypatch.setattr(S3Object, "read", overtaken)
     with pytest.raises(NotReady) as refused:
-        Ownership("p").take(spark.newSession(), checkpoint)
+        Ownership(DriverIdentity("p")).take(spark.newSession(), checkpoint)
     assert refused.value.reason == "CheckpointInUse"
     monkeypatch.undo()
     assert "another" in (record.read() or "")

@@ -7,10 +7,11 @@ import pyarrow.parquet
 import pytest
 from harness.driver import DriverProcess
 from harness.supervisor_loop import Stage
+from mainstem.checkpoints.owner import DriverIdentity
+from mainstem.checkpoints.ownership import Ownership
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import supervised_queries
@@ -64,7 +65,9 @@ def refused(spark: SparkSession, folder: Path, views: str, *read: str) -> list[s
     [parsed] = read_text(document(folder, views, *read))
     graph = parsed.graph
     analysis = Analysis(graph, parsed.problem)
-    analysis.queries(Starter(graph, Ownership("refused")), supervised_queries(spark.newSession(), graph))
+    analysis.queries(
+        Starter(graph, Ownership(DriverIdentity("refused"))), supervised_queries(spark.newSession(), graph)
+    )
     analysis.others(spark)
     return [f"{p.line}:{p.column}: {p.path} [{p.reason}]" for p in analysis.problems]
 

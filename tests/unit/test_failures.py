@@ -469,8 +469,8 @@ CASES = [
             '{"pipeline": "etl/orders", "description": "the pipeline \'etl/orders\', whose driver has started at 2026-11-23T05:48:01+00:00 on '
             'orders-driver", "process": "b:pid:[1]:7:99", "token": "9a032dd2"}',
         ),
-        "CheckpointInUse",
-        "a newer driver has taken the checkpoint: the pipeline 'etl/orders', whose driver has started at 2026-11-23T05:48:01+00:00 on "
+        "Fenced",
+        "a newer driver has taken over the checkpoint: the pipeline 'etl/orders', whose driver has started at 2026-11-23T05:48:01+00:00 on "
         "orders-driver",
     ),
     Case(

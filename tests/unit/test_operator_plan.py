@@ -2,12 +2,13 @@
 
 import math
 import re
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from mainstem_operator.decisions.actions import CHANGING_SECONDS, Plan, Start
 from mainstem_operator.decisions.plan import CLEANUP_SECONDS
 from mainstem_operator.decisions.starts import SOON_SECONDS
+from mainstem_operator.observed.conditions import timestamp
 from mainstem_operator.observed.pod_status import PodWarning, newest_warning, starts_silently, vanished
 from mainstem_operator.settings import Settings
 from unit.operator_steps import (
@@ -465,41 +466,117 @@ def test_a_query_without_a_first_batch_is_not_stalled(state: str) -> None:
     assert condition(next_step(pipeline, running(pipeline)), "DataStalled")[0] == "False"
 
 
-def leaves(pipeline: dict[str, Any], node: str = "node-1") -> dict[str, Any]:
-    """A driver's pod that is being deleted, and whose grace period is over now."""
+GRACE: Final = 90
+"""Seconds of a driver's drain, by the default of the document."""
+
+
+def leaves(pipeline: dict[str, Any], node: str = "node-1", grace: int = GRACE) -> dict[str, Any]:
+    """A driver's pod that is being deleted since `NOW`."""
     leaving_pod = running(pipeline, leaving=True)
-    leaving_pod["metadata"]["namespace"] = "ns"
+    leaving_pod["metadata"] |= {
+        "namespace": "ns",
+        "deletionTimestamp": timestamp(at(grace)),
+        "deletionGracePeriodSeconds": grace,
+    }
     leaving_pod["spec"]["nodeName"] = node
     return leaving_pod
 
 
-def test_a_pod_that_does_not_terminate_shows_its_silent_node_and_the_remedy() -> None:
-    pipeline = body(status=status("Running", body()) | reported("Running", "Running"))
+def drained_by_a_lost_node(**spec: Any) -> dict[str, Any]:
+    """A pipeline whose driver pod Kubernetes has deleted at `NOW`."""
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running"), **spec)
     drains = next_step(pipeline, leaves(pipeline))
     assert condition(drains, "DriverRunning")[1] == "Draining"
-    pipeline = after(drains, pipeline)
-    assert condition(next_step(pipeline, leaves(pipeline), now=at(30)), "DriverRunning")[1] == "Draining"
-    silent = next_step(pipeline, leaves(pipeline), now=at(31))
-    assert (phase(silent), silent.start, silent.stop) == ("Draining", None, False)
+    return after(drains, pipeline)
+
+
+LOCAL: Final[dict[str, Any]] = {
+    "checkpoints": {"location": "/checkpoints"},
+    "driver": {
+        "template": {
+            "spec": {
+                "containers": [
+                    {"name": "driver", "volumeMounts": [{"name": "c", "mountPath": "/checkpoints"}]}
+                ],
+                "volumes": [{"name": "c", "persistentVolumeClaim": {"claimName": "c"}}],
+            }
+        }
+    },
+}
+UNCONDITIONAL: Final[dict[str, Any]] = {
+    "checkpoints": {"location": "s3a://checkpoints/ticks", "requireConditionalWrites": False}
+}
+
+
+def test_the_pod_of_a_silent_node_is_deleted_by_force_and_the_next_driver_starts() -> None:
+    pipeline = drained_by_a_lost_node()
+    waits = next_step(pipeline, leaves(pipeline), now=at(GRACE + 29))
+    assert (condition(waits, "DriverRunning")[1], waits.stop, waits.requeue) == ("Draining", False, 1)
+    silent = next_step(pipeline, leaves(pipeline), now=at(GRACE + 30))
+    assert (phase(silent), silent.start, silent.stop, silent.force) == ("Draining", None, True, True)
     assert condition(silent, "Ready")[:2] == ("False", "NodeSilent")
-    assert "kubectl delete pod ticks-driver --namespace ns --force" in condition(silent, "Ready")[2]
+    assert "The operator deletes the pod by force" in condition(silent, "Ready")[2]
     assert "node-1" in condition(silent, "Ready")[2]
     assert [(event.type, event.reason) for event in silent.events] == [("Warning", "NodeSilent")]
+    pipeline = after(silent, pipeline, **reported("Running", "Running"))
+    following = next_step(pipeline, None, now=at(GRACE + 31))
+    assert following.start is not None
+    assert following.start.attempt == 2
+    assert following.status["restarts"] == 0, "a lost node is no failure of the pipeline"
+    assert following.status["lastTermination"]["reason"] == "DriverLost"
+
+
+def test_a_pod_that_finalizers_keep_is_deleted_by_force_only_once() -> None:
+    pipeline = drained_by_a_lost_node()
+    pipeline = after(next_step(pipeline, leaves(pipeline), now=at(GRACE + 30)), pipeline)
+    kept = leaves(pipeline, grace=0)
+    kept["metadata"]["finalizers"] = ["example.org/log"]
+    again = next_step(pipeline, kept, now=at(GRACE + 300))
+    assert (again.stop, again.start) == (False, None)
+    assert "its finalizers keep it: example.org/log" in condition(again, "Ready")[2]
+
+
+@pytest.mark.parametrize("spec", [LOCAL, UNCONDITIONAL], ids=["volume", "unconditional"])
+def test_without_a_fence_in_the_store_a_silent_node_waits_for_a_person(spec: dict[str, Any]) -> None:
+    pipeline = drained_by_a_lost_node(**spec)
+    silent = next_step(pipeline, leaves(pipeline), now=at(GRACE + 31))
+    assert (phase(silent), silent.start, silent.stop, silent.force) == ("Draining", None, False, False)
+    assert condition(silent, "Ready")[:2] == ("False", "NodeSilent")
+    assert "kubectl delete pod ticks-driver --namespace ns --force" in condition(silent, "Ready")[2]
     pipeline = after(silent, pipeline)
-    again = next_step(pipeline, leaves(pipeline), now=at(60))
+    again = next_step(pipeline, leaves(pipeline), now=at(GRACE + 60))
     assert (again.status, again.events) == (silent.status, ())
-    gone = next_step(pipeline, None, now=at(90))
-    assert condition(gone, "Ready")[1] != "NodeSilent"
 
 
-def test_a_clock_ahead_makes_no_node_silent() -> None:
+@pytest.mark.parametrize("ahead", [3600, -3600])
+def test_a_clock_ahead_or_behind_ends_no_drain_early(ahead: int) -> None:
     """The grace is the API server's time: the operator waits by its own clock as well."""
     pipeline = body(status=status("Running", body()) | reported("Running", "Running"))
-    draining = next_step(pipeline, leaves(pipeline), now=at(3600))
+    draining = next_step(pipeline, leaves(pipeline), now=at(ahead))
     assert condition(draining, "DriverRunning")[1] == "Draining"
     pipeline = after(draining, pipeline)
-    assert condition(next_step(pipeline, leaves(pipeline), now=at(3629)), "DriverRunning")[1] == "Draining"
-    assert condition(next_step(pipeline, leaves(pipeline), now=at(3631)), "DriverRunning")[1] == "NodeSilent"
+    early = next_step(pipeline, leaves(pipeline), now=at(ahead + GRACE + 29))
+    assert (condition(early, "DriverRunning")[1], early.stop) == ("Draining", False)
+    late = next_step(pipeline, leaves(pipeline), now=at(ahead + GRACE + 31))
+    assert late.force == (ahead > 0)
+
+
+def test_a_fenced_driver_is_no_failure() -> None:
+    pipeline = body(status=status("Running", body(), restarts=3) | reported("Running", "Running"))
+    fenced = next_step(pipeline, ended(pipeline, 8, "failed", "Fenced"), now=at(1))
+    assert fenced.status["restarts"] == 3
+    assert condition(fenced, "DriverRunning")[1] == "Fenced"
+
+
+def test_a_fenced_driver_is_followed_after_the_pause_of_the_first_failure() -> None:
+    pipeline = body(
+        status=status("Running", body()) | reported("Running", "Running"), restart={"policy": "Never"}
+    )
+    fenced = next_step(pipeline, ended(pipeline, 8, "failed", "Fenced"), now=at(1))
+    assert (fenced.start, fenced.status["restarts"], fenced.requeue) == (None, 0, 4)
+    pipeline = after(fenced, pipeline)
+    again = next_step(pipeline, ended(pipeline, 8, "failed", "Fenced"), now=at(5))
+    assert again.stop or again.start is not None
 
 
 # -- restart ------------------------------------------------------------------------------------------------------
@@ -1147,6 +1224,15 @@ def test_deletion_waits_no_longer_than_its_deadline() -> None:
     last_look = next_step(pipeline, silent, now=at(10 + 30 + CLEANUP_SECONDS - 1))
     assert (last_look.finished, last_look.requeue) == (False, 1)
     assert next_step(pipeline, silent, now=at(10 + 30 + CLEANUP_SECONDS)).finished
+
+
+def test_deletion_leaves_no_pod_of_a_silent_node_in_the_way_of_a_new_pipeline() -> None:
+    pipeline = body(deleted=True, drain={"timeout": "10 seconds"})
+    late = at(10 + 30 + CLEANUP_SECONDS)
+    silent = next_step(pipeline, leaves(pipeline, grace=40), now=late)
+    assert (silent.stop, silent.force, silent.finished) == (True, True, False)
+    assert next_step(pipeline, leaves(pipeline, grace=0), now=late).finished
+    assert next_step(pipeline, now=late).finished
 
 
 def test_deletion_without_a_driver_finishes_at_once() -> None:

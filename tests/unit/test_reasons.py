@@ -64,8 +64,7 @@ def test_a_restart_helps_against_an_outage_without_limit() -> None:
 
 def test_a_failure_is_permanent_if_its_reason_is() -> None:
     other = {pattern.reason for pattern in FAILURE_PATTERNS if pattern.permanent != pattern.reason.permanent}
-    assert other == {reasons.CHECKPOINT_IN_USE}
-    assert reasons.CHECKPOINT_IN_USE.restarted is Restarted.UNLESS_OWNED
+    assert other == set()
 
 
 def test_a_name_that_arrives_as_text_is_its_entry() -> None:

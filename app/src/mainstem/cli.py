@@ -35,7 +35,7 @@ def main() -> None:
 
     Exit codes: 0 completed or drained; 1 a fault of Mainstem; 2 wrong usage; 3 the document is invalid; 4 a query failed
     permanently; 5 something that the pipeline needs is missing or unreachable; 6 the drain's deadline or a second signal
-    interrupted a batch; 7 a test of a document failed.
+    interrupted a batch; 7 a test of a document failed; 8 a newer driver has taken over a checkpoint.
     """
 
 

@@ -4,8 +4,9 @@
     ├── SpecInvalid              SpecInvalid             3   the document is invalid; holds all its problems
     ├── NotReady                 (see below)             5   something that the pipeline needs is missing or unreachable
     ├── QueryFailed              (Spark's or ours)       4   a query spent its restarts
-    └── DrainInterrupted         DrainTimedOut or        6   the drain's deadline or a second signal interrupted a batch
-                                 Interrupted
+    ├── DrainInterrupted         DrainTimedOut or        6   the drain's deadline or a second signal interrupted a batch
+    │                            Interrupted
+    └── Fenced                   Fenced                  8   a newer driver has taken over a checkpoint
 
 Reasons are entries of `mainstem.reasons`. Their names are stable: they go to exit messages, logs and conditions.
 """
@@ -13,7 +14,7 @@ Reasons are entries of `mainstem.reasons`. Their names are stable: they go to ex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mainstem.reasons import SPEC_INVALID, Exit, Reason
+from mainstem.reasons import FENCED, SPEC_INVALID, Exit, Reason
 
 
 @dataclass(frozen=True, order=True)
@@ -111,3 +112,12 @@ class DrainInterrupted(MainstemError):
     """The drain's deadline or a second signal interrupted a batch; the batch runs again at the next start."""
 
     exit_code = Exit.DRAIN_INTERRUPTED
+
+
+class Fenced(MainstemError):
+    """A newer driver has taken over a checkpoint of this driver, which ends: the older driver always does."""
+
+    exit_code = Exit.FENCED
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason=FENCED)

@@ -13,7 +13,7 @@ from mainstem import reasons
 from mainstem.names import FINALIZER, GROUP, PLURAL, VERSION, driver_name
 
 from mainstem_operator.api.fence import Fence
-from mainstem_operator.api.kubernetes_api import NO_ANSWER, KubernetesApi
+from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, KubernetesApi
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.kopf_settings import DRIVERS, configure, fenced_session
 from mainstem_operator.loop.admission import AdmissionQueue
@@ -66,6 +66,9 @@ class Operator:
         """Configure Kopf, and connect to the API server."""
         configure(settings)
         self._cluster = await KubernetesApi.connect(self._fence)
+        if not self._settings.cluster_uid:
+            uid = await _cluster_uid(self._cluster)
+            self._settings = self._settings.model_copy(update={"cluster_uid": uid})
         self._reconciler = Reconciler(self._cluster, self._settings, self._validators)
         await self._validators.start()
 
@@ -225,6 +228,15 @@ class Operator:
         if phase:
             PIPELINES.labels(phase=phase).inc()
             self._phases[uid] = phase
+
+
+async def _cluster_uid(cluster: KubernetesApi) -> str:
+    """The uid of the cluster, once the API server answers; empty if the operator may not read it."""
+    while True:
+        try:
+            return await cluster.cluster_uid()
+        except (ApiError, *NO_ANSWER):
+            await asyncio.sleep(1.0)
 
 
 def _post(body: kopf.Body, event: PipelineEvent) -> None:

@@ -79,6 +79,7 @@ class Settings(BaseModel):
         resync_seconds: after so long the operator reconciles a pipeline again, even without an event.
         lease_namespace: where the Leases of all operators of the cluster are.
         pod_name: the operator's pod, by which its Lease names it; empty outside a pod.
+        cluster_uid: the uid of the namespace `kube-system`, which identifies the cluster; empty to read it there.
         release: the installation that the operator belongs to, `namespace/name`; empty if there is none.
     """
 
@@ -107,6 +108,7 @@ class Settings(BaseModel):
     )
     lease_namespace: Namespace = Field("kube-system", description="the name of one namespace")
     pod_name: str = Field("", description="the name of a pod")
+    cluster_uid: str = Field("", description="the uid of a namespace")
     release: str = Field("", description="`namespace/name` of a release")
 
     @field_validator("metrics_port")

@@ -110,10 +110,19 @@ OUT_OF_MEMORY: Final = query_failure(
 )
 CHECKPOINT_IN_USE: Final = query_failure(
     "CheckpointInUse",
-    "Another driver uses this checkpoint. The message names its pipeline, host and start time, and the "
-    "owner record.",
+    "Another driver uses this checkpoint: that of another pipeline, namespace or cluster, or a second run on this "
+    "machine. The message names its pipeline, host, start time and epoch, and the owner record.",
     "See [below](#a-checkpoint-is-in-use).",
-    Restarted.UNLESS_OWNED,
+    Restarted.YES,
+)
+FENCED: Final = Reason(
+    "Fenced",
+    "A newer driver has taken over a checkpoint of this driver. The message names the newer driver and the time of its "
+    "start. The older driver can write nothing more to the checkpoint, and ends.",
+    "Do nothing: the newer driver continues from the checkpoint. If the newer driver should not exist, see "
+    "[below](#a-checkpoint-is-in-use).",
+    exit_code=Exit.FENCED,
+    restarted=Restarted.NO,
 )
 CHECKPOINT_OWNER_UNREADABLE: Final = query_failure(
     "CheckpointOwnerUnreadable",

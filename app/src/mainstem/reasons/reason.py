@@ -43,6 +43,10 @@ class Exit(IntEnum):
         ("The drain's deadline or a second signal interrupted a batch; it runs again at the next start."),
     )
     TESTS_FAILED = 7, "A test of a document failed: `mainstem test`."
+    FENCED = (
+        8,
+        "A newer driver has taken over a checkpoint of this driver (`Fenced`). The newer driver continues.",
+    )
 
 
 class Restarted(StrEnum):
@@ -51,7 +55,6 @@ class Restarted(StrEnum):
     YES = "yes"
     NO = "no"
     UNLIMITED = "[without limit](#what-to-do-when)"
-    UNLESS_OWNED = "only if no owner record names the other driver"
 
 
 class Origin(StrEnum):

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from mainstem.checkpoints.owner import DriverIdentity
+from mainstem.checkpoints.ownership import Ownership
 from mainstem.dataframes import query as build
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.views.builder import Builder
@@ -15,7 +17,6 @@ from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.model.queries import Query
-from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.spark import session
@@ -31,7 +32,7 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     """
     graph = document.graph
     analysis = Analysis(graph, document.problem)
-    first = Starter(graph, Ownership(document.pipeline.name)).first
+    first = Starter(graph, Ownership(DriverIdentity(document.pipeline.name))).first
     plans_by_query: dict[str, str] = {}
     environment = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
     # Standard output is reserved for the explanation, which may be JSON.

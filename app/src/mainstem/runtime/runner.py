@@ -14,7 +14,16 @@ from typing import Any, Final
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs, reasons
-from mainstem.errors import DrainInterrupted, MainstemError, NotReady, Problem, QueryFailed, SpecInvalid
+from mainstem.checkpoints.owner import DriverIdentity
+from mainstem.errors import (
+    DrainInterrupted,
+    Fenced,
+    MainstemError,
+    NotReady,
+    Problem,
+    QueryFailed,
+    SpecInvalid,
+)
 from mainstem.language.document import Document
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.requirements import running
@@ -110,9 +119,14 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
             options.opened(spark)
             if not stop.requested:
                 environment = options.environment
-                owner = environment.owner(document.pipeline.name)
+                driver = DriverIdentity(
+                    environment.owner(document.pipeline.name),
+                    environment.cluster,
+                    environment.uid,
+                    environment.attempt,
+                )
                 supervisor = Supervisor(
-                    spark, ready.graph, reporter.changed, stop, environment.run, owner, document.problem
+                    spark, ready.graph, reporter.changed, stop, environment.run, driver, document.problem
                 )
                 _run(supervisor, spark, ready, options, stop, silent, unready)
     except SpecInvalid as refused:
@@ -173,8 +187,14 @@ def _interrupted(*, by_signal: bool) -> DrainInterrupted:
     )
 
 
-def query_failed(failed: Sequence[QueryProgress]) -> QueryFailed:
-    """The error of a run with queries that failed for good: names all failed queries, with the reason of the first."""
+def query_failed(failed: Sequence[QueryProgress]) -> QueryFailed | Fenced:
+    """The error of a run with queries that failed for good: names all failed queries, with the reason of the first.
+
+    A newer driver that has taken over one checkpoint is the reason of the whole run.
+    """
+    for status in failed:
+        if status.reason == reasons.FENCED:
+            return Fenced(f"query {status.name!r}: {status.message}")
     first, *others = failed
     message = f"query {first.name!r} failed: {first.message}"
     if others:
@@ -237,8 +257,9 @@ def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
 def _loop(supervisor: Supervisor, maintenance: TableMaintenance, options: RunOptions, stop: Stop) -> str:
     while supervisor.tick():
         idle = options.idle is not None and supervisor.idle_seconds() >= options.idle
-        if stop.requested or idle:
-            logs.get("mainstem").info("draining", because="idle" if idle else "signal")
+        if stop.requested or idle or supervisor.fenced:
+            because = "fenced" if supervisor.fenced else "idle" if idle else "signal"
+            logs.get("mainstem").info("draining", because=because)
             maintenance.stop()  # a merge may wait for maintenance to end
             clean = supervisor.drain()
             failed = supervisor.failures or (supervisor.waiting and not stop.requested)

@@ -109,8 +109,8 @@ def _row(cells: tuple[str, ...]) -> str:
     return re.sub(r" +", " ", f"| {' | '.join(cells)} |")
 
 
-def _failures(exit_code: Exit) -> list[Reason]:
-    return [reason for reason in entries(query_failures) if reason.exit_code is exit_code]
+def _failures(*exit_codes: Exit) -> list[Reason]:
+    return [reason for reason in entries(query_failures) if reason.exit_code in exit_codes]
 
 
 _TABLES: Final[dict[str, Callable[[], str]]] = {
@@ -121,7 +121,7 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "something is missing": lambda: _what_to_do(
         entries(missing_on_the_machine, missing_servers), restarted=True
     ),
-    "a query failed": lambda: _what_to_do(_failures(Exit.QUERY_FAILED), restarted=True),
+    "a query failed": lambda: _what_to_do(_failures(Exit.QUERY_FAILED, Exit.FENCED), restarted=True),
     "a drain was interrupted": lambda: _what_to_do(_failures(Exit.DRAIN_INTERRUPTED)),
     "notices": lambda: _what_to_do(entries(notices)),
     "on a cluster": lambda: _what_to_do(entries(conditions)),

@@ -32,6 +32,7 @@ _CONFLICT: Final = 409
 _REFUSED: Final = (400, 403, 422)
 _METADATA: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _PLURALS: Final = {
+    "Namespace": "namespaces",
     "Pod": "pods",
     "Event": "events",
     "ConfigMap": "configmaps",
@@ -78,6 +79,7 @@ class Kind:
         return f"{root}{self.api_version}{within}/{_PLURALS[self.kind]}{tail}"
 
 
+NAMESPACE: Final = Kind("v1", "Namespace")
 POD: Final = Kind("v1", "Pod")
 EVENT: Final = Kind("v1", "Event")
 CONFIG_MAP: Final = Kind("v1", "ConfigMap")
@@ -209,13 +211,23 @@ class KubernetesApi:
                 return None
             raise
 
-    async def delete(self, kind: Kind, thing: Mapping[str, Any]) -> Object | None:
-        """Delete the object with this uid, with its own grace period. Return the object if it still exists then, else
-        None.
+    async def cluster_uid(self) -> str:
+        """The uid of the namespace `kube-system`, which identifies the cluster; empty if the operator may not read it."""
+        try:
+            namespace = await self.get(NAMESPACE, "", "kube-system", metadata_only=True)
+        except ApiRejection:
+            return ""
+        return str(namespace["metadata"]["uid"]) if namespace else ""
+
+    async def delete(self, kind: Kind, thing: Mapping[str, Any], *, force: bool = False) -> Object | None:
+        """Delete the object with this uid, with its own grace period, or by force without one. Return the object if it
+        still exists then, else None.
         """
         about = thing["metadata"]
         namespace, name = about["namespace"], about["name"]
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": about["uid"]}}
+        grace = {"gracePeriodSeconds": 0} if force else {}
+        only = {"preconditions": {"uid": about["uid"]}}
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", **only, **grace}
         try:
             answer = await self._call("delete", kind.path(namespace, name), kind.kind, body)
         except ApiError as error:

@@ -46,6 +46,7 @@ class Plan:
         status: the operator's whole part of the status; empty if it stays as it is.
         driver_part: the driver's part, if no driver writes it.
         stop: True if the operator deletes the driver pod.
+        force: True if it deletes the pod by force: without a grace period, and without the node.
         start: the driver to start.
         events: the Kubernetes events to post.
         requeue: seconds until the next reconcile; None if only an event or the resync causes it.
@@ -55,6 +56,7 @@ class Plan:
     status: Object
     driver_part: dict[str, Any] | None = None
     stop: bool = False
+    force: bool = False
     start: Start | None = None
     events: tuple[PipelineEvent, ...] = ()
     requeue: float | None = None

@@ -53,8 +53,11 @@ _BY_EXIT_CODE: Final[Mapping[int, FailureClass]] = {
     Exit.SPEC_INVALID: FailureClass.DOCUMENT,
     Exit.QUERY_FAILED: FailureClass.QUERY,
     Exit.DRAIN_INTERRUPTED: FailureClass.INFRASTRUCTURE,
+    Exit.FENCED: FailureClass.INFRASTRUCTURE,
 }
-"""Exit code -> class. Somebody who deletes the pod, such as the drain of a node, may interrupt its batch."""
+"""Exit code -> class. Somebody who deletes the pod, such as the drain of a node, may interrupt its batch; and a driver
+whose checkpoint a newer one has taken over has not failed itself.
+"""
 _OUT_OF_MEMORY: Final = (reasons.OOM_KILLED, reasons.OUT_OF_MEMORY)
 _INFRASTRUCTURE: Final = frozenset(
     {

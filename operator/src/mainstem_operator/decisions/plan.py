@@ -60,6 +60,8 @@ def _deleting(observation: Observation, before: DriverHistory) -> Plan:
     )
     left = grace + CLEANUP_SECONDS - observation.deletion_age
     if observation.pod is None or left <= 0:
+        if observation.pod and observation.failure is None and _is_stuck(observation, observation.pod):
+            return Plan({}, stop=True, force=True)  # a new pipeline of this name needs the name of the pod
         return Plan({}, finished=True)  # the garbage collector deletes all that it owns
     message = with_failure(observation, "the driver finishes its running batches")
     driver_running = Condition("DriverRunning", FALSE, reasons.DELETING, message)
@@ -67,15 +69,16 @@ def _deleting(observation: Observation, before: DriverHistory) -> Plan:
     return Plan(status, stop=not pod_status.leaving(observation.pod), requeue=min(left, CHANGING_SECONDS))
 
 
+def _is_stuck(observation: Observation, pod: Object) -> bool:
+    """Whether only a silent node keeps the pod, and the operator may delete it by force."""
+    on_node = pod_status.leaving(pod) and pod["spec"].get("nodeName")
+    return bool(on_node) and not pod_status.over(pod) and _may_force(observation, pod)
+
+
 def _living(observation: Observation, before: DriverHistory, pod: Object) -> Plan:
     """The plan if a driver pod exists and has not ended: it continues, or the operator deletes it."""
     if pod_status.leaving(pod):
-        return _drain(
-            observation,
-            before,
-            *(_node_silent(observation, pod) or _reason_of_deletion(observation)),
-            is_deleted=True,
-        )
+        return _leaving(observation, before, pod)
     if observation.body["spec"].get("suspend"):
         return _drain(
             observation,
@@ -205,27 +208,62 @@ def _drain(
     return Plan(status, stop=not is_deleted, requeue=CHANGING_SECONDS)
 
 
-def _node_silent(observation: Observation, pod: Object) -> tuple[reasons.Reason, str] | None:
-    """Reason and message if the node does not report the end of the pod in time, also by the operator's clock."""
-    if not pod_status.overdue(pod, observation.now) or not _drains_for(
-        observation, pod_status.OVERDUE_SECONDS
-    ):
-        return None
-    about, node = pod["metadata"], pod["spec"]["nodeName"]
-    return reasons.NODE_SILENT, (
-        f"the pod {about['name']} had to end by {about['deletionTimestamp']}, and the node {node} does not report its end. "
-        "The node is down or has no connection, and the driver may still write. No other driver starts. Run kubectl get "
-        f"node {node}. If you are certain that the node is down, run "
-        f"kubectl delete pod {about['name']} --namespace {about['namespace']} --force"
-    )
+def _leaving(observation: Observation, before: DriverHistory, pod: Object) -> Plan:
+    """The plan while the driver pod is being deleted: wait for its end, or end the wait for a node that does not report."""
+    left = _seconds_until_overdue(observation, pod)
+    if left > 0:
+        drains = _drain(observation, before, *_reason_of_deletion(observation), is_deleted=True)
+        return replace(drains, requeue=min(CHANGING_SECONDS, max(1.0, left)))
+    force = _may_force(observation, pod)
+    silent = _drain(observation, before, *_node_silent(observation, pod), is_deleted=True)
+    return replace(silent, stop=force, force=force)
 
 
-def _drains_for(observation: Observation, least: float) -> bool:
-    """Whether the status has shown the drain for longer than `least` seconds, by the operator's clock."""
+def _seconds_until_overdue(observation: Observation, pod: Object) -> float:
+    """Seconds until the pod is overdue by the API server's clock, and by the operator's own: clocks may differ."""
+    if not pod["spec"].get("nodeName"):
+        return CHANGING_SECONDS
     condition = _draining(observation)
     if condition is None:
+        return pod_status.grace_seconds(pod) + pod_status.OVERDUE_SECONDS
+    shown = (observation.now - parsed(condition["lastTransitionTime"])).total_seconds()
+    own = pod_status.grace_seconds(pod) + pod_status.OVERDUE_SECONDS - shown
+    return max(own, (pod_status.overdue_at(pod) - observation.now).total_seconds())
+
+
+def _may_force(observation: Observation, pod: Object) -> bool:
+    """Whether the operator may delete an overdue pod by force, and start the next driver although the first may run.
+
+    It may if the store keeps the older driver from writing to the checkpoint: S3 with conditional writes does.
+    """
+    if observation.revision is None or pod_status.forced(pod):
         return False
-    return (observation.now - parsed(condition["lastTransitionTime"])).total_seconds() > least
+    checkpoints = observation.revision.pipeline.spec.checkpoints
+    return checkpoints.location.startswith("s3a://") and checkpoints.require_conditional_writes
+
+
+def _node_silent(observation: Observation, pod: Object) -> tuple[reasons.Reason, str]:
+    """Reason and message for a pod whose node does not report its end in time."""
+    about, node = pod["metadata"], pod["spec"]["nodeName"]
+    silent = (
+        f"the pod {about['name']} had to end by {about['deletionTimestamp']}, and the node {node} does not report its end. "
+        "The node is down or has no connection"
+    )
+    if pod_status.forced(pod):
+        finalizers = ", ".join(about.get("finalizers", ())) or "none"
+        return (
+            reasons.NODE_SILENT,
+            f"{silent}. The pod is deleted by force; its finalizers keep it: {finalizers}",
+        )
+    if _may_force(observation, pod):
+        return reasons.NODE_SILENT, (
+            f"{silent}. The operator deletes the pod by force. If its driver still runs, it cannot write to the checkpoint"
+        )
+    return reasons.NODE_SILENT, (
+        f"{silent}, and the driver may still write. No other driver starts. Run kubectl get node {node}. If you are "
+        f"certain that the node is down, run "
+        f"kubectl delete pod {about['name']} --namespace {about['namespace']} --force"
+    )
 
 
 def _reason_of_deletion(observation: Observation) -> tuple[reasons.Reason, str]:

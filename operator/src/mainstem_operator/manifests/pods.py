@@ -16,6 +16,7 @@ from mainstem.language.model.pipeline import StreamingPipeline
 
 from mainstem_operator.manifests.objects import labels, metadata, template
 from mainstem_operator.manifests.pod_template import Object, built
+from mainstem_operator.manifests.pod_variables import driver_variables, variables
 from mainstem_operator.observed.observation import requested_nonce
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision
@@ -33,6 +34,11 @@ _CONTAINER_SECURITY: Final = {
     "readOnlyRootFilesystem": True,
     "capabilities": {"drop": ["ALL"]},
 }
+
+_LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+"""Taints of a node whose kubelet does not report."""
+LOST_NODE_SECONDS: Final = 30
+"""How long a driver stays on a node with such a taint, before Kubernetes deletes its pod."""
 
 _ARGO_CD: Final = {"argocd.argoproj.io/ignore-restart-policy": "true"}
 """Otherwise Argo CD treats a pod that never restarts as a job, and shows it as progressing while it runs."""
@@ -74,7 +80,7 @@ def _driver_pod(
         "name": names.DRIVER_CONTAINER,
         **_image(pipeline, settings),
         "args": ["driver", f"{names.DOCUMENT_DIR}/{names.DOCUMENT_KEY}"],
-        "env": _environment(pipeline, settings, attempt, _run_name(body, run)),
+        "env": driver_variables(body, pipeline, settings, attempt, run),
         "ports": _ports(revision),
         "resources": _resources(spec.driver.resources),
         "volumeMounts": _mounts(revision),
@@ -99,7 +105,9 @@ def _driver_pod(
             **_pull_secrets(pipeline, settings),
         },
     }
-    return built(_defaults(names.DRIVER_CONTAINER), spec.driver.template, owned)
+    defaults = _defaults(names.DRIVER_CONTAINER)
+    defaults["spec"]["tolerations"] = _tolerations(spec.driver.template)
+    return built(defaults, spec.driver.template, owned)
 
 
 def executor_template(body: Mapping[str, Any], revision: Revision, settings: Settings) -> Object | None:
@@ -110,7 +118,7 @@ def executor_template(body: Mapping[str, Any], revision: Revision, settings: Set
     container = {
         "name": names.EXECUTOR_CONTAINER,
         **_image(pipeline, settings),
-        "env": _variables(),
+        "env": variables(),
         "resources": _further(spec.executors.resources),
         "volumeMounts": _mounts(revision),
     }
@@ -139,6 +147,17 @@ def _defaults(container: str) -> Object:
     }
 
 
+def _tolerations(template: Mapping[str, Any]) -> list[Object]:
+    """How long the driver stays on a node that is lost, if its template does not say: not Kubernetes' five minutes."""
+    given = template.get("spec", {}).get("tolerations", ())
+    known = {each.get("key") for each in given if each.get("effect") in (None, "", "NoExecute")}
+    return [
+        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": LOST_NODE_SECONDS}
+        for key in _LOST_NODE
+        if not known & {key, None, ""}
+    ]
+
+
 def _image(pipeline: StreamingPipeline, settings: Settings) -> Object:
     return {
         "image": pipeline.spec.image or settings.driver_image,
@@ -150,41 +169,6 @@ def _pull_secrets(pipeline: StreamingPipeline, settings: Settings) -> Object:
     given = [secret.name for secret in pipeline.spec.image_pull_secrets]
     secrets = list(dict.fromkeys([*given, *settings.image_pull_secrets]))
     return {"imagePullSecrets": [{"name": name} for name in secrets]} if secrets else {}
-
-
-def _variables() -> list[Object]:
-    """Variables of driver and executors with the writable folders."""
-    return [
-        {"name": names.ENV_SECRETS, "value": names.SECRETS_DIR},
-        {"name": "HOME", "value": "/tmp"},  # noqa: S108 - a volume of the pod
-        {"name": "TMPDIR", "value": names.SCRATCH_DIR},
-    ]
-
-
-def _environment(pipeline: StreamingPipeline, settings: Settings, attempt: int, run: str) -> list[Object]:
-    fields = {
-        names.ENV_NAMESPACE: "metadata.namespace",
-        names.ENV_POD: "metadata.name",
-        names.ENV_POD_UID: "metadata.uid",
-        names.ENV_POD_IP: "status.podIP",
-    }
-    downward = [
-        {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
-        for name, path in fields.items()
-    ]
-    plain = {
-        names.ENV_ATTEMPT: str(attempt),
-        names.ENV_RUN: run,
-        names.ENV_IMAGE: pipeline.spec.image or settings.driver_image,
-        names.ENV_PULL_POLICY: pipeline.spec.image_pull_policy or settings.image_pull_policy,
-        names.ENV_TERMINATION_LOG: names.TERMINATION_LOG,
-    }
-    return [*downward, *({"name": name, "value": value} for name, value in plain.items()), *_variables()]
-
-
-def _run_name(body: Mapping[str, Any], run: str) -> str:
-    """The run as part of file names, with the uid: a new pipeline of the same name and checkpoint has runs of its own."""
-    return f"{run.replace(':', '')}-{body['metadata']['uid']}"
 
 
 def _ports(revision: Revision) -> list[Object]:

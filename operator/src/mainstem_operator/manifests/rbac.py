@@ -123,8 +123,15 @@ IN_CLUSTER: Final = (
         "Check that the CustomResourceDefinition is not older than the operator.",
         (f"{PLURAL}.{GROUP}",),
     ),
+    Permission(
+        "",
+        ("namespaces",),
+        ("get",),
+        "Identify the cluster by a uid, so that a pipeline of another cluster cannot take its checkpoints.",
+        ("kube-system",),
+    ),
 )
-"""Permissions in the cluster: the object has no namespace."""
+"""Permissions in the cluster: the objects have no namespace."""
 
 _LEASES: Final = ("leases",)
 

@@ -21,7 +21,7 @@ OVERDUE_SECONDS: Final = 30.0
 """How long after its grace period a pod may still exist: the kubelet unmounts volumes and reports to the API server."""
 _LONGEST: Final = 1024
 _LONGEST_REASON: Final = 128
-_OUTCOMES: Final = {Exit.SPEC_INVALID: reasons.SPEC_INVALID, Exit.QUERY_FAILED: reasons.QUERY_FAILED, Exit.NOT_READY: reasons.NOT_READY, Exit.DRAIN_INTERRUPTED: reasons.INTERRUPTED}  # fmt: skip
+_OUTCOMES: Final = {Exit.SPEC_INVALID: reasons.SPEC_INVALID, Exit.QUERY_FAILED: reasons.QUERY_FAILED, Exit.NOT_READY: reasons.NOT_READY, Exit.DRAIN_INTERRUPTED: reasons.INTERRUPTED, Exit.FENCED: reasons.FENCED}  # fmt: skip
 _KILLED: Final = 137
 OUTCOMES: Final = ("completed", "drained", "interrupted", "failed")
 """Outcomes that a driver reports."""
@@ -89,13 +89,14 @@ def leaving(pod: Object) -> bool:
     return bool(pod["metadata"].get("deletionTimestamp"))
 
 
-def overdue(pod: Object, now: datetime) -> bool:
-    """True if the pod is being deleted, and its node does not report its end half a minute after the grace period."""
-    if not leaving(pod):
-        return False
-    # The API server's time at which the grace is over.
-    gone_by = parsed(pod["metadata"]["deletionTimestamp"]) + timedelta(seconds=OVERDUE_SECONDS)
-    return now > gone_by and bool(pod["spec"].get("nodeName"))
+def overdue_at(pod: Object) -> datetime:
+    """When a pod that is being deleted is overdue, by the API server's clock: its grace period is over by half a minute."""
+    return parsed(pod["metadata"]["deletionTimestamp"]) + timedelta(seconds=OVERDUE_SECONDS)
+
+
+def forced(pod: Object) -> bool:
+    """True if the pod was deleted by force: only finalizers keep it."""
+    return leaving(pod) and pod["metadata"].get("deletionGracePeriodSeconds") == 0
 
 
 def changing(pod: Object) -> bool:

@@ -60,6 +60,9 @@ class Checkpoints(Model):
     require_conditional_writes: bool = True
     """On S3: the store has to refuse to create an object twice (`If-None-Match`), else nothing starts. `false` accepts
     that two drivers that run at once may lose or repeat rows."""
+    take_over: Text | None = None
+    """The other pipeline whose checkpoints this one takes over, as the message of `CheckpointInUse` names it. It names
+    the owner up to that time only: once the checkpoints have changed hands it has no effect."""
 
 
 class SparkSettings(Model):

@@ -1,8 +1,8 @@
 """Each checkpoint has one owner: the driver whose token is in the owner record beside it.
 
-A driver writes the record before it starts a query and before it removes files of another driver. From then on an older
-driver of the same pipeline fails before it creates another file in the checkpoint or in a file sink's log: the Java class
-`Fence` reads the record. A driver never takes a checkpoint of another pipeline.
+A driver writes the record, with the next epoch, before it starts a query and before it removes files of another driver.
+From then on an older driver of the same pipeline fails before it writes another file in the checkpoint or in a file sink's
+log: the Java class `Fence` reads the record. A driver takes the checkpoint of another pipeline only if its document names that owner.
 """
 
 import os
@@ -16,8 +16,8 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
-from mainstem.checkpoints.owner import Owner, identity, is_alive, parse, record_of
-from mainstem.errors import NotReady
+from mainstem.checkpoints.owner import DriverIdentity, Owner, identity, is_alive, parse, record_of
+from mainstem.errors import Fenced, NotReady
 from mainstem.runtime.clients.exclusive_files import LocalFile, S3Object, SmallFile
 
 
@@ -29,23 +29,36 @@ class Ownership:
     """Takes checkpoints for one driver.
 
     Args:
-        pipeline: `namespace/name` on a cluster, `name` on one machine.
+        driver: the pipeline of the driver.
         conditional: whether the store supports conditional writes.
+        take_over: the other owner from which the document takes the checkpoints; None for none.
     """
 
-    def __init__(self, pipeline: str, *, conditional: bool = True) -> None:
+    def __init__(
+        self, driver: DriverIdentity, *, conditional: bool = True, take_over: str | None = None
+    ) -> None:
         self._conditional = conditional
+        self._take_over = take_over
         since, host = datetime.now(UTC).isoformat(timespec="seconds"), socket.gethostname()
-        text = f"the pipeline '{pipeline}', whose driver started at {since} on {host}"
-        self._owner = Owner(pipeline, text, identity(os.getpid()) or "", str(uuid4()))
+        self._owner = Owner(
+            pipeline=driver.pipeline,
+            description=f"the pipeline '{driver.pipeline}', whose driver started at {since} on {host}",
+            process=identity(os.getpid()) or "",
+            token=str(uuid4()),
+            cluster=driver.cluster,
+            uid=driver.uid,
+            attempt=driver.attempt,
+            started=since,
+        )
         self._owned_checkpoints: set[str] = set()
 
     def take(self, session: SparkSession, checkpoint: str) -> None:
-        """Make this driver the owner of a checkpoint; from then on other drivers cannot write to it.
+        """Make this driver the owner of a checkpoint, in the next epoch; from then on older drivers cannot write to it.
 
         Raises:
-            NotReady: `CheckpointInUse`: another pipeline owns the checkpoint; or another driver of this pipeline owns it,
-                and runs on this machine or has taken the checkpoint from this driver. `CheckpointOwnerUnreadable`.
+            NotReady: `CheckpointInUse`: another pipeline owns the checkpoint; or another driver of this pipeline owns it and
+                runs on this machine, or has taken it at this moment. `CheckpointOwnerUnreadable`.
+            Fenced: a newer driver of this pipeline has taken the checkpoint.
         """
         path = record_of(checkpoint)
         record = _file(session, path)
@@ -62,11 +75,20 @@ class Ownership:
         session.conf.set(RECORD, path)
         session.conf.set(TOKEN, self._owner.token)
 
+    def owns(self, session: SparkSession, checkpoint: str) -> bool:
+        """Whether this driver still owns a checkpoint; True on a file system without owner records."""
+        path = record_of(checkpoint)
+        record = _file(session, path)
+        if record is None:
+            return True
+        text = record.read()
+        return bool(text and text.strip()) and parse(text or "", path).token == self._owner.token
+
     def _write(self, record: SmallFile, path: str, checkpoint: str) -> None:
         if (
             checkpoint in self._owned_checkpoints
             or not self._conditional
-            or not record.create(self._owner.text())
+            or not record.create(self._owner.after(None).text())
         ):
             self._replace_owner(record, path, checkpoint)
         self._owned_checkpoints.add(checkpoint)
@@ -77,22 +99,29 @@ class Ownership:
         owner = parse(text, path) if text and text.strip() else None  # a crash may leave an empty file
         if owner is not None and owner.token == self._owner.token:
             return
-        if owner is not None and owner.pipeline != self._owner.pipeline:
+        if owner is not None:
+            self._refuse(owner, checkpoint, path)
+        if not record.replace(self._owner.after(owner).text()):
             raise _in_use(
-                f"the checkpoint {checkpoint} belongs to {owner.description}",
-                f"set another checkpoints.location; or, once that pipeline no longer uses the checkpoint, remove {path}",
+                f"another run has just taken over the checkpoint {checkpoint}", "stop one of the two runs"
             )
-        is_running_here = (
-            owner is not None and owner.process != self._owner.process and is_alive(owner.process)
-        )
-        if owner is not None and (checkpoint in self._owned_checkpoints or is_running_here):
+
+    def _refuse(self, owner: Owner, checkpoint: str, path: str) -> None:
+        """Raise if this driver may not take the checkpoint from its owner."""
+        if checkpoint in self._owned_checkpoints or self._owner.is_started_before(owner):
+            raise Fenced(f"a newer driver has taken over the checkpoint {checkpoint}: {owner.description}")
+        if not owner.is_same_pipeline(self._owner.after(owner)):
+            if self._take_over and owner.is_named_by(self._take_over):
+                return
+            raise _in_use(
+                f"the checkpoint {checkpoint} belongs to {owner.description}; its owner record is {path}",
+                "set another checkpoints.location; or, once that pipeline no longer uses the checkpoint, set "
+                f"checkpoints.takeOver: {owner.takeover}",
+            )
+        if owner.process != self._owner.process and is_alive(owner.process):
             raise _in_use(
                 f"another run uses the checkpoint {checkpoint}: {owner.description}",
                 "stop one of the two runs",
-            )
-        if not record.replace(self._owner.text()):
-            raise _in_use(
-                f"another run has just taken over the checkpoint {checkpoint}", "stop one of the two runs"
             )
 
 

@@ -20,6 +20,8 @@ class Pod:
         attempt: the driver start number, from 1.
         image: the image of the driver and of its executors.
         run: the name of the run to which the start belongs; empty if an older operator sets none.
+        cluster: uid of the cluster's namespace `kube-system`; empty if the operator may not read it.
+        pipeline_uid: uid of the pipeline; empty if an older operator sets none.
         pull_policy: the image's `imagePullPolicy`.
         scratch: a writable folder, in driver and executors, for temporary files.
     """
@@ -31,6 +33,8 @@ class Pod:
     attempt: int
     image: str
     run: str = ""
+    cluster: str = ""
+    pipeline_uid: str = ""
     pull_policy: str = "IfNotPresent"
     scratch: str = names.SCRATCH_DIR
 
@@ -62,6 +66,8 @@ class Pod:
             attempt=int(attempt),
             image=environment[names.ENV_IMAGE],
             run=environment.get(names.ENV_RUN, ""),
+            cluster=environment.get(names.ENV_CLUSTER, ""),
+            pipeline_uid=environment.get(names.ENV_PIPELINE_UID, ""),
             pull_policy=environment.get(names.ENV_PULL_POLICY) or "IfNotPresent",
             scratch=environment.get("TMPDIR") or names.SCRATCH_DIR,
         )

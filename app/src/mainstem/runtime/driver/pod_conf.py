@@ -42,6 +42,9 @@ def pod_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
         memory=_CHANGES,
         address=None,
         namespace=pod.namespace,
+        cluster=pod.cluster,
+        uid=pod.pipeline_uid,
+        attempt=pod.attempt,
         run=pod.run,
     )
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mainstem import logs, reasons
 from mainstem.dataframes.sinks.batches import SINK_NOTE
-from mainstem.errors import NotReady, SpecInvalid
+from mainstem.errors import Fenced, NotReady, SpecInvalid
 from mainstem.language.model.status.states import OUTAGES
 from mainstem.runtime.failures import changes, tracebacks
 from mainstem.runtime.failures.columns import difference
@@ -77,8 +77,8 @@ def classify(error: Any) -> Failure:
     if isinstance(error, SpecInvalid):
         problem = error.problems[0]
         return Failure(problem.reason, problem.placed(), permanent=True)
-    if isinstance(error, NotReady):
-        return Failure(error.reason, error.message)
+    if isinstance(error, (NotReady, Fenced)):
+        return Failure(error.reason, error.message, permanent=isinstance(error, Fenced))
     notes = getattr(error, "__notes__", []) if isinstance(error, BaseException) else []
     return classify_text("\n".join([_chain(error), *notes]))
 

@@ -60,9 +60,8 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         # From the Java class Fence, with the owner record.
         r'MAINSTEM_CHECKPOINT_OWNER [^\n]*"description": "(?P<detail>[^"]*)"',
-        reasons.CHECKPOINT_IN_USE,
-        "a newer driver has taken the checkpoint: {detail}",
-        permanent=True,
+        reasons.FENCED,
+        "a newer driver has taken over the checkpoint: {detail}",
     ),
     _pattern(
         r"CONCURRENT_STREAM_LOG_UPDATE|Race while writing batch|Multiple streaming queries are concurrently using|query with same id is already active",

@@ -10,7 +10,7 @@ a batch is written once, before its commit, and a late request of an older drive
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -75,9 +75,16 @@ class OrphanCleaner:
     Args:
         session: the application's session.
         graph: the graph of the document.
+        owns: whether this driver still owns a checkpoint; asked before each removal.
     """
 
-    def __init__(self, session: SparkSession, graph: Graph) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        graph: Graph,
+        owns: Callable[[SparkSession, str], bool] = lambda *_: True,
+    ) -> None:
+        self._owns = owns
         self._session = session.newSession()
         self._targets = list(_targets(graph))
         self._has_executors = not session.sparkContext.master.startswith("local[")
@@ -169,7 +176,11 @@ class OrphanCleaner:
             return
         batches = self._batches(target)
         committed = newest(batches[1]) if batches else None
-        if committed is None or committed < target.planned:
+        if (
+            committed is None
+            or committed < target.planned
+            or not self._owns(self._session, target.checkpoint)
+        ):
             return
         orphans = orphan_files.leftovers(
             self._session, Directory(self._session, target.path), sorted(target.suspects)

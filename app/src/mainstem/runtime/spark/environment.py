@@ -21,6 +21,9 @@ class Environment:
         code: the document's folder, for Python modules and for jars with relative paths; None in a pod, whose image has
             them.
         namespace: the namespace of the pipeline, on a cluster.
+        cluster: uid of the cluster's namespace `kube-system`; empty if it is not known.
+        uid: uid of the pipeline's resource, on a cluster.
+        attempt: the driver start number, on a cluster.
         run: name of the pipeline's run that this start continues; empty if each start is a run of its own.
     """
 
@@ -33,6 +36,9 @@ class Environment:
     address: str | None = "127.0.0.1"
     code: Path | None = None
     namespace: str | None = None
+    cluster: str = ""
+    uid: str = ""
+    attempt: int = 0
     run: str = ""
 
     def owner(self, pipeline: str) -> str:

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from mainstem import logs
 from mainstem.dataframes.batch_query import BatchQuery
-from mainstem.errors import NotReady, SpecInvalid
+from mainstem.errors import Fenced, NotReady, SpecInvalid
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.drain import DrainOutcome
@@ -70,7 +70,7 @@ class QueryLifecycle:
                 self.fail(supervised, refusal, time.monotonic())
                 return
             execution = self.starter.started(supervised, built)
-        except (SpecInvalid, NotReady, PySparkException, Py4JError) as error:
+        except (SpecInvalid, NotReady, Fenced, PySparkException, Py4JError) as error:
             self.fail(supervised, classify(error), time.monotonic())
         else:
             self._start(supervised, execution, refreshed=refreshed is not None)

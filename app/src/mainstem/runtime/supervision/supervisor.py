@@ -12,6 +12,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from mainstem import reasons
+from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
@@ -51,7 +53,7 @@ class Supervisor:
         changed: called with all statuses after every change.
         stop: whether the run is asked to end, and to end at once; no query starts after that.
         run: the name of the run that this start continues; empty if each start is its own run.
-        owner: the name under which the pipeline owns its checkpoints; by default the pipeline's name.
+        driver: who owns the checkpoints; by default the pipeline's name.
         locate: makes a problem of a place in the document.
 
     Attributes:
@@ -65,7 +67,7 @@ class Supervisor:
         changed: Callable[[list[QueryProgress]], None],
         stop: StopRequested,
         run: str = "",
-        owner: str | None = None,
+        driver: DriverIdentity | None = None,
         locate: Locate = without_text,
     ) -> None:
         self._graph = graph
@@ -77,9 +79,13 @@ class Supervisor:
         self._current = Current(self._outages, self._topics, graph)
         self._listeners = Listeners(graph.spec.listeners)
         self._events = EventQueue(self._topics, ExpiredFiles(session, graph), self._listeners.pass_on)
-        conditional = graph.spec.checkpoints.require_conditional_writes
-        ownership = Ownership(owner or graph.pipeline.name, conditional=conditional)
-        self._orphans = OrphanCleaner(session, graph)
+        checkpoints = graph.spec.checkpoints
+        ownership = Ownership(
+            driver or DriverIdentity(graph.pipeline.name),
+            conditional=checkpoints.require_conditional_writes,
+            take_over=checkpoints.take_over,
+        )
+        self._orphans = OrphanCleaner(session, graph, ownership.owns)
         suspect = self._orphans.suspect
         self._starter = Starter(graph, ownership, self._events.put, run, suspect, locate)
         self.analysis = Analysis(graph, locate)
@@ -111,6 +117,11 @@ class Supervisor:
         return [
             supervised.status for supervised in self._queries if supervised.status.state is QueryState.FAILED
         ]
+
+    @property
+    def fenced(self) -> bool:
+        """Whether a newer driver has taken over a checkpoint: then this driver ends."""
+        return any(status.reason == reasons.FENCED for status in self.failures)
 
     @property
     def waiting(self) -> list[QueryProgress]:

@@ -55,7 +55,8 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
    *
    * <p>Without {@code overwriteIfPossible} (plans, commits, sink logs) {@code close} throws Hadoop's
    * {@code FileAlreadyExistsException} if another writer has created the file or owns the checkpoint. Spark reports this
-   * as {@code CONCURRENT_STREAM_LOG_UPDATE}.
+   * as {@code CONCURRENT_STREAM_LOG_UPDATE}. With it (state) {@code close} replaces the file of an earlier attempt, unless
+   * another driver owns the checkpoint.
    */
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwriteIfPossible) {
@@ -63,15 +64,9 @@ public final class ConditionalCheckpointFileManager implements CheckpointFileMan
       if (checkpoint != null) {
         TopicIds.beforePlan(checkpoint);
       }
-      if (store == null) {
-        if (!overwriteIfPossible) {
-          fence.check();
-        }
-        return files.createAtomic(path, overwriteIfPossible);
-      }
-      return overwriteIfPossible
-          ? ConditionalOutputStream.replacing(store, path)
-          : ConditionalOutputStream.creating(store, path, fence);
+      return store == null
+          ? new FencedOutputStream(files.createAtomic(path, overwriteIfPossible), fence)
+          : ConditionalOutputStream.open(store, path, fence, overwriteIfPossible);
     } catch (IOException error) {
       throw unchecked(error);
     }

@@ -16,8 +16,8 @@ import org.apache.hadoop.fs.Path;
  * Keeps a driver that no longer owns its checkpoint from writing to it.
  *
  * <p>Before a driver starts a query, it writes an owner record, and sets the record's path and its own token in the query's
- * session ({@code mainstem.runtime.checkpoint.ownership}). A driver whose token is no longer in the record cannot create
- * files.
+ * session ({@code mainstem.runtime.checkpoint.ownership}). The next driver replaces the record, with the next epoch and a
+ * token of its own. A driver or executor whose token is no longer in the record belongs to an older epoch, and cannot write.
  */
 final class Fence {
 
