@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mainstem_jars
 from mainstem import logs
+from mainstem.errors import MainstemError
 from mainstem.language.document import read
 from mainstem.runtime import runner
 from mainstem.runtime.spark import command_line
@@ -43,4 +44,8 @@ def main(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[2]))
+    try:
+        main(Path(sys.argv[2]))
+    except MainstemError as error:
+        print(error, file=sys.stderr)
+        sys.exit(int(error.exit_code))

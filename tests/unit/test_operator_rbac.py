@@ -27,6 +27,7 @@ USED: dict[tuple[str, str], set[str]] = {
     ("policy", "poddisruptionbudgets"): APPLIED | {"delete"},
     ("coordination.k8s.io", "leases"): {"list", "create", "update"},
     ("apiextensions.k8s.io", "customresourcedefinitions"): {"get"},
+    ("", "namespaces"): {"get"},
 }
 HELD_FOR_OTHERS: dict[tuple[str, str], set[str]] = {
     ("mainstem.dev", "streamingpipelines/finalizers"): {
@@ -55,6 +56,10 @@ def test_the_operator_updates_only_its_own_lease() -> None:
     rights = to_leases("mainstem-operator")
     assert [right.names for right in rights if "update" in right.verbs] == [("mainstem-operator",)]
     assert {verb for right in rights if not right.names for verb in right.verbs} == {"create", "list"}
+
+
+def test_the_operator_reads_one_namespace_for_the_identity_of_the_cluster() -> None:
+    assert [right.names for right in IN_CLUSTER if "namespaces" in right.resources] == [("kube-system",)]
 
 
 def test_rights_that_are_held_for_granting_are_granted() -> None:

@@ -1,0 +1,125 @@
+"""Two drivers on one checkpoint on S3: the older one hangs, the newer one takes over, and the older one wakes up.
+
+A hanging driver is stopped by SIGSTOP at a random moment, with all processes that it has started. So it wakes up between any
+two of its steps, also between a check of the owner record and the write after it.
+"""
+
+import json
+import os
+import random
+import signal
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from harness import with_executors
+from harness.driver import DriverProcess, descendants
+from harness.s3 import S3Server
+from harness.s3proxy import S3Proxy
+from mainstem.runtime.checkpoint.owner import LENGTH
+from services.test_checkpoint_faults import QUERIES, START, Bed
+
+
+pytestmark = pytest.mark.S29
+BATCHES = 2
+"""Files, and so batches, before a driver hangs, and again after it has woken up."""
+SOON = 3.0
+"""Seconds after new files within which a driver is stopped: its batches run then."""
+
+
+@pytest.fixture
+def bed(s3: S3Server, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bed]:
+    bucket = f"fencing-{zlib.crc32(request.node.name.encode()):x}"
+    s3.make_bucket(bucket)
+    with S3Proxy(s3) as proxy:
+        yield Bed(s3, proxy, bucket, tmp_path)
+
+
+def driver(bed: Bed, number: int, program: tuple[str, ...] | None) -> DriverProcess:
+    env = {"AWS_ACCESS_KEY_ID": bed.s3.access_key, "AWS_SECRET_ACCESS_KEY": bed.s3.secret_key}
+    folder = bed.folder / f"driver-{number}"
+    if program is None:
+        return DriverProcess(bed.document, folder, env=env)
+    return DriverProcess(bed.document, folder, env=env | with_executors.ENV, program=program)
+
+
+def send(driver: DriverProcess, number: signal.Signals) -> None:
+    """A signal to a driver, its JVM and its executors."""
+    for pid in reversed([driver.process.pid, *descendants(driver.process.pid)]):
+        os.kill(pid, number)
+
+
+def owner(bed: Bed, query: str) -> dict[str, object]:
+    record = bed.lake / "checkpoints" / query / "_1.mainstem-owner.json"
+    return dict(json.loads(record.read_text(encoding="utf-8")))
+
+
+def on_another_machine(bed: Bed) -> None:
+    """The owner's process is not one of this machine: on its own machine no second driver starts while it lives."""
+    for query in QUERIES:
+        record = bed.lake / "checkpoints" / query / "_1.mainstem-owner.json"
+        moved = owner(bed, query) | {"process": "elsewhere"}
+        record.write_text(json.dumps(moved).ljust(LENGTH - 1) + "\n", encoding="utf-8")
+
+
+def all_committed(bed: Bed, batch: int) -> bool:
+    return all(bed.committed(query) >= batch for query in QUERIES)
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("takeovers", "program"),
+    [
+        pytest.param(3, None, id="3"),
+        pytest.param(1, with_executors.PROGRAM, id="1-with-executors"),
+        pytest.param(20, None, id="20", marks=pytest.mark.full),
+        pytest.param(5, with_executors.PROGRAM, id="5-with-executors", marks=pytest.mark.full),
+    ],
+)
+def test_the_older_of_two_drivers_is_fenced_and_every_row_is_there_once(
+    bed: Bed, takeovers: int, program: tuple[str, ...] | None
+) -> None:
+    seed = int(os.environ.get("MAINSTEM_SEED", time.time_ns() % 1_000_000))
+    chance = random.Random(seed)
+    print("MAINSTEM_SEED", seed)
+    bed.feed(0, BATCHES)
+    with ExitStack() as drivers:
+        fed = BATCHES
+        older = drivers.enter_context(driver(bed, 0, program))
+        older.until(lambda: all_committed(bed, 0), START)
+        for number in range(1, takeovers + 1):
+            fed += BATCHES
+            bed.feed(fed - BATCHES, fed)
+            time.sleep(chance.random() * SOON)
+            send(older, signal.SIGSTOP)
+            at = {query: bed.committed(query) for query in QUERIES}
+            on_another_machine(bed)
+            newer = drivers.enter_context(driver(bed, number, program))
+            # The older driver wakes up as soon as the newer one owns everything, or only after some of its batches.
+            batch = max(at.values()) + (number % 2)
+            newer.until(
+                lambda number=number: all(owner(bed, q)["epoch"] == number + 1 for q in QUERIES), START
+            )
+            newer.until(lambda batch=batch: all_committed(bed, batch), START)
+            send(older, signal.SIGCONT)
+            print("takeover", number, "committed", at)
+            fed += BATCHES
+            bed.feed(fed - BATCHES, fed)
+            newer.until(lambda last=fed - 1: all_committed(bed, last), START)
+            assert_fenced(older, bed, number)
+            older = newer
+        older.send(signal.SIGTERM)
+        assert older.wait(START) == 0, older.stderr[-4000:]
+    bed.check(fed)
+
+
+def assert_fenced(older: DriverProcess, bed: Bed, number: int) -> None:
+    """It has ended by itself, and names the driver that has taken over, and when that started."""
+    assert older.wait(START) == 8, older.stderr[-4000:]
+    assert "[Fenced]" in older.stderr
+    newer = owner(bed, QUERIES[0])
+    assert str(newer["description"]) in older.stderr
+    assert f"(epoch {number + 1})" in str(newer["description"])
