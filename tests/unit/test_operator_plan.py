@@ -568,15 +568,12 @@ def test_a_fenced_driver_is_no_failure() -> None:
     assert condition(fenced, "DriverRunning")[1] == "Fenced"
 
 
-def test_a_fenced_driver_is_followed_after_the_pause_of_the_first_failure() -> None:
-    pipeline = body(
-        status=status("Running", body()) | reported("Running", "Running"), restart={"policy": "Never"}
-    )
+def test_a_fenced_driver_is_followed_after_a_pause() -> None:
+    pipeline = body(status=status("Running", body()) | reported("Running", "Running"))
     fenced = next_step(pipeline, ended(pipeline, 8, "failed", "Fenced"), now=at(1))
-    assert (fenced.start, fenced.status["restarts"], fenced.requeue) == (None, 0, 4)
-    pipeline = after(fenced, pipeline)
-    again = next_step(pipeline, ended(pipeline, 8, "failed", "Fenced"), now=at(5))
-    assert again.stop or again.start is not None
+    assert (phase(fenced), fenced.start, fenced.status["restarts"]) == ("BackingOff", None, 0)
+    assert fenced.status["lastFailure"]["class"] == "Infrastructure"
+    assert 0 < (fenced.requeue or 0) <= 5
 
 
 # -- restart ------------------------------------------------------------------------------------------------------

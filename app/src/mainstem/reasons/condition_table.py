@@ -170,7 +170,7 @@ CONDITION_ROWS: Final = (
         "False",
         (conditions.NODE_SILENT,),
         "The driver pod still exists half a minute after its grace period. Its node is down or unreachable; "
-        "the message shows the commands to run. See [below](#limits).",
+        "the operator deletes the pod by force, or the message shows the commands to run. See [below](#a-lost-node).",
     ),
     ConditionRow(
         "DriverRunning",
