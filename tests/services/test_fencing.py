@@ -19,7 +19,7 @@ from harness import with_executors
 from harness.driver import DriverProcess, descendants
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
-from mainstem.runtime.checkpoint.owner import LENGTH
+from mainstem.checkpoints.owner import LENGTH
 from services.test_checkpoint_faults import QUERIES, START, Bed
 
 

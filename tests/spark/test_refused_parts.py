@@ -8,10 +8,10 @@ import pytest
 from harness.driver import DriverProcess
 from harness.supervisor_loop import Stage
 from mainstem.checkpoints.owner import DriverIdentity
-from mainstem.checkpoints.ownership import Ownership
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import supervised_queries

@@ -9,7 +9,6 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from mainstem.checkpoints.owner import DriverIdentity
-from mainstem.checkpoints.ownership import Ownership
 from mainstem.dataframes import query as build
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.views.builder import Builder
@@ -17,6 +16,7 @@ from mainstem.errors import SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.model.queries import Query
+from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.spark import session
