@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,38 @@ def test_a_file_with_one_changed_byte_is_named(tmp_path: Path, path: str, positi
     assert result.exit_code == 5
     assert f"  {path} " in result.output
     assert "CheckpointDamaged" in result.output
+
+
+@given(st.integers(min_value=0), st.integers(1, 255))
+@settings(max_examples=300)
+def test_a_broken_full_copy_is_a_value_error(position: int, change: int) -> None:
+    content = bytearray(full_copy())
+    content[position % len(content)] ^= change
+    with suppress(ValueError):
+        state_files.shared_files(bytes(content))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(["operatorInfo", "stateStoreInfo", "operatorId", "conf", "fields", "type", "id"]),
+            inner,
+        )
+    ),
+)
+
+
+@given(st.sampled_from(["v1\n", "v2\n", ""]), JSON | st.dictionaries(st.just("stateStoreInfo"), JSON))
+def test_a_text_of_other_content_is_refused_by_each_parser(version: str, value: Any) -> None:
+    text = f"{version}{json.dumps(value)}"
+    with suppress(ValueError):
+        entries.operator(text)
+    for parse in (entries.plan, entries.commit, entries.query_id):
+        with suppress(ValueError, KeyError, TypeError):
+            parse(text)
+    entries.schemas(f'{{"type":"struct","fields":{json.dumps(value)}}}'.encode())
 
 
 @pytest.mark.parametrize(

@@ -145,9 +145,9 @@ def schemas(content: bytes) -> Sequence[tuple[str, str]]:
     while (position := text.find('{"type":"struct"', position)) >= 0:
         try:
             value, position = decoder.raw_decode(text, position)
-        except ValueError:
+            columns.append(", ".join(_columns(value, " ")))
+        except (ValueError, LookupError, TypeError):
             return []
-        columns.append(", ".join(_columns(value, " ")))
     return list(zip(columns[::2], columns[1::2], strict=False))
 
 

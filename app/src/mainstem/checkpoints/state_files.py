@@ -6,8 +6,11 @@ a version from the newest full copy (`.snapshot`, or `.zip` of RocksDB) and the 
 
 import io
 import json
+import lzma
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +18,11 @@ from typing import Final
 
 _NAME: Final = re.compile(r"^(\d+)(?:_[0-9a-f-]{36})*\.(delta|snapshot|zip|changelog)$")
 _COPIES: Final = ("zip", "snapshot")
+_BROKEN: Final = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+    *(RuntimeError, OverflowError, LookupError, TypeError, AttributeError),
+)
+"""What Python's libraries raise for a file of other content: an unknown compression is a RuntimeError."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +87,13 @@ def shared_files(copy: bytes) -> list[SharedFile]:
             if broken := archive.testzip():
                 raise ValueError(f"{broken} in it is broken")
             metadata = json.loads(archive.read("metadata").decode().splitlines()[-1])
-    except (zipfile.BadZipFile, KeyError, IndexError, OSError) as error:
-        raise ValueError(str(error)) from error
-    entries = [("SSTs", "dfsSstFileName", each) for each in metadata.get("sstFiles") or ()]
-    entries += [("logs", "dfsLogFileName", each) for each in metadata.get("logFiles") or ()]
-    return [SharedFile(f"{folder}/{each[name]}", int(each["sizeBytes"])) for folder, name, each in entries]
+        entries = [("SSTs", "dfsSstFileName", each) for each in metadata.get("sstFiles") or ()]
+        entries += [("logs", "dfsLogFileName", each) for each in metadata.get("logFiles") or ()]
+        return [
+            SharedFile(f"{folder}/{each[name]}", int(each["sizeBytes"])) for folder, name, each in entries
+        ]
+    except _BROKEN as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 def _by_version(names: Iterable[str]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:

@@ -107,8 +107,9 @@ def _source_logs(folder: Folder, layout: Layout) -> Iterator[Problem]:
         return  # reported already
     for name, offset in offsets.items():
         value = entries.sources(offset)
-        if isinstance(value, dict) and set(value) == {"logOffset"}:
-            yield from missing_log_entries(name, layout.names(f"sources/{name}"), int(value["logOffset"]))
+        last = value.get("logOffset") if isinstance(value, dict) else None
+        if isinstance(last, int):
+            yield from missing_log_entries(name, layout.names(f"sources/{name}"), last)
 
 
 def missing_log_entries(name: str, names: Iterable[str], last: int) -> Iterator[Problem]:
