@@ -125,6 +125,21 @@ def test_the_status_has_the_class_of_each_failure_and_infrastructure_spends_no_b
     assert ours.condition("Stalled")["status"] == "True"
 
 
+def test_a_deletion_shortens_the_drain_of_a_pipeline_that_waits_for_its_batches(ours: Ours) -> None:
+    ours.start_running(drain={"timeout": "10 seconds", "onTimeout": "wait"})
+    ours.change(suspend=True)
+    ours.await_driver_deletion()
+    [pod] = ours.pods()
+    assert pod.metadata.deletion_grace_period_seconds == 6 * 3600
+    ours.delete()
+    until(
+        lambda: [pod.metadata.deletion_grace_period_seconds for pod in ours.pods()] == [40],
+        why="the grace period was not shortened",
+    )
+    ours.ends(6, "interrupted")
+    ours.gone()
+
+
 def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> None:
     # Long enough to be seen: the wait begins with the second, not the moment, at which the container ended.
     ours.start_running(restart={"backoff": "8 seconds"})

@@ -7,7 +7,7 @@ import pytest
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.history import with_ages
 from mainstem_operator.decisions.plan import CLEANUP_SECONDS, plan
-from mainstem_operator.manifests.pods import grace_seconds
+from mainstem_operator.manifests.pods import deletion_seconds
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import timestamp
 from mainstem_operator.observed.observation import Observation
@@ -152,7 +152,7 @@ def test_a_batch_stalls_by_the_clock_of_the_driver(skew: float, since: float, st
 def test_a_deletion_waits_for_the_grace_period_of_the_driver(skew: float) -> None:
     pipeline, operator = body(status=status("Running", body()), deleted=True), Watcher()
     pipeline["metadata"]["deletionTimestamp"] = timestamp(at(skew))
-    deadline = grace_seconds(revision(pipeline)) + CLEANUP_SECONDS
+    deadline = deletion_seconds(revision(pipeline)) + CLEANUP_SECONDS
     plan = operator.look(0, pipeline, running(pipeline))
     assert (plan.stop, plan.finished) == (True, False), "also one that was deleted while nobody looked"
     going = running(pipeline, leaving=True)

@@ -107,8 +107,11 @@ class Life(RuleBasedStateMachine):
     def carry_out(self, next_plan: Plan) -> bool:
         if next_plan.stop:
             assert self.pod is not None
-            assert not pod_status.leaving(self.pod), "the driver is deleted twice"
-            self.tell_to_go()
+            assert pod_status.leaving(self.pod) == next_plan.force, "the driver is deleted twice"
+            if next_plan.force:
+                self.gone, self.pod = self.pod, None
+            else:
+                self.tell_to_go()
             return True
         if next_plan.start:
             assert self.pod is None, "two drivers at a time"

@@ -1232,6 +1232,28 @@ def test_deletion_leaves_no_pod_of_a_silent_node_in_the_way_of_a_new_pipeline() 
     assert next_step(pipeline, now=late).finished
 
 
+WAITS = {"timeout": "10 seconds", "onTimeout": "wait"}
+
+
+def test_a_pod_that_waits_for_its_batches_has_six_hours_and_a_deletion_shortens_them() -> None:
+    pipeline = body(status=status("Running", body(drain=WAITS)) | reported("Running", "Running"), drain=WAITS)
+    runs = running(pipeline)
+    assert runs["spec"]["terminationGracePeriodSeconds"] == 6 * 3600
+    drains = next_step({**pipeline, "spec": pipeline["spec"] | {"suspend": True}}, runs)
+    assert (phase(drains), drains.stop, drains.grace) == ("Draining", True, None), "the pod's own"
+
+    deleted = {**pipeline, "metadata": {**pipeline["metadata"], "deletionTimestamp": "2026-03-01T12:00:00Z"}}
+    assert (next_step(deleted, runs).stop, next_step(deleted, runs).grace) == (True, 40)
+    leaves_late = running(pipeline, leaving=True)
+    leaves_late["metadata"]["deletionGracePeriodSeconds"] = 6 * 3600
+    shortens = next_step(deleted, leaves_late)
+    assert (phase(shortens), shortens.stop, shortens.grace) == ("Deleting", True, 40), "it drained before"
+    leaves_soon = running(pipeline, leaving=True)
+    leaves_soon["metadata"]["deletionGracePeriodSeconds"] = 40
+    assert next_step(after(shortens, deleted), leaves_soon, now=at(1)).stop is False
+    assert next_step(deleted, leaves_soon, now=at(40 + CLEANUP_SECONDS)).finished
+
+
 def test_deletion_without_a_driver_finishes_at_once() -> None:
     assert next_step(body(deleted=True)).finished
     assert next_step(body(BROKEN, deleted=True)).finished

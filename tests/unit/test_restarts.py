@@ -1,8 +1,11 @@
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.language.model.pipeline import Restart
+from mainstem.language.model.pipeline import Drain, Restart
 from mainstem.runtime.query.restarts import Restarts
+from mainstem.runtime.supervision.draining import drain_deadline
 
 
 def settings(**fields: object) -> Restart:
@@ -105,3 +108,10 @@ def test_never_more_restarts_in_a_row_than_the_budget(runs: list[float], budget:
         assert 0 < wait <= 300
         now += wait
         restarts.started(now)
+
+
+def test_a_drain_that_waits_has_no_deadline() -> None:
+    assert drain_deadline(Drain.model_validate({"timeout": "10 seconds"}), 5.0) == 15.0
+    assert (
+        drain_deadline(Drain.model_validate({"timeout": "10 seconds", "onTimeout": "wait"}), 5.0) == math.inf
+    )

@@ -92,6 +92,8 @@ ENV_PACKAGES: Final = "MAINSTEM_PACKAGES"
 ENV_SECRETS: Final = "MAINSTEM_SECRETS"
 """The folder with a subfolder for each Secret, which holds a file for each key."""
 
+DRAIN_WAIT_SECONDS: Final = 6 * 3600
+"""The time that a driver has to end with `drain.onTimeout: wait`, unless its pipeline is deleted."""
 DRAIN_MARGIN_SECONDS: Final = 30
 """The time that a driver has after `drain.timeout` to write its last status and to end."""
 

@@ -219,15 +219,21 @@ class KubernetesApi:
             return ""
         return str(namespace["metadata"]["uid"]) if namespace else ""
 
-    async def delete(self, kind: Kind, thing: Mapping[str, Any], *, force: bool = False) -> Object | None:
-        """Delete the object with this uid, with its own grace period, or by force without one. Return the object if it
+    async def delete(
+        self, kind: Kind, thing: Mapping[str, Any], *, grace: float | None = None
+    ) -> Object | None:
+        """Delete the object with this uid, with a grace period in seconds or its own; 0 needs no node. Return the object if it
         still exists then, else None.
         """
         about = thing["metadata"]
         namespace, name = about["namespace"], about["name"]
-        grace = {"gracePeriodSeconds": 0} if force else {}
-        only = {"preconditions": {"uid": about["uid"]}}
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", **only, **grace}
+        body: dict[str, Any] = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "preconditions": {"uid": about["uid"]},
+        }
+        if grace is not None:
+            body["gracePeriodSeconds"] = int(grace)
         try:
             answer = await self._call("delete", kind.path(namespace, name), kind.kind, body)
         except ApiError as error:

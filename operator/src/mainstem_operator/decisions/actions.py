@@ -46,7 +46,7 @@ class Plan:
         status: the operator's whole part of the status; empty if it stays as it is.
         driver_part: the driver's part, if no driver writes it.
         stop: True if the operator deletes the driver pod.
-        force: True if it deletes the pod by force: without a grace period, and without the node.
+        grace: the grace period of that deletion in seconds, 0 without the node; None for that of the pod.
         start: the driver to start.
         events: the Kubernetes events to post.
         requeue: seconds until the next reconcile; None if only an event or the resync causes it.
@@ -56,11 +56,16 @@ class Plan:
     status: Object
     driver_part: dict[str, Any] | None = None
     stop: bool = False
-    force: bool = False
+    grace: float | None = None
     start: Start | None = None
     events: tuple[PipelineEvent, ...] = ()
     requeue: float | None = None
     finished: bool = False
+
+    @property
+    def force(self) -> bool:
+        """True if the operator deletes the pod by force: without a grace period, and without the node."""
+        return self.stop and self.grace == 0
 
     @property
     def is_first_start(self) -> bool:

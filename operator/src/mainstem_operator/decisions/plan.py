@@ -9,6 +9,7 @@ from typing import Final
 
 from mainstem import reasons
 from mainstem.language.model.pipeline import Restart
+from mainstem.names import DRAIN_WAIT_SECONDS
 
 from mainstem_operator.decisions import pipeline_status
 from mainstem_operator.decisions.actions import (
@@ -24,7 +25,7 @@ from mainstem_operator.decisions.health import data_flowing, data_stalled, degra
 from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.decisions.idle import down
 from mainstem_operator.decisions.start_deadlines import deadline, overdue_message, replaced_after
-from mainstem_operator.manifests.pods import grace_seconds, template_hash
+from mainstem_operator.manifests.pods import deletion_seconds, template_hash
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, find_condition, parsed
 from mainstem_operator.observed.observation import Observation
@@ -53,20 +54,22 @@ def _deleting(observation: Observation, before: DriverHistory) -> Plan:
     """The plan for a deleted resource: it stays until its driver pod is gone, so that a new resource of its name finds no pod.
     A node that does not answer delays it only until the deadline.
     """
-    # The pod may have the longer grace period of an earlier document.
-    grace = max(
-        grace_seconds(observation.revision),
-        pod_status.grace_seconds(observation.pod) if observation.pod else 0,
-    )
+    wanted = deletion_seconds(observation.revision)
+    pods_grace = pod_status.grace_seconds(observation.pod) if observation.pod else 0.0
+    # A pod with `drain.onTimeout: wait` gets a shorter grace period, also if it drains already. Another pod may have the
+    # longer grace period of an earlier document.
+    waits = pods_grace >= DRAIN_WAIT_SECONDS
+    grace = wanted if waits else max(wanted, pods_grace)
     left = grace + CLEANUP_SECONDS - observation.deletion_age
     if observation.pod is None or left <= 0:
         if observation.pod and observation.failure is None and _is_stuck(observation, observation.pod):
-            return Plan({}, stop=True, force=True)  # a new pipeline of this name needs the name of the pod
+            return Plan({}, stop=True, grace=0.0)  # a new pipeline of this name needs the name of the pod
         return Plan({}, finished=True)  # the garbage collector deletes all that it owns
     message = with_failure(observation, "the driver finishes its running batches")
     driver_running = Condition("DriverRunning", FALSE, reasons.DELETING, message)
     status = pipeline_status.status(observation, before, "Deleting", driver_running, revision=before.revision)
-    return Plan(status, stop=not pod_status.leaving(observation.pod), requeue=min(left, CHANGING_SECONDS))
+    stop = waits or not pod_status.leaving(observation.pod)
+    return Plan(status, stop=stop, grace=wanted if waits else None, requeue=min(left, CHANGING_SECONDS))
 
 
 def _is_stuck(observation: Observation, pod: Object) -> bool:
@@ -216,7 +219,7 @@ def _leaving(observation: Observation, before: DriverHistory, pod: Object) -> Pl
         return replace(drains, requeue=min(CHANGING_SECONDS, max(1.0, left)))
     force = _may_force(observation, pod)
     silent = _drain(observation, before, *_node_silent(observation, pod), is_deleted=True)
-    return replace(silent, stop=force, force=force)
+    return replace(silent, stop=force, grace=0.0 if force else None)
 
 
 def _seconds_until_overdue(observation: Observation, pod: Object) -> float:

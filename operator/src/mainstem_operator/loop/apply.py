@@ -80,9 +80,9 @@ async def hold(cluster: KubernetesApi, body: Mapping[str, Any]) -> Object | None
         raise
 
 
-async def stop(cluster: KubernetesApi, pod: Mapping[str, Any], *, force: bool) -> Object | None:
-    """Delete the driver pod, with its own grace period or by force. Return the pod if it still exists then, else None."""
-    return await cluster.delete(POD, pod, force=force)
+async def stop(cluster: KubernetesApi, pod: Mapping[str, Any], grace: float | None) -> Object | None:
+    """Delete the driver pod, with a grace period in seconds or its own. Return the pod if it still exists then, else None."""
+    return await cluster.delete(POD, pod, grace=grace)
 
 
 async def start(

@@ -64,7 +64,7 @@ class Reconciler:
         """Apply the plan; True if something was written, so that another plan is due."""
         written = await self._write_status(cache, next_plan, post_event)
         if next_plan.stop and cache.pod is not None:
-            await self._attempt(cache, self._stop(cache, cache.pod, force=next_plan.force))
+            await self._attempt(cache, self._stop(cache, cache.pod, next_plan.grace))
             return True
         if next_plan.start is not None:
             async with self._reported_when_slow(cache, post_event):
@@ -114,10 +114,10 @@ class Reconciler:
             post_event(event)
         return True
 
-    async def _stop(self, cache: PipelineCache, pod: Object, *, force: bool) -> None:
+    async def _stop(self, cache: PipelineCache, pod: Object, grace: float | None) -> None:
         if pod_status.over(pod):
             cache.final_pod = pod
-        left = await apply.stop(self._cluster, pod, force=force)
+        left = await apply.stop(self._cluster, pod, grace)
         if left is None:
             cache.pod, cache.deleted_uid = None, pod["metadata"]["uid"]
         else:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from mainstem import names
 from mainstem.language.base import seconds
 from mainstem.language.model.deployment import Resources
-from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.pipeline import Drain, StreamingPipeline
 
 from mainstem_operator.manifests.objects import labels, metadata, template
 from mainstem_operator.manifests.pod_template import Object, built
@@ -99,7 +99,7 @@ def _driver_pod(
             "restartPolicy": "Never",
             "serviceAccountName": spec.driver.service_account_name or name,
             "automountServiceAccountToken": True,
-            "terminationGracePeriodSeconds": int(seconds(spec.drain.timeout)) + names.DRAIN_MARGIN_SECONDS,
+            "terminationGracePeriodSeconds": _termination_seconds(spec.drain),
             "containers": [container],
             "volumes": [_files(body, revision, settings), *_volumes(body, revision)],
             **_pull_secrets(pipeline, settings),
@@ -268,7 +268,14 @@ def _mount(volume: str, path: str, *, read_only: bool = False) -> Object:
     return {"name": volume, "mountPath": path, **({"readOnly": True} if read_only else {})}
 
 
-def grace_seconds(revision: Revision | None) -> float:
-    """Seconds that a driver may take to end: the deadline of its drain, and a margin."""
+def _termination_seconds(drain: Drain) -> int:
+    """The grace period of the driver pod. The kubelet ends the driver then, also in a batch."""
+    if drain.on_timeout == "wait":
+        return names.DRAIN_WAIT_SECONDS
+    return int(seconds(drain.timeout)) + names.DRAIN_MARGIN_SECONDS
+
+
+def deletion_seconds(revision: Revision | None) -> float:
+    """Seconds that a driver may take to end after the deletion of its pipeline: the deadline of its drain, and a margin."""
     drain = 60.0 if revision is None else seconds(revision.pipeline.spec.drain.timeout)
     return drain + names.DRAIN_MARGIN_SECONDS

@@ -100,6 +100,9 @@ class Drain(Model):
 
     timeout: Duration = "60 seconds"
     """Running batches are given so long to end; what has not ended by then is cut, and runs again at the next start."""
+    on_timeout: Literal["interrupt", "wait"] = "interrupt"
+    """What happens to a batch that still runs after `timeout`: `interrupt`, or `wait` for its end. On a cluster `wait` counts
+    for at most six hours, and not for the deletion of the pipeline."""
 
 
 class PipelineSpec(Model):

@@ -1,5 +1,6 @@
 """Drains all queries at the same time, each at the end of its batch."""
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 
@@ -7,10 +8,17 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from mainstem import logs
+from mainstem.language.base import seconds
+from mainstem.language.model.pipeline import Drain
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.supervised_query import SupervisedQuery
+
+
+def drain_deadline(drain: Drain, now: float) -> float:
+    """When the drain interrupts batches, on the clock of `now` (monotonic seconds); infinite if it waits for their ends."""
+    return math.inf if drain.on_timeout == "wait" else now + seconds(drain.timeout)
 
 
 def drained(

@@ -16,7 +16,6 @@ from mainstem import reasons
 from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.base import seconds
 from mainstem.language.loading.problems import Locate, without_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
@@ -27,7 +26,7 @@ from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
 from mainstem.runtime.stop import StopRequested
 from mainstem.runtime.supervision.current import Current
-from mainstem.runtime.supervision.draining import drained
+from mainstem.runtime.supervision.draining import drain_deadline, drained
 from mainstem.runtime.supervision.events import EventQueue
 from mainstem.runtime.supervision.expired_files import ExpiredFiles
 from mainstem.runtime.supervision.lifecycle import QueryLifecycle
@@ -203,9 +202,9 @@ class Supervisor:
         return now - max(supervised.busy for supervised in self._queries)
 
     def drain(self) -> bool:
-        """Stop all queries at the ends of their batches, within `drain.timeout`; True if no batch was interrupted."""
+        """Stop all queries at the ends of their batches, as `drain` of the document asks; True if no batch was interrupted."""
         self._waiting.close()
-        deadline = time.monotonic() + seconds(self._graph.spec.drain.timeout)
+        deadline = drain_deadline(self._graph.spec.drain, time.monotonic())
         outcomes = drained(
             self._queries, deadline, lambda: self._stop.force, lambda: self._changed(self.statuses)
         )
