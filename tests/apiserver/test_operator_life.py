@@ -403,6 +403,47 @@ def test_the_operator_reads_no_secret_and_grants_itself_nothing(bed: Bed) -> Non
     assert not {"escalate", "bind", "impersonate"} & {verb for rule in held for verb in rule["verbs"]}
 
 
+# -- a lost node ----------------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_never_confirms_the_end_of_its_pod_needs_nobody(ours: Ours) -> None:
+    """No kubelet runs here: a deleted pod stays, as on a node without power."""
+    first = ours.start_running()
+    ours.bed.core.delete_namespaced_pod(first.metadata.name, ours.namespace, grace_period_seconds=1)
+    ours.phase("Draining")
+    second = ours.pod(2)
+    assert second.metadata.uid != first.metadata.uid
+    status = ours.phase("Starting")
+    assert (status["restarts"], status["lastTermination"]["reason"]) == (0, "DriverLost")
+    ours.await_events("DriverStarting", "Ready", "Draining", "NodeSilent", "DriverStarting")
+    ours.runs(2)
+    ours.reports(attempt=2)
+    assert ours.phase("Running")["attempt"] == 2
+
+
+def test_a_silent_node_keeps_the_name_of_a_pod_whose_checkpoints_are_on_a_volume(ours: Ours) -> None:
+    mount = {"name": "c", "mountPath": "/checkpoints"}
+    template = {
+        "containers": [{"name": "driver", "volumeMounts": [mount]}],
+        "volumes": [{"name": "c", "persistentVolumeClaim": {"claimName": "c"}}],
+    }
+    pod = ours.start_running(
+        checkpoints={"location": "/checkpoints"}, driver={"template": {"spec": template}}
+    )
+    ours.bed.core.delete_namespaced_pod(pod.metadata.name, ours.namespace, grace_period_seconds=1)
+    until(lambda: ours.condition("DriverRunning")["reason"] == "NodeSilent", why="the node is not silent")
+    assert "No other driver starts" in ours.condition("DriverRunning")["message"]
+    assert [each.metadata.uid for each in ours.pods()] == [pod.metadata.uid]
+
+
+def test_a_driver_gets_the_identity_of_its_cluster_and_pipeline(ours: Ours) -> None:
+    ours.create()
+    variables = {each.name: each.value for each in ours.pod().spec.containers[0].env}
+    cluster = ours.bed.core.read_namespace("kube-system").metadata.uid
+    assert variables["MAINSTEM_CLUSTER_UID"] == cluster
+    assert variables["MAINSTEM_PIPELINE_UID"] == ours.get()["metadata"]["uid"]
+
+
 # -- cost -----------------------------------------------------------------------------------------------------------
 
 
