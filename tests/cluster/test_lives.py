@@ -5,15 +5,21 @@ Each test has a pipeline of its own, small: generated rows, no broker.
 
 import copy
 import json
+import os
 import secrets
+import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, allowed, within
 from harness.cluster.base import TestCluster
+from harness.cluster.layout import Layout
+from harness.cluster.state import ClusterState
 from harness.errors import HarnessError
 
 
@@ -65,6 +71,46 @@ def uid(pipeline: Pipeline) -> str:
     pod = pipeline.driver()
     assert pod is not None
     return str(pod["metadata"]["uid"])
+
+
+@contextmanager
+def silent_node() -> Iterator[None]:
+    """Within this context the kubelet does not run: it neither ends a pod nor reports one, and containers go on."""
+    state = ClusterState.read(Layout().state)
+    assert state is not None
+    kubelets = [
+        pid for pid in state.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == "kubelet"
+    ]
+    assert kubelets
+    for pid in kubelets:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in kubelets:
+            os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.full
+@pytest.mark.bare
+@pytest.mark.timeout(900)
+def test_the_driver_of_a_silent_node_is_followed_by_the_next_without_a_person(pipeline: Pipeline) -> None:
+    """There is one node: the next driver starts once the kubelet runs again."""
+    pipeline.apply(small(pipeline.name))
+    pipeline.wait("Ready", 240)
+    before = uid(pipeline)
+    name = f"{pipeline.name}-driver"
+    with silent_node():
+        pipeline.kubectl("delete", "pod", name, "--grace-period=1", "--wait=false")
+        within(120, "the next driver is created", lambda: uid_or_none(pipeline) not in (None, before))
+        assert pipeline.status()["attempt"] == 2
+    pipeline.wait("Ready", 240)
+    assert pipeline.status()["restarts"] == 0
+
+
+def uid_or_none(pipeline: Pipeline) -> str | None:
+    pod = pipeline.driver()
+    return str(pod["metadata"]["uid"]) if pod else None
 
 
 def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -> None:
