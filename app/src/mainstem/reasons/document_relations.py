@@ -80,7 +80,7 @@ TOO_MANY_OCCURRENCES: Final = document_problem(
     "TooManyOccurrences",
     "A query reads sources more than 256 times in all. Each read of a view builds it again, so views that"
     " each read the previous view twice double the reads.",
-    "Write what is read often to a table with a query of its own, and read that table.",
+    "Write the view that is read often to a table, by a query of its own, and read that table.",
 )
 UNUSED_SOURCE: Final = document_problem(
     "UnusedSource",
@@ -129,7 +129,7 @@ QUARANTINE_READ_TWICE: Final = document_problem(
 )
 WATERMARK_NOT_ALLOWED: Final = document_problem(
     "WatermarkNotAllowed",
-    "A static table, or a view of static tables only, has a watermark, or a deduplication of one has "
+    "A static table, or a view of static tables only, has a watermark. Or its deduplication has "
     "`withinWatermark`.",
     "Leave it out.",
 )

@@ -182,16 +182,16 @@ CHECKPOINT_NOT_FOUND: Final = missing(
 )
 CHECKPOINT_EXISTS: Final = missing(
     "CheckpointExists",
-    "`mainstem checkpoint fork` writes into no folder that has files.",
+    "`mainstem checkpoint fork` does not write into a folder that has files.",
     "Name a folder that does not exist.",
 )
 CHECKPOINT_DAMAGED: Final = missing(
     "CheckpointDamaged",
-    "`mainstem checkpoint verify` found files that a start needs, and that are missing or broken.",
+    "`mainstem checkpoint verify` found that files for a start are missing or broken.",
     "Restore the files, or go back to an older batch: [checkpoints.md](checkpoints.md#a-damaged-checkpoint).",
 )
 BATCH_NOT_KEPT: Final = missing(
     "BatchNotKept",
-    "The checkpoint has no longer the plan or the state of the batch: Spark keeps about a hundred batches.",
+    "The checkpoint no longer has the plan or the state of the batch: Spark keeps about a hundred batches.",
     "Choose a batch that `mainstem checkpoint show` lists, or start a new generation with an empty checkpoint.",
 )
