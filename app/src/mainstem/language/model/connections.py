@@ -31,35 +31,35 @@ class SecretRef(Model):
     """A secret by name: a Kubernetes Secret on a cluster, a folder of files on a laptop."""
 
     name: Label
-    """Name of the Secret; on a laptop, of the folder below `$MAINSTEM_SECRETS` that holds one file per key."""
+    """Name of the Secret. On a laptop, name of the folder in `$MAINSTEM_SECRETS` that has one file for each key."""
 
 
 class SecretKeyRef(SecretRef):
     """One value of a secret."""
 
     key: SecretKey
-    """Key of the Secret; on a laptop, name of the file."""
+    """Key of the Secret. On a laptop, name of the file."""
 
 
 class Sasl(Model):
-    """Who the client is, by user name and password."""
+    """Authentication of the client by user name and password."""
 
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
-    """SASL mechanism, as the brokers have it."""
+    """SASL mechanism of the brokers."""
     secret_ref: SecretRef
     """Secret with the keys `username` and `password`."""
 
 
 class Tls(Model):
-    """Encryption, and whom to trust; with a certificate of its own, also who the client is."""
+    """Encryption and trusted authorities; with a client certificate, also the authentication of the client."""
 
     secret_ref: SecretRef | None = None
-    """Secret with the key `ca.crt`, the authorities to trust, and for a client certificate `tls.crt` and `tls.key`, the
-    key in PKCS#8; all PEM. Without a secret the authorities are those that Java knows."""
+    """Secret with the trusted authorities in `ca.crt`. For a client certificate it also has `tls.crt` and `tls.key`
+    (PKCS#8). All are PEM. Without a Secret, clients trust the authorities of Java."""
 
 
 class KafkaSecurity(Model):
-    """How clients identify themselves and encrypt. `sasl` alone sends everything readable."""
+    """Authentication and encryption of clients. `sasl` without `tls` encrypts nothing."""
 
     sasl: Sasl | None = None
     """User name and password."""
@@ -82,9 +82,9 @@ class KafkaConnection(ConnectionKind):
     owned_options: ClassVar = OWNED_CLIENT
 
     bootstrap_servers: Text
-    """Comma-separated `host:port`, as Kafka's clients take them."""
+    """Comma-separated list of `host:port`, as in Kafka's `bootstrap.servers`."""
     security: KafkaSecurity | None = None
-    """SASL and TLS, with secrets by reference; without it whatever `properties` say, else nothing of it."""
+    """SASL and TLS, with references to Secrets. Without it only `properties` can set them."""
     properties: Options = Field(default_factory=dict)
     """Client properties for every consumer, producer and admin client, without the prefix `kafka.`."""
 
@@ -94,7 +94,7 @@ Bucket = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-
 
 
 class S3Connection(ConnectionKind):
-    """An S3-compatible store, for `s3a://` paths in the buckets it names."""
+    """An S3-compatible store, for `s3a://` paths in its `buckets`."""
 
     title: ClassVar = "S3"
     options_field: ClassVar = ""
@@ -103,30 +103,31 @@ class S3Connection(ConnectionKind):
     buckets: Annotated[
         tuple[Bucket, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
     ]
-    """The buckets that are reached through this connection."""
+    """The buckets that the pipeline reaches through this connection."""
     endpoint: Text | None = None
-    """URL of the store; without it AWS's own, by region."""
+    """URL of the store; by default the URL of AWS for the region."""
     region: Text = "us-east-1"
-    """Region that requests are signed for."""
+    """Region in the signature of requests."""
     path_style: bool = False
-    """True for stores that have no host name per bucket."""
+    """True for stores without a host name for each bucket."""
     secret_ref: SecretRef | None = None
-    """Secret with the keys `accessKey` and `secretKey`; without it AWS's own chain: environment, profile, pod identity."""
+    """Secret with the keys `accessKey` and `secretKey`; by default AWS's own chain: environment, profile, pod
+    identity."""
 
 
 class JdbcConnection(ConnectionKind):
-    """A database by JDBC. PostgreSQL's driver is there; another's is named in `packages`."""
+    """A database by JDBC. Mainstem includes PostgreSQL's driver; `packages` adds drivers of other databases."""
 
     title: ClassVar = "JDBC"
     options_field: ClassVar = "properties"
     owned_options: ClassVar = {"url": "url", "dbtable": "", "query": "", "user": "secretRef"}
 
     url: Text
-    """Where it is, without credentials: `jdbc:postgresql://shop:5432/orders`."""
+    """URL of the database, without credentials: `jdbc:postgresql://shop:5432/orders`."""
     secret_ref: SecretRef | None = None
     """Secret with the keys `username` and `password`."""
     properties: Options = Field(default_factory=dict)
-    """Properties of the database's driver, such as `sslmode`; PostgreSQL's gets a `socketTimeout` of 600 s."""
+    """Properties of the JDBC driver, such as `sslmode`. For PostgreSQL, `socketTimeout` is 600 s by default."""
 
     def required_secrets(self) -> Iterator[tuple[str, str]]:
         """User name and password."""
@@ -143,17 +144,19 @@ class ConnectorOptions(ConnectionKind):
     options: Options = Field(default_factory=dict)
     """Options by name."""
     secret_options: SecretOptions = Field(default_factory=dict)
-    """Options whose values come from secrets: option -> name of the Secret, and its key."""
+    """Options with values from Secrets: option -> name of the Secret, and its key."""
 
 
 class SparkConnection(ConnectorOptions):
-    """Options that every source and sink `spark` of this connection gets."""
+    """Options for every source and sink `spark` that names this connection."""
 
     title: ClassVar = "Spark"
 
 
 class CatalogConnection(ConnectorOptions):
-    """A catalog of Spark's, under the connection's name: its tables are `connection.schema.table` in `static.table`, and in SQL."""
+    """A Spark catalog with the connection's name. In `static.table` and in SQL its tables are
+    `connection.schema.table`.
+    """
 
     title: ClassVar = "catalog"
 

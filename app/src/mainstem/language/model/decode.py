@@ -12,27 +12,27 @@ KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "times
 
 
 class JsonDecode(Model):
-    """JSON objects, one a record; fields that the schema does not name are left out."""
+    """One JSON object in each record; the decoder omits fields that the schema does not name."""
 
     one_of: ClassVar = ("schema", "schemaFile")
 
     schema_: Annotated[Ddl | None, Field(alias="schema")] = None
     """Columns as DDL: `carrier STRING, delay INT`."""
     schema_file: Text | None = None
-    """File of this machine, or of the driver's pod, with the columns as JSON of a Spark StructType."""
+    """File on this machine, or in the driver pod, with the columns as JSON of a Spark StructType."""
     options: Options = Field(default_factory=dict)
     """Options of Spark's JSON reader, such as `timestampFormat`."""
 
 
 class CsvDecode(Model):
-    """Fields with a separator between them, one line a record, as many as the schema has columns."""
+    """One line in each record, with fields between separators; the schema has one column for each field."""
 
     one_of: ClassVar = ("schema", "schemaFile")
 
     schema_: Annotated[Ddl | None, Field(alias="schema")] = None
     """Columns as DDL, in the order of the fields: `carrier STRING, delay INT`."""
     schema_file: Text | None = None
-    """File of this machine, or of the driver's pod, with the columns as JSON of a Spark StructType."""
+    """File on this machine, or in the driver pod, with the columns as JSON of a Spark StructType."""
     options: Options = Field(default_factory=dict)
     """Options of Spark's CSV reader, such as `sep`, `escape`, `nullValue`, `timestampFormat`."""
 
@@ -43,11 +43,11 @@ class AvroDecode(Model):
     one_of: ClassVar = ("schema", "schemaFile")
 
     schema_: Annotated[Sql | None, Field(alias="schema")] = None
-    """Avro schema of the records, as JSON; they were written with this very schema."""
+    """Avro schema of the records, as JSON: exactly the schema that wrote them."""
     schema_file: Text | None = None
-    """File of this machine, or of the driver's pod, with the Avro schema (`.avsc`)."""
+    """File on this machine, or in the driver pod, with the Avro schema (`.avsc`)."""
     registry_id: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    """Each record begins with the five bytes of Confluent's wire format, and this id of the schema in them."""
+    """Id of the schema in the five bytes of Confluent's wire format, with which each record then begins."""
     options: Options = Field(default_factory=dict)
     """Options of Spark's Avro reader, such as `datetimeRebaseMode`."""
 
@@ -70,6 +70,6 @@ class Decode(Model):
     text: TextDecode | None = None
     """Plain text."""
     on_malformed_record: OnMalformedRecord = "fail"
-    """What becomes of a record that does not parse. `deadLetter` offers it as relation `<source>_dead_letters`."""
+    """What Mainstem does with a malformed record. `deadLetter` adds it to the relation `<source>_dead_letters`."""
     keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET), UNIQUE] = ()
-    """Columns of the Kafka record to keep beside the decoded ones."""
+    """Columns of the Kafka record to keep beside the decoded columns."""

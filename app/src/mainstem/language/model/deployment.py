@@ -93,12 +93,12 @@ def off_heap_bytes(conf: Mapping[str, str]) -> int | None:
 
 
 class Resources(Model):
-    """Resources of a container, as Kubernetes has them."""
+    """Resources of a container, as in Kubernetes."""
 
     requests: Quantities = Field(default_factory=dict)
-    """What the container is given at least: `cpu`, `memory`, or another resource of the node."""
+    """Resources that the container is sure to get: `cpu`, `memory`, or another resource of the node."""
     limits: Quantities = Field(default_factory=dict)
-    """What it can have at most. `memory` is needed, for the Java heap is derived from it."""
+    """Maximum of each resource. `memory` is required, because the size of the Java heap depends on it."""
 
 
 def _resources(cpu: str, memory: str) -> Any:
@@ -109,55 +109,60 @@ def _resources(cpu: str, memory: str) -> Any:
 
 
 class PodDisruptionBudget(Model):
-    """Whether the driver may be evicted when a node is drained."""
+    """Whether a drain of the node may evict the driver."""
 
     max_unavailable: Annotated[int, Field(ge=0, le=1)] = 0
-    """0 keeps a ready driver where it is, and with it the node, until somebody suspends the pipeline; 1 lets an eviction
-    drain it. A driver that is not ready is evicted in either case."""
+    """0 blocks the eviction of a ready driver, and so the drain of the node, until somebody suspends the pipeline. 1
+    lets an eviction drain the driver. Kubernetes may evict a driver that is not ready in both cases."""
 
 
 class Driver(Model):
-    """The driver's pod."""
+    """The driver pod."""
 
     cores: Annotated[int, Field(ge=1, le=256)] = 2
-    """Tasks at a time where there are no executors, and the driver does all the work."""
+    """Number of tasks at a time if there are no executors: the driver then runs them."""
     resources: Resources = _resources("500m", "2Gi")
-    """Resources of the driver's container. Replaced as a whole: with `requests` write `limits` too."""
+    """Resources of the driver container. They replace the default as a whole: if you set `requests`, set `limits`
+    too."""
     heap: Memory | None = None
-    """Java heap; without it half of `resources.limits.memory`, for Python and RocksDB take theirs beside it."""
+    """Java heap; by default half of `resources.limits.memory`, because Python and RocksDB need memory outside the
+    heap."""
     service_account_name: ObjectName | None = None
-    """A service account of yours; without it the pipeline gets its own, with the rights that it needs."""
+    """Your own service account; by default the operator creates one with the permissions that the pipeline needs."""
     template: PodTemplate = Field(default_factory=dict)
-    """What the pod shall have besides: labels, node selector, tolerations, volumes, sidecars. The driver's container is
-    called `driver`. What Mainstem sets itself is refused. It is Kubernetes' own text: `${name}` is not filled in."""
+    """Additions to the pod: labels, node selector, tolerations, volumes, sidecars. The name of the driver container
+    is `driver`. Mainstem refuses fields that it sets itself, and does not expand `${name}` in the template."""
     pod_disruption_budget: PodDisruptionBudget | None = None
-    """Guards the driver against eviction; without it a drained node takes it along, and it starts elsewhere."""
+    """Protects the driver against eviction; by default an eviction drains the driver, and it starts on another
+    node."""
 
 
 class DynamicAllocation(Model):
     """Executors by demand, in Spark's dynamic allocation with shuffle tracking and decommissioning."""
 
     min_executors: Annotated[int, Field(ge=0, le=1000)] = 0
-    """At least so many."""
+    """Minimum number of executors."""
     max_executors: Annotated[int, Field(ge=1, le=1000)]
-    """At most so many."""
+    """Maximum number of executors."""
 
 
 class Executors(Model):
-    """The executors' pods."""
+    """The executor pods."""
 
     instances: Annotated[int, Field(ge=0, le=1000)] = 0
-    """How many; 0 runs everything in the driver's pod. May change on the same checkpoint."""
+    """Number of executors; with 0, everything runs in the driver pod. It may change on the same checkpoint."""
     cores: Annotated[int, Field(ge=1, le=256)] = 1
     """Tasks that one executor runs at a time."""
     resources: Resources = _resources("500m", "2Gi")
-    """Resources of an executor's container. Replaced as a whole, as the driver's. Spark requests all of `limits.memory`."""
+    """Resources of the executor container. They replace the default as a whole. Spark requests all of
+    `limits.memory`."""
     heap: Memory | None = None
-    """Java heap; without it 60 % of `resources.limits.memory`."""
+    """Java heap; by default 60 % of `resources.limits.memory`."""
     template: PodTemplate = Field(default_factory=dict)
-    """As the driver's; the executor's container is called `executor`."""
+    """Additions to the pod, as for the driver. The name of the executor container is `executor`."""
     dynamic_allocation: DynamicAllocation | None = None
-    """Executors by demand. `instances`, or `minExecutors` where that is more, is then how many there are at first."""
+    """Executors by demand. The pipeline then starts with `instances` or `minExecutors` executors, whichever is
+    more."""
 
     @property
     def wanted(self) -> bool:
@@ -166,7 +171,7 @@ class Executors(Model):
 
 
 class PullSecret(Model):
-    """A Secret with which images are pulled."""
+    """A Secret with the credentials of a registry."""
 
     name: ObjectName
     """Name of the Secret, of type `kubernetes.io/dockerconfigjson`."""
@@ -180,9 +185,9 @@ Cron = Annotated[
 
 
 class Schedule(Model):
-    """When a pipeline runs that comes to an end: every query has the trigger `availableNow`."""
+    """When a pipeline runs whose queries all end, with the trigger `availableNow`."""
 
     cron: Cron
     """Minute, hour, day of month, month, day of week: `0 3 * * *` is three o'clock each night."""
     time_zone: TimeZone = "UTC"
-    """Zone in which the expression is read."""
+    """Time zone of the expression."""

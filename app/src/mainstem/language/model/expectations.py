@@ -15,15 +15,15 @@ ROWS: Final = "mainstem-rows"
 
 
 class Expectation(Model):
-    """A predicate that each row of the view should fulfil; rows are counted in the pass that computes them."""
+    """A predicate that each row of the view should fulfil. Mainstem counts the rows while Spark computes them."""
 
     name: Identifier
-    """Name under which it is counted."""
+    """Name of the expectation in counts and metrics."""
     expect: Predicate
     """A predicate in Spark SQL over the view's columns. A row for which it is null violates it."""
     on_violation: Literal["warn", "drop", "fail", "quarantine"] = "warn"
-    """`warn` counts, `drop` leaves the row out, `fail` ends the query, `quarantine` offers the row in the relation
-    `<view>_quarantine` instead."""
+    """For a row that violates the expectation: `warn` only counts it, `drop` omits it, `fail` fails the query,
+    `quarantine` moves it to the relation `<view>_quarantine`."""
 
 
 Expectations = Annotated[tuple[Expectation, ...], Field(max_length=MOST, json_schema_extra=LIST_MAP)]

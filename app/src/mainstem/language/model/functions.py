@@ -16,11 +16,12 @@ class PythonFunction(Model):
     function: PythonObject
     """`module:name` of the function."""
     returns: DataType
-    """Type of what it returns, as DDL: `INT`, `STRUCT<a INT, b STRING>`."""
+    """Type of the result, as DDL: `INT`, `STRUCT<a INT, b STRING>`."""
     vectorized: bool = False
-    """It takes and returns pandas Series, a batch of rows at once, in place of single values."""
+    """True if the function takes and returns pandas Series, with many rows at once, instead of single values."""
     aggregate: bool = False
-    """It takes the pandas Series of a group and returns one value; not over a stream, which Spark refuses."""
+    """True if the function takes the pandas Series of a group and returns one value. Spark refuses it over a
+    stream."""
 
 
 class JavaFunction(Model):
@@ -29,11 +30,12 @@ class JavaFunction(Model):
     class_: Annotated[JavaClass, Field(alias="class")]
     """Full name of the class."""
     jar: Text | None = None
-    """Local path of the jar that holds it; without it the class is in the image, among Spark's jars."""
+    """Local path of the jar with the class; without it the class is in a jar of `packages`, or among Spark's jars."""
     returns: DataType | None = None
-    """Type of what it returns, as DDL; without it Spark asks the class. Not for an aggregate, which has its own type."""
+    """Type of the result, as DDL; by default Spark asks the class. Not for an aggregate, which defines its own
+    type."""
     aggregate: bool = False
-    """It makes one value of a group."""
+    """True if the class computes one value for each group."""
 
 
 class Function(Model):
@@ -42,8 +44,8 @@ class Function(Model):
     one_of: ClassVar = ("python", "java")
 
     name: Identifier
-    """Name in SQL; none of Spark's own."""
+    """Name in SQL; not the name of a function of Spark."""
     python: PythonFunction | None = None
-    """A function of Python's."""
+    """A Python function."""
     java: JavaFunction | None = None
-    """A class of Java's, or of another language of the JVM's."""
+    """A class in Java or in another language of the JVM."""

@@ -29,11 +29,12 @@ class Packages(Model):
     maven: Annotated[
         tuple[Coordinate, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE
     ] = ()
-    """Artifacts, `group:artifact:version`, with what they depend on. The version is one exact release."""
+    """Artifacts, `group:artifact:version`; Mainstem adds their dependencies. The version is one exact release."""
     jars: Annotated[tuple[Text, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_SET), UNIQUE] = ()
-    """Jar files: local paths, relative to the document. On a cluster the file name alone counts."""
+    """Jar files: local paths, relative to the document. On a cluster only the file name matters."""
     repositories: Annotated[tuple[Text, ...], Field(max_length=16, json_schema_extra=LIST_SET), UNIQUE] = ()
-    """URLs of Maven repositories, searched after Maven Central. `$MAINSTEM_IVY_SETTINGS` replaces them all."""
+    """URLs of Maven repositories, searched after Maven Central. `$MAINSTEM_IVY_SETTINGS` replaces these and Maven
+    Central."""
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -49,46 +49,48 @@ class Parameter(Model):
     name: ParameterName
     """Name, as in `${name}`."""
     value: Annotated[str, StringConstraints(max_length=4096)]
-    """Default; `mainstem run --set name=value` overrides it. Taken literally."""
+    """Default value; `mainstem run --set name=value` overrides it. Mainstem does not expand `${...}` in it."""
 
 
 class Checkpoints(Model):
-    """Where checkpoints are kept."""
+    """Where Spark keeps the checkpoints."""
 
     location: Text
     """Folder, `s3a://bucket/prefix` or a local path. Each query has `<location>/<query>/<generation>`."""
     require_conditional_writes: bool = True
-    """On S3: the store has to refuse to create an object twice (`If-None-Match`), else nothing starts. `false` accepts
-    that two drivers that run at once may lose or repeat rows."""
+    """On S3, the store must refuse to create an object twice (`If-None-Match`); otherwise no query starts. With
+    `false`, two drivers that run at once may lose or repeat rows."""
     take_over: Text | None = None
-    """The other pipeline whose checkpoints this one takes over, as the message of `CheckpointInUse` names it. It names
-    the owner up to that time only: once the checkpoints have changed hands it has no effect."""
+    """The other pipeline whose checkpoints this pipeline takes over, as the message of `CheckpointInUse` names it.
+    After the takeover the field has no effect."""
 
 
 class SparkSettings(Model):
-    """Spark, as far as Mainstem does not own it."""
+    """Settings of Spark that Mainstem does not own."""
 
     conf: Options = Field(default_factory=dict)
-    """Spark properties; those that Mainstem owns are refused by name. Those of the UI, `spark.local.dir` and
-    `spark.redaction.regex` count with `mainstem run` only: a pod has its own, and the operator refuses them."""
+    """Spark properties; Mainstem refuses the properties that it owns. `mainstem run` also accepts the properties of
+    the UI, `spark.local.dir` and `spark.redaction.regex`. The operator refuses them, because a pod has its own
+    values."""
 
 
 class Restart(Model):
     """What happens when a query fails."""
 
     policy: Literal["OnFailure", "Never"] = "OnFailure"
-    """`OnFailure` starts the query again, within the living driver; the others go on."""
+    """`OnFailure` starts the query again in the same driver, while the other queries continue. `Never` does not."""
     max_retries: Annotated[int, Field(ge=0, le=1000)] = 5
-    """Restarts in a row before the query is given up."""
+    """Maximum number of restarts in a row; after that the query stays `Failed`."""
     backoff: Duration = "5 seconds"
-    """Wait before the first restart; doubled for each further one."""
+    """Wait before the first restart; each further wait is twice as long."""
     max_backoff: Duration = "5 minutes"
     """The longest wait."""
     reset_after: Duration = "10 minutes"
-    """A query that ran for so long has its budget back; so has a driver."""
+    """After a query or a driver has run for this time, its number of restarts in a row is 0 again."""
     max_driver_retries: Annotated[int, Field(ge=0, le=1000)] | None = None
-    """Starts of a failed driver in a row before the pipeline is `Failed`; without it no limit. On a cluster only. Failures of
-    the infrastructure do not count: evictions, lost nodes, servers that do not answer."""
+    """Maximum number of restarts of a failed driver in a row; after that the pipeline is `Failed`. By default there
+    is no limit. On a cluster only. Failures of the infrastructure do not count: evictions, lost nodes, servers that
+    do not answer."""
 
     def wait_seconds(self, failures: int) -> float:
         """Seconds from the last of some failures in a row to the next start: `backoff`, doubled up to `maxBackoff`."""
@@ -99,14 +101,14 @@ class Drain(Model):
     """How a pipeline stops."""
 
     timeout: Duration = "60 seconds"
-    """Running batches are given so long to end; what has not ended by then is cut, and runs again at the next start."""
+    """Time for running batches to finish; `onTimeout` decides about unfinished batches."""
     on_timeout: Literal["interrupt", "wait"] = "interrupt"
-    """What happens to a batch that still runs after `timeout`: `interrupt`, or `wait` for its end. On a cluster `wait` counts
-    for at most six hours, and not for the deletion of the pipeline."""
+    """What happens to a batch that still runs after `timeout`: `interrupt` stops it, and it runs again at the next start;
+    `wait` lets it finish. On a cluster `wait` has a limit of six hours, and does not apply when the pipeline is deleted."""
 
 
 class PipelineSpec(Model):
-    """What is read, how it is transformed, where it goes, and how it runs."""
+    """The sources, the views, the queries with their sinks, and how the pipeline runs."""
 
     parameters: Annotated[tuple[Parameter, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
     """Values for `${name}` in strings of this document."""
@@ -115,49 +117,52 @@ class PipelineSpec(Model):
     ] = ()
     """Kafka clusters, S3 stores and databases."""
     packages: Packages = Field(default_factory=Packages)
-    """Jars besides Mainstem's own: connectors, drivers of databases, functions."""
+    """Jars besides Mainstem's own: connectors, JDBC drivers, functions."""
     functions: Annotated[tuple[Function, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
     """Functions that SQL calls besides Spark's own."""
     sources: Annotated[
         tuple[Source, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ]
-    """What is read."""
+    """The sources that views and queries read."""
     views: Annotated[tuple[View, ...], Field(max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)] = ()
-    """Transformations, in SQL or by a step of their own."""
+    """Transformations: in SQL, in Python, or by a typed step."""
     queries: Annotated[
         tuple[Query, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ]
-    """What is written; every query has its own checkpoint and its own scheduler pool."""
+    """The relations to write, each with its sinks, its own checkpoint and its own scheduler pool."""
     checkpoints: Checkpoints
-    """Where checkpoints are kept."""
+    """Where Spark keeps the checkpoints."""
     time_zone: TimeZone = "UTC"
-    """Zone in which SQL reads and shows timestamps. A change means other days and hours: start a new generation."""
+    """Time zone in which SQL reads and shows timestamps. A change moves the limits of days and hours: start a new
+    generation."""
     spark: SparkSettings = Field(default_factory=SparkSettings)
     """Spark properties."""
     listeners: ListenerReferences = ()
-    """Listeners of your own, `module:class`: a `StreamingQueryListener` that hears of every query; what one does wrong hurts
-    no query."""
+    """Your own listeners, `module:class`: each is a `StreamingQueryListener` that gets the events of every query. An
+    error in a listener does not stop a query."""
     restart: Restart = Field(default_factory=Restart)
     """What happens when a query fails."""
     drain: Drain = Field(default_factory=Drain)
     """How the pipeline stops."""
     suspend: bool = False
-    """True drains the pipeline and keeps it down; false goes on from its checkpoints. On a cluster only, as all below."""
+    """True drains the pipeline and does not start it again; false continues it from its checkpoints. This field and
+    all below matter on a cluster only."""
     restart_nonce: RestartNonce | None = None
     """A number or a short text of your choice. A new value drains the driver and starts another one, also after a failure,
     and restores the budgets of `restart`. A suspended pipeline stays suspended."""
     schedule: Schedule | None = None
-    """When a pipeline runs that comes to an end; without it, once, and again when the document changes."""
+    """When a pipeline that ends runs again; without it, the pipeline runs once, and again after each change of the
+    document."""
     image: Text | None = None
-    """Image of driver and executors; without it the operator's default."""
+    """Image of driver and executors; by default the operator's default image."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
-    """When images are pulled; without it the operator's default."""
+    """When Kubernetes pulls the images; by default as the operator sets it."""
     image_pull_secrets: PullSecrets = ()
-    """Secrets with which images are pulled."""
+    """Secrets with the credentials for pulling the images."""
     driver: Driver = Field(default_factory=Driver)
-    """The driver's pod."""
+    """The driver pod."""
     executors: Executors = Field(default_factory=Executors)
-    """The executors' pods; none by default."""
+    """The executor pods; by default there are none."""
 
     def connectors(self) -> Iterator[tuple[FieldPath, ConnectorKind]]:
         """Every source, table and sink: its path below `spec`, and the settings of its kind."""
@@ -187,7 +192,7 @@ class StreamingPipeline(Model):
     metadata: Metadata
     """Name of the pipeline."""
     spec: PipelineSpec
-    """What is wanted."""
+    """Sources, views, queries, and how the pipeline runs."""
 
     @property
     def name(self) -> str:

@@ -26,50 +26,53 @@ class Pool(Model):
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
     """Share relative to the other queries' weights."""
     min_share: Annotated[int, Field(ge=0, le=10_000)] = 0
-    """Cores that the query gets before shares are weighed."""
+    """Cores that the query gets before the scheduler applies the weights."""
 
 
 class State(Model):
-    """How stateful operators keep their state. Part of the checkpoint's identity: fixed by its first batch."""
+    """How stateful operators keep their state. The first batch of a checkpoint fixes these settings."""
 
     partitions: Annotated[int, Field(ge=1, le=10_000)] = 8
     """Partitions of every shuffle and state store of the query."""
     provider: Literal["rocksdb", "hdfs"] = "rocksdb"
-    """`rocksdb` keeps state on local disk and writes what changed; `hdfs` keeps all of it on the Java heap."""
+    """`rocksdb` keeps state on local disk and writes only changes to the checkpoint; `hdfs` keeps all state on the
+    Java heap."""
 
 
 class Checkpoint(Model):
-    """Which checkpoint the query goes on from."""
+    """The checkpoint from which the query continues."""
 
     id: Label | None = None
-    """Folder of the checkpoint; without it the query's name. Set it to the old name when a query is renamed."""
+    """Name of the checkpoint's folder; by default the query's name. If you rename a query, set it to the old name."""
     generation: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    """Raise it to start anew beside the old checkpoint, which stays."""
+    """A higher number starts the query with an empty checkpoint; the old checkpoint stays."""
 
 
 class Query(Model):
-    """A relation, written to its sinks for ever, or until all that is available has been read."""
+    """A relation that a pipeline writes to its sinks, without end, or until it has read all available data."""
 
     name: Label
     """Name of the query, of its pool and, unless `checkpoint.id` names another one, of its checkpoint."""
     from_: Annotated[Identifier, Field(alias="from")]
-    """Source or view that is written."""
+    """Source or view to write."""
     output_mode: Literal["append", "update", "complete"] = "append"
-    """`append`: each row once, when it is final. `update`: rows that changed. `complete`: the whole result."""
+    """`append` writes each row once, when it is final. `update` writes changed rows. `complete` writes the whole
+    result."""
     to: Annotated[tuple[Sink, ...], Field(min_length=1, max_length=MAX_SINKS, json_schema_extra=LIST_MAP)]
-    """The sinks. Where there are several, each batch is computed once and written to one after the other."""
+    """The sinks. Spark computes each batch once, and writes it to one sink after the other."""
     trigger: Trigger | None = None
     """When a batch starts."""
     async_progress_tracking: AsyncProgressTracking | None = None
-    """Progress beside the batches, for stateless queries that write to Kafka."""
+    """Writes progress in a separate thread, for queries without state that write to Kafka."""
     suspend: bool = False
-    """True drains this query and keeps it down, while the others go on; false goes on from its checkpoint."""
+    """True drains this query and does not start it again, while the others continue; false continues it from its
+    checkpoint."""
     pool: Pool = Field(default_factory=Pool)
     """Share of the cores."""
     state: State = Field(default_factory=State)
     """State of stateful operators."""
     checkpoint: Checkpoint = Field(default_factory=Checkpoint)
-    """Checkpoint to go on from."""
+    """Checkpoint from which the query continues."""
 
     @property
     def checkpoint_path(self) -> str:

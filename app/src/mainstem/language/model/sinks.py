@@ -17,8 +17,8 @@ from mainstem.language.model.connectors.python_sink import PythonSink
 
 
 class Sink(Model):
-    """Where rows go: one of `kafka`, `delta`, `parquet`, `orc`, `csv`, `json`, `text`, `jdbc`, `spark`, `python`, `console`,
-    `memory`, `noop`.
+    """A target of rows: one of `kafka`, `delta`, `parquet`, `orc`, `csv`, `json`, `text`, `jdbc`, `spark`, `python`,
+    `console`, `memory`, `noop`.
     """
 
     one_of: ClassVar = (
@@ -48,19 +48,19 @@ class Sink(Model):
     json_: Annotated[FileSink | None, Field(alias="json")] = None
     """A folder of files with a JSON object on each line."""
     text: FileSink | None = None
-    """A folder of text files: the one column, a string, is the line."""
+    """A folder of text files. The only column, a string, is the line."""
     jdbc: JdbcSink | None = None
     """A table of a database."""
     spark: SparkSink | None = None
-    """Any connector of Spark's."""
+    """Any Spark connector."""
     python: PythonSink | None = None
-    """Python code of one's own."""
+    """Your own Python code."""
     console: ConsoleSink | None = None
     """The standard output."""
     memory: MemorySink | None = None
     """The driver's memory."""
     noop: NoopSink | None = None
-    """Nowhere."""
+    """No target: Spark computes the rows and discards them."""
 
     @property
     def connector(self) -> SinkKind:

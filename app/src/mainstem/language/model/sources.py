@@ -23,39 +23,40 @@ class Watermark(Model):
     column: Column
     """Event-time column, of type TIMESTAMP."""
     delay: Duration
-    """Rows older than the newest event time less this delay may be dropped by stateful operators."""
+    """Stateful operators may drop rows that are older than the newest event time minus this delay."""
     max_future: Duration | None = None
-    """A record whose event time is further than this ahead of the clock does not parse: `onMalformedRecord` decides, and it moves
-    no watermark. Of a source with `decode`, or with files of csv or json. Without it one record of the year 2099 has all later rows dropped."""
+    """A record whose event time is further ahead of the clock is malformed: `onMalformedRecord` applies, and the
+    watermark does not move. For sources with `decode`, or with files of csv or json. Without this field, one record
+    of the year 2099 makes Spark drop all later rows."""
 
 
 class Source(Model):
-    """A named relation that is read: one of `kafka`, `files`, `delta`, `rate`, `rateMicroBatch`,
+    """A named relation from outside the pipeline: one of `kafka`, `files`, `delta`, `rate`, `rateMicroBatch`,
     `socket`, `spark`, `static`.
     """
 
     one_of: ClassVar = ("kafka", "files", "delta", "rate", "rateMicroBatch", "socket", "spark", "static")
 
     name: Identifier
-    """Name under which SQL reads it."""
+    """Name of the relation in SQL."""
     kafka: KafkaSource | None = None
-    """Records of Kafka topics: a stream, unless an end is given."""
+    """Records of Kafka topics: a stream, unless the document sets an end."""
     files: FilesSource | None = None
-    """Files as they appear, as a stream."""
+    """New files in a folder, as a stream."""
     delta: DeltaSource | None = None
-    """A Delta table and what is written to it, as a stream."""
+    """The rows and new commits of a Delta table, as a stream."""
     rate: RateSource | None = None
     """Generated rows at a steady rate, as a stream."""
     rate_micro_batch: RateMicroBatchSource | None = None
-    """Generated rows, so many a batch, as a stream."""
+    """Generated rows, the same number in each batch, as a stream."""
     socket: SocketSource | None = None
     """Lines of a socket, as a stream."""
     spark: SparkSource | None = None
-    """Any connector of Spark's, as a stream."""
+    """Any Spark connector, as a stream."""
     static: StaticSource | None = None
     """A table that does not stream."""
     decode: Decode | None = None
-    """How the record's bytes become columns; without it the source's own columns are the relation."""
+    """How the bytes of a record become columns; without it the relation has the source's own columns."""
     watermark: Watermark | None = None
     """Event time and how late a row may be."""
 

@@ -10,20 +10,21 @@ LEAST_CHECKPOINT_INTERVAL: Final = 5.0
 
 
 class Trigger(Model):
-    """When a batch starts: one of the following; without a trigger, as soon as there is data."""
+    """When a batch starts: one of these fields; without a trigger, as soon as there is data."""
 
     one_of: ClassVar = ("processingTime", "availableNow", "once", "continuous", "realTime")
 
     processing_time: Duration | None = None
     """A batch at each multiple of this interval."""
     available_now: TrueOnly | None = None
-    """All that is there when the query starts, in as many batches as rate limits ask for; then the query ends."""
+    """Reads all data that exists when the query starts, in batches within the rate limits; then the query ends."""
     once: TrueOnly | None = None
-    """The same in one batch, whatever rate limits say. Deprecated by Spark: use `availableNow`."""
+    """Reads the same data in one batch without rate limits. Spark deprecates it: use `availableNow`."""
     continuous: Duration | None = None
-    """Rows one by one, by tasks that never end; the interval is how often offsets are written down, at least once."""
+    """Tasks that never end process single rows, at least once. Spark writes offsets once per interval."""
     real_time: Duration | None = None
-    """Rows as they come, within batches of this length, at least 5 seconds: the interval between checkpoints."""
+    """Spark processes rows as they arrive, in batches of this length, at least 5 seconds. It writes offsets at the
+    end of a batch."""
 
     @property
     def bounded(self) -> bool:
@@ -37,7 +38,9 @@ class Trigger(Model):
 
 
 class AsyncProgressTracking(Model):
-    """Offsets and commits are written beside the batches, not between them: less latency, repeated batches after a failure."""
+    """Spark writes offsets and commits beside the batches, not between them: less latency, but repeated batches after
+    a failure.
+    """
 
     checkpoint_interval: Duration = "1 second"
-    """At most so often; what came since the last time is written again after a failure."""
+    """Minimum time between two writes of offsets. After a failure Spark writes the rows since the last one again."""

@@ -21,14 +21,15 @@ from mainstem.language.yaml.yamltext import Path
 
 
 class Deduplicate(Model):
-    """The relation without rows that were seen before; those seen are kept as state."""
+    """The relation without repeated rows. Spark remembers rows as state."""
 
     from_: Annotated[Identifier, Field(alias="from")]
-    """Source or view that is read."""
+    """Source or view to read."""
     columns: Columns | None = None
-    """Rows are the same that are equal in these columns; without it, in all columns."""
+    """Columns in which repeated rows are equal; by default all columns."""
     within_watermark: bool = False
-    """Rows are the same only within the watermark's delay; event times may differ, and state is dropped behind them."""
+    """True if Spark finds repeated rows only within the watermark's delay, and then drops their state. Their event
+    times may differ."""
 
 
 class PythonStep(Model):
@@ -40,16 +41,17 @@ class PythonStep(Model):
         tuple[Identifier, ...],
         Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
     ]
-    """Sources and views; the function is given a DataFrame of each, in this order. Name one twice to read it twice."""
+    """Sources and views; the function gets a DataFrame of each, in this order. To read a relation twice, name it
+    twice."""
     arguments: Options = Field(default_factory=dict)
     """Further arguments of the function, by keyword; all are strings."""
 
 
 class InitialState(Model):
-    """What state is before the first row."""
+    """The state before the first row."""
 
     from_: Annotated[Identifier, Field(alias="from")]
-    """A relation that does not stream; it has the same key columns."""
+    """A relation that does not stream, with the same key columns."""
 
 
 class Stateful(Model):
@@ -58,7 +60,7 @@ class Stateful(Model):
     one_of: ClassVar = ("processor", "function")
 
     from_: Annotated[Identifier, Field(alias="from")]
-    """Source or view that is read."""
+    """Source or view to read."""
     keys: Columns
     """Rows that are equal in these columns share their state."""
     processor: PythonObject | None = None
@@ -66,42 +68,44 @@ class Stateful(Model):
     function: PythonObject | None = None
     """`module:name` of a function, for `applyInPandasWithState`."""
     schema_: Annotated[Ddl, Field(alias="schema")]
-    """Columns of what it gives, as DDL: `user STRING, visits INT`."""
+    """Columns of the result, as DDL: `user STRING, visits INT`."""
     state_schema: Ddl | None = None
-    """Columns of a key's state, as DDL; needed by a function, a processor declares its own."""
+    """Columns of a key's state, as DDL. A function needs it; a processor declares its own state."""
     pandas: bool = False
-    """The processor takes and gives pandas DataFrames in place of rows."""
+    """True if the processor takes and yields pandas DataFrames instead of rows."""
     output_mode: Literal["append", "update"] | None = None
-    """Spark's output mode of this step; without it the query's."""
+    """Spark's output mode of this step; by default the query's."""
     time_mode: Literal["None", "ProcessingTime", "EventTime"] | None = None
-    """The clock of a processor's timers and of its state's time to live; without it `None`: there are neither."""
+    """The clock of a processor's timers and of its state's time to live; by default `None`, without both."""
     timeout: Literal["NoTimeout", "ProcessingTimeTimeout", "EventTimeTimeout"] | None = None
-    """The clock of a function's time-outs; without it `NoTimeout`."""
+    """The clock of a function's timeouts; by default `NoTimeout`."""
     event_time_column: Column | None = None
-    """Column of `schema` that is the event time of what a processor gives, for stateful steps above it."""
+    """Column of `schema` with the event time of a processor's rows, for later stateful steps."""
     initial_state: InitialState | None = None
-    """State that a processor starts from, on a fresh checkpoint."""
+    """State with which a processor starts on a fresh checkpoint."""
     arguments: Options = Field(default_factory=dict)
-    """Arguments of the processor's class, or further ones of the function, by keyword; all are strings."""
+    """Arguments of the processor's class, or further arguments of the function, by keyword; all are strings."""
 
 
 class View(Model):
-    """A named transformation, read by queries and other views like a source: one of `sql`, `python`, `deduplicate`, `state`."""
+    """A named transformation, which queries and other views read like a source: one of `sql`, `python`,
+    `deduplicate`, `state`.
+    """
 
     one_of: ClassVar = ("sql", "python", "deduplicate", "state")
 
     name: Identifier
-    """Name under which SQL reads it."""
+    """Name of the relation in SQL."""
     sql: Sql | None = None
     """Exactly one query in Spark SQL over sources and views."""
     python: PythonStep | None = None
-    """What a Python function makes of DataFrames."""
+    """The DataFrame that a Python function builds from other DataFrames."""
     deduplicate: Deduplicate | None = None
     """Each row once."""
     state: Stateful | None = None
-    """What Python code makes of rows and of the state that it keeps for each key."""
+    """Rows that Python code computes, with state for each key."""
     expectations: Expectations = ()
-    """What its rows should be; looked at before the watermark."""
+    """Conditions for the view's rows; Mainstem checks them before it applies the watermark."""
     watermark: Watermark | None = None
     """Event time that the view computes, and how late a row may be."""
 

@@ -29,14 +29,14 @@ class CustomConnector(ConnectorKind):
     owned_options: ClassVar = {}
 
     format: ConnectorName | None = None
-    """Name of the connector, as its own documentation has it: `mongodb`, `org.apache.spark.sql.cassandra`. Its jar is in
+    """Name of the connector in its documentation: `mongodb`, `org.apache.spark.sql.cassandra`. Its jar is in
     `packages`."""
     python: PythonObject | None = None
     """A `pyspark.sql.datasource.DataSource` in Python: `module:Class`."""
     connection: Identifier | None = None
-    """Name of the Spark connection whose options the connector gets too, those from secrets among them."""
+    """Name of the Spark connection whose options the connector also gets, including those from Secrets."""
     options: Options = Field(default_factory=dict)
-    """The connector's options, as its own documentation has them; they replace those of the connection."""
+    """Options from the connector's documentation. They replace the connection's options with the same names."""
 
 
 class SparkSource(CustomConnector, SourceKind):
@@ -51,7 +51,7 @@ class SparkSource(CustomConnector, SourceKind):
     not_kept: ClassVar = ""
 
     schema_: Annotated[Ddl | None, Field(alias="schema")] = None
-    """Columns as DDL, for a connector that does not know them itself."""
+    """Columns as DDL, for a connector that cannot report them itself."""
 
     def columns(self) -> DeclaredColumns | None:
         """The columns of the schema. The connector can interpret the schema differently."""
@@ -62,7 +62,7 @@ class SparkTable(CustomConnector, TableKind):
     """A table of any connector: Spark's `read.format(...)`."""
 
     schema_: Annotated[Ddl | None, Field(alias="schema")] = None
-    """Columns as DDL, for a connector that does not know them itself."""
+    """Columns as DDL, for a connector that cannot report them itself."""
 
     def columns(self) -> DeclaredColumns | None:
         """Only the connector knows how it reads the schema."""
@@ -70,7 +70,7 @@ class SparkTable(CustomConnector, TableKind):
 
 
 class SparkSink(CustomConnector, SinkKind):
-    """Rows to any connector. Which rows arrive once, twice or not at all depends on the connector."""
+    """Rows to any connector. The connector decides which rows arrive once, twice or not at all."""
 
     owned_options: ClassVar = {"checkpointlocation": "checkpoints"}
     refusals: ClassVar = ()
@@ -80,9 +80,9 @@ class SparkSink(CustomConnector, SinkKind):
     async_progress: ClassVar = False
 
     mode: Literal["stream", "batch"] = "stream"
-    """`stream` is Spark's `writeStream.format(...)`, for connectors that write streams. `batch` writes each batch with
-    `write.format(...)`: `append` and `update` add rows, `complete` replaces them (`overwrite`). Beside other sinks it has to be
-    `batch`; a query that runs once writes in this way, whatever the mode."""
+    """`stream` is Spark's `writeStream.format(...)`, for connectors that write streams. `batch` writes each batch
+    with `write.format(...)`: `append` and `update` add rows, `complete` replaces them (`overwrite`). A query with
+    several sinks needs `batch`. A query that runs once always writes like `batch`."""
 
     def guarantee(self) -> Guarantee:
         """Mainstem does not know what the connector does with a repeated batch."""

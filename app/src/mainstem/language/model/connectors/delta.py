@@ -33,10 +33,10 @@ from mainstem.language.model.connectors.kinds import (
 
 
 class DeltaSource(SourceKind):
-    """A Delta table as a stream: the rows that it holds, then each commit's as it comes.
+    """A Delta table as a stream: first its current rows, then the rows of each new commit.
 
-    A commit that changes or removes rows fails the query, unless one of the switches below allows it.
-    OPTIMIZE changes no row, and is passed over.
+    A commit that changes or removes rows fails the query, unless one of the fields below allows it. OPTIMIZE changes
+    no row, and the query skips it.
     """
 
     connection_kind: ClassVar = None
@@ -65,30 +65,30 @@ class DeltaSource(SourceKind):
     path: Text
     """Folder of the table."""
     max_files_per_trigger: PositiveInt | None = None
-    """At most so many new files in one batch; without it 1000, as Delta has it."""
+    """Maximum number of new files in a batch; by default 1000, as in Delta."""
     max_bytes_per_trigger: ByteSize | None = None
-    """About so much in one batch, and at least one file: `512m`, `10g`."""
+    """Approximate size of a batch, which has at least one file: `512m`, `10g`."""
     starting_version: Version | None = None
-    """Start with this version's commit, without the rows from before; `latest`: with the next. Used by a new
-    checkpoint only."""
+    """Start with the commit of this version, without earlier rows; `latest` starts with the next commit. Only a query
+    with a new checkpoint uses the start."""
     starting_timestamp: Text | None = None
-    """Start with the first commit at or after this time: `2026-01-01`, `2026-01-01T00:00:00Z`. Used by a new
-    checkpoint only."""
+    """Start with the first commit at or after this time: `2026-01-01`, `2026-01-01T00:00:00Z`. Only a query with a
+    new checkpoint uses the start."""
     ignore_deletes: bool = False
-    """Pass over commits that only remove whole files."""
+    """Skip commits that only remove whole files."""
     ignore_changes: bool = False
-    """Read the files that an update or delete has written anew: rows that did not change come again."""
+    """Read the files that an UPDATE or DELETE rewrites, including rows that did not change."""
     skip_change_commits: bool = False
-    """Pass over every commit that changes or removes rows, with all that it adds."""
+    """Skip every commit that changes or removes rows, including the rows that it adds."""
     read_change_feed: bool = False
-    """Read changes as rows, with `_change_type`, `_commit_version`, `_commit_timestamp`. The table keeps them where its
-    property `delta.enableChangeDataFeed` is true."""
+    """Read changes as rows, with `_change_type`, `_commit_version`, `_commit_timestamp`. The table records changes if
+    its property `delta.enableChangeDataFeed` is true."""
     exclude_regex: Text | None = None
-    """Leave out files whose path matches this Java regular expression."""
+    """Skip files whose path matches this Java regular expression."""
     fail_on_data_loss: bool = True
-    """Fail where commits that were not read are gone, rather than go on behind the gap."""
+    """If commits that the query has not read are missing, true fails the query; false continues after the gap."""
     options: Options = Field(default_factory=dict)
-    """Further options of Delta's source; those that this document has a field for are refused."""
+    """Further options of Delta's source. Mainstem refuses options that have their own field."""
 
     def columns(self) -> DeclaredColumns | None:
         """Only the table knows its columns."""
@@ -96,42 +96,46 @@ class DeltaSource(SourceKind):
 
 
 class Merge(Model):
-    """Upsert by keys: a row replaces the row of the table that has equal keys, or removes it."""
+    """Upsert by keys: a row replaces or removes the table's row with equal keys."""
 
     keys: Columns
     """Columns that identify a row."""
     sequence_by: Column | None = None
-    """Column that orders the changes of a key. Of a batch the highest counts, and a row below the table's is left out; null
-    is below all. Without it two rows of a batch with equal keys are an error."""
+    """Column that orders the changes of a key. The merge uses the highest row of a batch, and skips it if the table's
+    row is higher. Null is lower than every value. Without this field, two rows of a batch with equal keys are an
+    error."""
     delete_when: Predicate | None = None
-    """Condition in SQL over the query's columns, such as `op = 'D'`: the row removes the table's, and is not written."""
+    """Condition in SQL over the query's columns, such as `op = 'D'`. A row that meets it removes the table's row, and
+    the merge does not write it."""
     except_columns: Columns | None = None
-    """Columns that are not written, such as the one that `deleteWhen` asks for."""
+    """Columns that the merge does not write, such as the column in `deleteWhen`."""
 
 
 class Optimize(Model):
-    """Small files become large ones; no row changes, and streams of the table do not read it again."""
+    """Combines small files into large ones. No row changes, and streams of the table do not read the rows again."""
 
     z_order_by: Columns | None = None
-    """Columns whose near values come near each other. Each time the whole table is written anew."""
+    """Columns whose near values the table stores near each other. Each round rewrites the whole table."""
 
 
 class Vacuum(Model):
-    """Files that no version within `retain` needs are removed."""
+    """Removes files that no version within `retain` needs."""
 
     retain: Duration = "7 days"
-    """How far back versions stay readable, and readers may lag; 7 days or more."""
+    """Time for which old versions stay readable and readers may lag; at least 7 days."""
 
 
 class Maintenance(Model):
-    """What is done to a table beside its stream, in the driver, one table at a time. A failure is logged, and ends nothing."""
+    """Work on a table in the driver, beside its stream, one table at a time. A failure appears in the log, and stops
+    no query.
+    """
 
     every: Duration = "1 day"
-    """Time between two rounds; the first one comes after at most 10 minutes."""
+    """Time between two rounds; the first round starts after at most 10 minutes."""
     optimize: Optimize | None = None
-    """Compact small files."""
+    """Compacts small files."""
     vacuum: Vacuum | None = None
-    """Remove files of old versions."""
+    """Removes files of old versions."""
 
 
 _MERGE_NEEDED: Final = ModeRefusal(
@@ -174,17 +178,17 @@ class DeltaSink(SinkKind):
     async_progress: ClassVar = False
 
     path: Text
-    """Folder of the table; made by the first batch when it does not exist. On S3 one pipeline writes a table."""
+    """Folder of the table. The first batch creates a missing table. On S3 only one pipeline may write a table."""
     partition_by: Columns | None = None
-    """Columns that partition a table made here."""
+    """Columns that partition the table, if this query creates it."""
     merge: Merge | None = None
-    """Upsert in place of append; the way to write `outputMode: update`."""
+    """Upsert instead of append; `outputMode: update` needs it."""
     merge_schema: bool = False
-    """Add columns of the query that the table does not have; without it such a batch is refused."""
+    """True adds columns that only the query has to the table; false refuses a batch with such columns."""
     overwrite_schema: bool = False
-    """Let a batch in `complete` mode change the table's columns, types and partitions."""
+    """True lets a batch in `complete` mode change the table's columns, types and partitions."""
     maintenance: Maintenance | None = None
-    """Compact and clean the table every so often."""
+    """Compacts and cleans the table at an interval."""
     options: Options = Field(default_factory=dict)
     """Further options of Delta's writer; not with `merge`."""
 

@@ -31,7 +31,7 @@ OWNED_WRITER: Final = {
 
 
 class FileSink(SinkKind):
-    """Files in a folder of their own, exactly once."""
+    """Files in their own folder, exactly once."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = "options"
@@ -50,7 +50,7 @@ class FileSink(SinkKind):
     async_progress: ClassVar = False
 
     path: Text
-    """Folder; it must be empty, or this query's own, when the query first starts."""
+    """Path of the folder. At the query's first start the folder must be empty."""
     partition_by: Columns | None = None
     """Columns that become folders."""
     options: Options = Field(default_factory=dict)

@@ -47,21 +47,22 @@ _OWNED_OF_RECORDS: Final = (
 
 
 class CleanSource(Model):
-    """What becomes of a file once its batch is committed: one of `archive`, `delete`.
+    """What Spark does with a file after the commit of its batch: one of `archive`, `delete`.
 
-    Spark does it as it goes, and forgets what it could not do: a file may stay.
+    Spark does not repeat a move or deletion that fails, so a file may stay.
     """
 
     one_of: ClassVar = ("archive", "delete")
 
     archive: Text | None = None
-    """Folder to which it is moved, below its own path; outside the folder that is read."""
+    """Folder to which Spark moves the file, with its whole path. The folder must be outside the folder of the
+    source."""
     delete: TrueOnly | None = None
-    """It is removed."""
+    """Spark deletes the file."""
 
 
 class FilesSource(SourceKind):
-    """Files that appear in a folder, each read once."""
+    """New files in a folder; the query reads each file once."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = "options"
@@ -73,36 +74,38 @@ class FilesSource(SourceKind):
     not_kept: ClassVar = ""
 
     path: Text
-    """Folder, or a glob of folders."""
+    """Path of the folder, or a glob for several folders."""
     format: FileFormat = "text"
-    """`text` gives one row a line, in the column `value`, ready for `decode`. Records of `csv` and `json` are decoded by
-    `schema`, as `decode` does it."""
+    """`text` makes one row of each line, in the column `value`, which `decode` can decode. Mainstem decodes the
+    records of `csv` and `json` by `schema`, as `decode` does."""
     schema_: Annotated[Ddl | None, Field(alias="schema")] = None
-    """Columns as DDL: `carrier STRING, delay INT`. Here or in `schemaFile`, for csv, json, orc and parquet."""
+    """Columns as DDL: `carrier STRING, delay INT`. For csv, json, orc and parquet set this field or `schemaFile`."""
     schema_file: Text | None = None
-    """File of this machine, or of the driver's pod, with the columns as JSON of a Spark StructType."""
+    """File on this machine, or in the driver pod, with the columns as JSON of a Spark StructType."""
     on_malformed_record: OnMalformedRecord | None = None
-    """What becomes of a record of csv or json that does not parse; without it `fail`. `deadLetter` offers it as relation
-    `<source>_dead_letters`."""
+    """What Mainstem does with a malformed record of csv or json; by default `fail`. `deadLetter` adds it to the
+    relation `<source>_dead_letters`."""
     max_files_per_trigger: PositiveInt | None = None
-    """At most so many new files in one batch."""
+    """Maximum number of new files in a batch."""
     max_bytes_per_trigger: PositiveInt | None = None
-    """At most so many bytes of new files in one batch, but for one that is larger by itself."""
+    """Maximum size of the new files in a batch, in bytes. A single larger file is a batch of its own."""
     latest_first: bool = False
     """Read the newest files first."""
     max_file_age: Duration | None = None
-    """Files so much older than the newest one are passed over; without it a week. The first batch reads all."""
+    """Spark skips files that are older than the newest file by more than this; by default a week. The first batch
+    reads all files."""
     file_name_only: bool = False
-    """A file is known by its name alone, so that one of the same name in another folder is not read."""
+    """Spark identifies a file by its name alone, and does not read a file with the same name in another folder."""
     path_glob_filter: Text | None = None
-    """Only files whose name matches this glob."""
+    """Glob for the names of the files to read."""
     clean_source: CleanSource | None = None
-    """What becomes of files that have been read; one query alone may read the source then."""
+    """What Spark does with files after a query has read them. Only one query may read such a source."""
     fail_on_data_loss: bool = True
-    """A file that is gone before its batch reads it ends the query (`FilesExpired`). With false the query goes on without
-    it, and counts it."""
+    """If a file disappears before its batch reads it, the query fails (`FilesExpired`). With false, the query
+    continues without the file and counts it."""
     options: Options = Field(default_factory=dict)
-    """Further options of Spark's file source, and of its reader of the format: `header`, `multiLine`, `encoding`, `sep`."""
+    """Further options of Spark's file source, and of Spark's reader of the format: `header`, `multiLine`, `encoding`,
+    `sep`."""
 
     @property
     def decoding(self) -> Decode | None:

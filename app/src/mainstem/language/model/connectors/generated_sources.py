@@ -26,11 +26,11 @@ class RateSource(UnkeptSource):
     not_kept: ClassVar = "rate generates rows by the clock and keeps none"
 
     rows_per_second: PositiveInt = 1
-    """Rows made each second."""
+    """Rows generated each second."""
     ramp_up_time: Duration | None = None
-    """The rate is reached only after so long, in whole seconds."""
+    """Time until the source reaches the rate, in whole seconds."""
     num_partitions: PositiveInt | None = None
-    """Spark partitions of a batch; without it as many as there are cores."""
+    """Spark partitions of a batch; by default the number of cores."""
 
     def columns(self) -> DeclaredColumns | None:
         """The columns of Spark's source."""
@@ -44,13 +44,13 @@ class RateMicroBatchSource(UnkeptSource):
     not_kept: ClassVar = "rateMicroBatch generates rows and keeps none"
 
     rows_per_batch: PositiveInt
-    """Rows made in each batch."""
+    """Rows generated in each batch."""
     num_partitions: PositiveInt | None = None
-    """Spark partitions of a batch; without it as many as there are cores."""
+    """Spark partitions of a batch; by default the number of cores."""
     start_timestamp: Annotated[int, Field(ge=0, le=2**53)] = 0
     """Time of the first batch's rows, in milliseconds since 1970."""
     advance_per_batch: Duration = "1 second"
-    """The time of each batch's rows is so much later."""
+    """Difference between the times of two batches."""
 
     def columns(self) -> DeclaredColumns | None:
         """The columns of Spark's source."""
@@ -58,7 +58,9 @@ class RateMicroBatchSource(UnkeptSource):
 
 
 class SocketSource(UnkeptSource):
-    """Lines (`value`) of a server's socket; for demos and tests: what was read is nowhere kept, and lost at a restart."""
+    """Lines (`value`) of a server's socket, for demos and tests. A restart loses the lines that the source has
+    read.
+    """
 
     continuous: ClassVar = True
     not_kept: ClassVar = "the lines of a socket are not kept; the lines of a batch are lost when it fails or the driver restarts"
@@ -66,9 +68,9 @@ class SocketSource(UnkeptSource):
     host: Text
     """Name or address of the server."""
     port: Annotated[int, Field(ge=1, le=65535)]
-    """Its port."""
+    """Port of the server."""
     include_timestamp: bool = False
-    """Add the column `timestamp`: when the line was read."""
+    """Add the column `timestamp`: when the source read the line."""
 
     def columns(self) -> DeclaredColumns | None:
         """The columns of Spark's source."""

@@ -20,10 +20,11 @@ from mainstem.language.model.connectors.kinds import (
 
 
 class Upsert(Model):
-    """Upsert by keys: a row replaces the row of the table that has equal keys."""
+    """Upsert by keys: a row replaces the table's row with equal keys."""
 
     keys: Columns
-    """Columns that identify a row; the table has a unique index of just these, and none of them is null."""
+    """Columns that identify a row. The table needs a unique index on exactly these columns, and none of them may be
+    null."""
 
 
 _APPENDS: Final = ModeRefusal(
@@ -74,12 +75,14 @@ class JdbcSink(SinkKind):
     connection: Identifier
     """Name of the JDBC connection."""
     table: Text
-    """Table, `name` or `schema.name`, taken literally. It must be there, with a column for each of the query's."""
+    """Name of the table, `name` or `schema.name`, in its exact spelling. The table must exist, with every column of the
+    query."""
     upsert: Upsert | None = None
-    """Upsert in place of insert; the way to write `outputMode: update`."""
+    """Upsert instead of insert; `outputMode: update` needs it."""
     delivery: Literal["exactlyOnce", "atLeastOnce"] = "exactlyOnce"
-    """`exactlyOnce` is for PostgreSQL. `atLeastOnce` appends by Spark's own JDBC writer to any database whose driver is
-    available. After a failure the last batch, or a part of it, is written again. Spark creates a missing table."""
+    """`exactlyOnce` is for PostgreSQL. `atLeastOnce` appends with Spark's own JDBC writer to any database whose
+    driver is available. After a failure Spark repeats the last batch or a part of it. Spark creates a missing
+    table."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JDBC writer, such as `batchsize`."""
 

@@ -20,7 +20,7 @@ Headers = Annotated[dict[Text, Column], Field(max_length=MAX_ITEMS)]
 
 
 class KafkaSink(SinkKind):
-    """Records to a topic, at least once: after a failure the last batch may be written again."""
+    """Records in a topic, at least once: after a failure Spark may write the last batch again."""
 
     one_of: ClassVar = ("topic", "topicColumn")
     connection_kind: ClassVar = "kafka"
@@ -35,23 +35,25 @@ class KafkaSink(SinkKind):
     connection: Identifier
     """Name of the Kafka connection."""
     topic: Text | None = None
-    """Topic that every row goes to."""
+    """Topic for every row."""
     topic_column: Column | None = None
     """Column that names each row's topic."""
     key: Columns | None = None
     """Columns whose JSON object is the record's key; without `key` and `keyColumn` the key is null."""
     key_column: Column | None = None
-    """Column that is the record's key as it is: binary, or anything else as a string."""
+    """Column with the record's key. Mainstem writes a binary column as it is, and any other column as a string."""
     value: Columns | None = None
-    """Columns whose JSON object is the record's value; without `value` and `valueColumn` all columns."""
+    """Columns whose JSON object is the record's value; without `value` and `valueColumn`, the object has all
+    columns."""
     value_column: Column | None = None
-    """Column that is the record's value as it is: binary, or anything else as a string. Null is a tombstone."""
+    """Column with the record's value. Mainstem writes a binary column as it is, and any other column as a string.
+    Null is a tombstone."""
     headers: Headers | None = None
     """Column of each header of a record, by the header's name; headers are ordered by name. Mainstem writes a binary column as
     it is, and any other as a string. A null becomes a header without a value."""
     headers_column: Column | None = None
-    """Column that holds the headers: `ARRAY<STRUCT<key: STRING, value: BINARY>>`, as Kafka sources give them, or a
-    map of strings."""
+    """Column with the headers: `ARRAY<STRUCT<key: STRING, value: BINARY>>`, as in Kafka sources, or a map of
+    strings."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's Kafka sink."""
 

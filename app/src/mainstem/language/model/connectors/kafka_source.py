@@ -30,8 +30,8 @@ _COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", 
 class KafkaSource(SourceKind):
     """Records of Kafka topics; one of `subscribe`, `subscribePattern`, `assign` names them.
 
-    At most one of the three `starting...` is given, and at most one of the three `ending...`. With an end the source
-    is bounded: it does not stream, and a query over bounded and static sources alone runs once.
+    Set at most one of the three fields `starting...`, and at most one of the three fields `ending...`. A source with
+    an end is bounded and does not stream. A query over only bounded and static sources runs once.
     """
 
     one_of: ClassVar = ("subscribe", "subscribePattern", "assign")
@@ -71,45 +71,47 @@ class KafkaSource(SourceKind):
         ]
         | None
     ) = None
-    """Topics by name."""
+    """Names of topics."""
     subscribe_pattern: Text | None = None
-    """Topics by a Java regular expression."""
+    """Java regular expression for the names of topics."""
     assign: Annotated[dict[Text, Partitions], Field(min_length=1, max_length=MAX_ITEMS)] | None = None
     """Exact partitions: topic -> partition numbers."""
     starting_offsets: OffsetsText | None = None
-    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset; used by a new checkpoint only.
-    Without any start a stream begins at `latest`, a bounded source at `earliest`."""
+    """`earliest`, `latest`, or Spark's JSON of topic -> partition -> offset. Only a query with a new checkpoint uses
+    the start. Without a start, a stream begins at `latest`, and a bounded source at `earliest`."""
     starting_timestamp: Text | None = None
     """Start at the first record of this time or later: `2026-01-01T00:00:00Z`, or milliseconds since 1970."""
     starting_offsets_by_timestamp: OffsetsText | None = None
     """The same for each partition: JSON of topic -> partition -> milliseconds since 1970."""
     starting_offsets_by_timestamp_strategy: Literal["error", "latest"] = "error"
-    """What becomes of a partition without a record of the time to start at: `error` fails, `latest` takes what comes."""
+    """If a partition has no record of the starting time or later, `error` fails the query, and `latest` reads only
+    new records."""
     ending_offsets: OffsetsText | None = None
-    """End: `latest`, or Spark's JSON of topic -> partition -> offset, which is the first one not to be read."""
+    """End: `latest`, or Spark's JSON of topic -> partition -> offset. The query does not read the record at that
+    offset."""
     ending_timestamp: Text | None = None
-    """End before the first record of this time or later; at the newest, where there is none."""
+    """End before the first record of this time or later. If there is none, end after the newest record."""
     ending_offsets_by_timestamp: OffsetsText | None = None
     """The same for each partition: JSON of topic -> partition -> milliseconds since 1970."""
     max_offsets_per_trigger: PositiveInt | None = None
-    """At most so many records in one batch, over all partitions."""
+    """Maximum number of records in a batch, over all partitions."""
     min_offsets_per_trigger: PositiveInt | None = None
-    """A batch waits for so many records, but no longer than `maxTriggerDelay`."""
+    """Number of records that a batch waits for, but no longer than `maxTriggerDelay`."""
     max_trigger_delay: Duration | None = None
     """The longest wait for `minOffsetsPerTrigger`; Spark's default is 15 minutes."""
     min_partitions: PositiveInt | None = None
-    """At least so many Spark partitions, by splitting Kafka's."""
+    """Minimum number of Spark partitions; Spark splits Kafka's partitions to reach it."""
     max_records_per_partition: PositiveInt | None = None
-    """At most so many records in one Spark partition, by splitting Kafka's."""
+    """Maximum number of records in a Spark partition; Spark splits larger Kafka partitions."""
     fail_on_data_loss: bool = True
-    """Fail when offsets have expired, rather than go on behind a gap."""
+    """If offsets have expired, true fails the query; false continues after the gap."""
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
-    """Kafka's: `read_committed` reads no record of a transaction that was aborted, and none of one that is open;
-    `read_uncommitted` reads both."""
+    """As in Kafka: `read_committed` reads no records of aborted or open transactions; `read_uncommitted` reads
+    both."""
     include_headers: bool = False
     """Add the column `headers`."""
     options: Options = Field(default_factory=dict)
-    """Further options of Spark's Kafka source; those that this document has a field for are refused."""
+    """Further options of Spark's Kafka source. Mainstem refuses options that have their own field."""
 
     @property
     def bounded(self) -> bool:

@@ -9,7 +9,9 @@ from mainstem.language.model.connectors.kinds import Delivery, Guarantee, SinkKi
 
 
 class PythonSink(SinkKind):
-    """Rows or batches to Python code from the image, at least once: after a failure the last batch comes again."""
+    """Rows or batches to Python code from the image, at least once: after a failure the code gets the last batch
+    again.
+    """
 
     one_of: ClassVar = ("foreach", "foreachBatch")
     connection_kind: ClassVar = None
@@ -22,12 +24,13 @@ class PythonSink(SinkKind):
     async_progress: ClassVar = False
 
     foreach: PythonObject | None = None
-    """Function that is called with each row, and the arguments by name: `module:function`. Or a class with `process(row)` and,
-    if wanted, `open(partition, batch)`, which may refuse a partition it has, and `close(error)`: `module:Class`; its object
-    is made in the driver, with the arguments, and sent to where the rows are."""
+    """A function, `module:function`, that Spark calls with each row and the arguments by name. Or a class,
+    `module:Class`, with `process(row)` and optionally `open(partition, batch)` and `close(error)`; `open` may refuse
+    a partition that the target already has. The driver creates one object of the class, with the arguments, and sends
+    it to the executors."""
     foreach_batch: PythonObject | None = None
-    """Function that is called in the driver with each batch, a DataFrame, its number, and the arguments by name:
-    `module:function`. A batch that comes again has the same number."""
+    """A function, `module:function`, that the driver calls with each batch as a DataFrame, the batch's number, and
+    the arguments by name. A repeated batch has the same number."""
     arguments: Options = Field(default_factory=dict)
     """Keyword arguments of the class or function, all strings."""
 

@@ -73,7 +73,7 @@ class SchemalessTable(TableKind):
 
 
 class PlainTable(SchemalessTable):
-    """A file or folder that brings its own schema: Parquet or ORC."""
+    """A file or folder of Parquet or ORC, which contain their own schema."""
 
     def columns(self) -> DeclaredColumns | None:
         """Only the files know their columns."""
@@ -89,7 +89,7 @@ class TextTable(SchemalessTable):
 
 
 class DeltaTable(TableKind):
-    """A Delta table: its newest version at the time of each batch, or a fixed one by `version` or `timestamp`."""
+    """A Delta table: in each batch the newest version, or always the version that `version` or `timestamp` sets."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = ""
@@ -108,7 +108,7 @@ class DeltaTable(TableKind):
 
 
 class JdbcTable(TableKind):
-    """A table of a database, or what a query of the database's own SQL gives; asked anew in each batch."""
+    """A table of a database, or the result of a query in the database's own SQL. Each batch reads it again."""
 
     one_of: ClassVar = ("table", "query")
     connection_kind: ClassVar = "jdbc"
@@ -123,9 +123,9 @@ class JdbcTable(TableKind):
     connection: Identifier
     """Name of the JDBC connection."""
     table: Text | None = None
-    """Name of the table, as the database takes it."""
+    """Name of the table in the database."""
     query: Sql | None = None
-    """A SELECT, run by the database."""
+    """A SELECT that the database runs."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JDBC reader: `fetchsize`, or `partitionColumn` and its bounds."""
 
@@ -135,14 +135,14 @@ class JdbcTable(TableKind):
 
 
 class CatalogTable(TableKind):
-    """A table of a catalog of Spark's: of a `catalog` connection, or one that `spark.conf` sets up."""
+    """A table of a Spark catalog, which a `catalog` connection or `spark.conf` configures."""
 
     connection_kind: ClassVar = None
     options_field: ClassVar = ""
     owned_options: ClassVar = _OWNED
 
     name: Text
-    """Its name, with its catalog's and schema's: `catalog.schema.table`."""
+    """Name of the table with its catalog and schema: `catalog.schema.table`."""
 
     def columns(self) -> DeclaredColumns | None:
         """Only the catalog knows the columns."""
@@ -173,10 +173,10 @@ class StaticSource(Model):
     table: CatalogTable | None = None
     """A table by name."""
     spark: SparkTable | None = None
-    """A table of any connector of Spark's."""
+    """A table of any Spark connector."""
     refresh: Duration | None = None
-    """How often files are listed, and columns and partitions asked for, anew: each query that reads it is started again
-    at a batch's end. Without it that is done whenever a query starts."""
+    """Interval at which Mainstem lists files, columns and partitions again. For this, each query that reads the table
+    restarts at the end of a batch. By default this happens only when a query starts."""
 
     @property
     def connector(self) -> TableKind:

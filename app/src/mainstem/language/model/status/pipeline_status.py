@@ -90,9 +90,9 @@ class LastFailure(Model):
     reason: Reason
     """Why the driver ended, in one word."""
     attempt: Count
-    """Which start failed."""
+    """Driver start number of the failure."""
     in_a_row: Count
-    """Failures in a row on which the next pause depends: those of infrastructure, or all others."""
+    """Number of failures in a row, of infrastructure or of all other classes. The next pause depends on it."""
     next_start_time: Time | None = None
     """When the operator starts the driver again; absent if a driver runs, or if the operator starts none."""
 
@@ -125,7 +125,7 @@ class Summary(Model):
     rows_per_second: Count | None = None
     """Rows read per second of wall-clock time, over all queries; 0 while no rows arrive."""
     executors: Short | None = None
-    """Running executors, out of those wanted: `2/2`."""
+    """Running executors and requested executors: `2/2`."""
     executors_reason: Reason | None = None
     """`ExecutorOOMKilled` or `ExecutorOutOfMemory` if an executor ran out of memory within the last ten minutes."""
     executors_message: Message | None = None
@@ -138,7 +138,7 @@ class Reported(Model):
     attempt: Count
     """Start number of the driver that wrote the numbers."""
     time: Time
-    """When the driver wrote them; a running driver writes at least once a minute."""
+    """When the driver wrote the numbers; a running driver writes them at least once a minute."""
     since: Time | None = None
     """When the driver began to count. Sums of rows and records survive restarts of queries, but not of the driver."""
 
@@ -151,7 +151,7 @@ class Status(Model):
     ) = None
     """Generation of the document that the status describes; -1 until the operator has read it."""
     phase: Phase | None = None
-    """A summary of the state of the pipeline, in one word."""
+    """The state of the pipeline in one word."""
     reason: Reason | None = None
     """Why, in one word: the reason of the worst condition."""
     conditions: (
@@ -173,7 +173,7 @@ class Status(Model):
     attempt: Count | None = None
     """Number of driver starts so far."""
     restarts: Count | None = None
-    """Failures of drivers in a row, without those of the infrastructure."""
+    """Failures of drivers in a row, except failures of the infrastructure."""
     checkpoint: Annotated[str, StringConstraints(max_length=1280)] | None = None
     """`checkpoints.location` with its parameters filled in."""
     driver: DriverStatus | None = None

@@ -57,7 +57,7 @@ class SourceProgress:
             )
         ),
     )
-    """Records that are not read yet in the partition with the most of them."""
+    """Records that are not read yet in the partition with the largest lag."""
     decoded: Count = field(
         default=0,
         metadata=describe(
@@ -142,9 +142,9 @@ class QueryProgress:
     id: Short | None = None
     """Spark's id of the checkpoint; the same across restarts."""
     run_id: Short | None = None
-    """Spark's id of this start."""
+    """Spark's id of this start of the query."""
     started_at: Time | None = None
-    """When this start began; absent if the query is not started."""
+    """When the query started; absent if the query is not started."""
     batch: Annotated[int, Field(ge=-1)] | None = field(
         default=None, metadata=describe(Metric("query_batch", "The last committed batch."))
     )
@@ -162,7 +162,8 @@ class QueryProgress:
             Metric("query_rows_per_second", "Rows read per second of wall-clock time."), Shown.REPORTED
         ),
     )
-    """Rows read per second of wall-clock time, over the last 10 seconds or between the last batches; 0 while no rows arrive."""
+    """Rows read per second of wall-clock time, in the last 10 seconds or between the last batches; 0 while no rows
+    arrive."""
     processed_rows_per_second: Rate = field(
         default=0.0,
         metadata=describe(
@@ -241,7 +242,7 @@ class QueryProgress:
         tuple[ExpectationProgress, ...],
         Field(max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
     ] = ()
-    """The expectations of its views, the most violated first. The driver's `/status` has all."""
+    """The expectations of the query's views, the most violated first. The driver's `/status` has all of them."""
 
     def __post_init__(self) -> None:
         """Add up the lag of the sources whose lag is known."""
