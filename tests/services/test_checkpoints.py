@@ -162,15 +162,17 @@ def test_a_rewound_query_skips_no_record_of_a_topic_that_was_created_again_since
 ) -> None:
     """Spark alone would continue at the offset of the old topic."""
     stage = Stage(spark.newSession(), tmp_path)
-    kafka.create_topic("renewed")
-    put_records(kafka, "renewed", "a", "b")
-    values(stage, kafka, "renewed", "first")
+    kafka.create_topic("created-again")
+    put_records(kafka, "created-again", "a", "b")
+    values(stage, kafka, "created-again", "first")
     admin = kafka.admin()
-    admin.delete_topics(["renewed"])["renewed"].result(30)
-    within(30, "the topic is gone", lambda: "renewed" not in kafka.admin().list_topics(timeout=10).topics)
-    kafka.create_topic("renewed")
-    put_records(kafka, "renewed", "c", "d", "e")
-    assert values(stage, kafka, "renewed", "first") == ["a", "b", "c", "d", "e"]
-    shown = command("rewind", f"{tmp_path}/checkpoints/renewed/1", "--to", "0")
-    assert shown["unsureTopics"] == ["renewed"]
-    assert values(stage, kafka, "renewed", "again", 2) == ["c", "d", "e"]
+    admin.delete_topics(["created-again"])["created-again"].result(30)
+    within(
+        30, "the topic is gone", lambda: "created-again" not in kafka.admin().list_topics(timeout=10).topics
+    )
+    kafka.create_topic("created-again")
+    put_records(kafka, "created-again", "c", "d", "e")
+    assert values(stage, kafka, "created-again", "first") == ["a", "b", "c", "d", "e"]
+    shown = command("rewind", f"{tmp_path}/checkpoints/created-again/1", "--to", "0")
+    assert shown["unsureTopics"] == ["created-again"]
+    assert values(stage, kafka, "created-again", "again", 2) == ["c", "d", "e"]

@@ -7,6 +7,7 @@ two of its steps, also between a check of the owner record and the write after i
 import json
 import os
 import random
+import re
 import signal
 import time
 import zlib
@@ -65,16 +66,28 @@ def on_another_machine(bed: Bed) -> None:
         record.write_text(json.dumps(moved).ljust(LENGTH - 1) + "\n", encoding="utf-8")
 
 
-def all_committed(bed: Bed, batch: int) -> bool:
-    return all(bed.committed(query) >= batch for query in QUERIES)
+def files_read(bed: Bed, query: str) -> int:
+    """How many files the committed batches have read.
+
+    There may be fewer batches: a driver that hangs between the source's log and the plan leaves a file that the next batch
+    reads together with another one.
+    """
+    batch = bed.committed(query)
+    if batch < 0:
+        return 0
+    plan = (bed.lake / "checkpoints" / query / "1" / "offsets" / str(batch)).read_text(encoding="utf-8")
+    return max(int(last) + 1 for last in re.findall(r'"logOffset":\s*(-?\d+)', plan))
+
+
+def all_read(bed: Bed, files: int) -> bool:
+    return all(files_read(bed, query) >= files for query in QUERIES)
 
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("takeovers", "program"),
     [
-        pytest.param(3, None, id="3"),
-        pytest.param(1, with_executors.PROGRAM, id="1-with-executors"),
+        pytest.param(2, None, id="2"),
         pytest.param(20, None, id="20", marks=pytest.mark.full),
         pytest.param(5, with_executors.PROGRAM, id="5-with-executors", marks=pytest.mark.full),
     ],
@@ -89,26 +102,26 @@ def test_the_older_of_two_drivers_is_fenced_and_every_row_is_there_once(
     with ExitStack() as drivers:
         fed = BATCHES
         older = drivers.enter_context(driver(bed, 0, program))
-        older.until(lambda: all_committed(bed, 0), START)
+        older.until(lambda: all_read(bed, 1), START)
         for number in range(1, takeovers + 1):
             fed += BATCHES
             bed.feed(fed - BATCHES, fed)
             time.sleep(chance.random() * SOON)
             send(older, signal.SIGSTOP)
-            at = {query: bed.committed(query) for query in QUERIES}
+            at = {query: files_read(bed, query) for query in QUERIES}
             on_another_machine(bed)
             newer = drivers.enter_context(driver(bed, number, program))
             # The older driver wakes up as soon as the newer one owns everything, or only after some of its batches.
-            batch = max(at.values()) + (number % 2)
+            first = min(max(at.values()) + (number % 2), fed)
             newer.until(
                 lambda number=number: all(owner(bed, q)["epoch"] == number + 1 for q in QUERIES), START
             )
-            newer.until(lambda batch=batch: all_committed(bed, batch), START)
+            newer.until(lambda first=first: all_read(bed, first), START)
             send(older, signal.SIGCONT)
-            print("takeover", number, "committed", at)
+            print("takeover", number, "files read", at)
             fed += BATCHES
             bed.feed(fed - BATCHES, fed)
-            newer.until(lambda last=fed - 1: all_committed(bed, last), START)
+            newer.until(lambda last=fed: all_read(bed, last), START)
             assert_fenced(older, bed, number)
             older = newer
         older.send(signal.SIGTERM)
