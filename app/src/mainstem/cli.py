@@ -13,6 +13,7 @@ import click
 
 from mainstem import __version__
 from mainstem.cli_checkpoint import checkpoint
+from mainstem.cli_diff import diff
 from mainstem.cli_errors import fail, fail_without_spark
 from mainstem.cli_options import (
     Commands,
@@ -34,8 +35,9 @@ def main() -> None:
     """Check and run a streaming pipeline that is described in one YAML document.
 
     Exit codes: 0 completed or drained; 1 a fault of Mainstem; 2 wrong usage; 3 the document is invalid; 4 a query failed
-    permanently; 5 something that the pipeline needs is missing or unreachable; 6 the drain's deadline or a second signal
-    interrupted a batch; 7 a test of a document failed; 8 a newer driver has taken over a checkpoint.
+    permanently; 5 something that the pipeline needs is missing or unreachable, or a query must not start on its
+    checkpoint; 6 the drain's deadline or a second signal interrupted a batch; 7 a test of a document failed; 8 a newer
+    driver has taken over a checkpoint.
     """
 
 
@@ -206,6 +208,7 @@ def crd() -> None:
 
 
 main.add_command(checkpoint)
+main.add_command(diff)
 main.add_command(packages)
 main.add_command(validate)
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from mainstem.changes.verdict import Change, Effect
+from mainstem.changes.relations import NormalForm, StepKind
+from mainstem.changes.verdict import NEW_GENERATION, Change, Effect
 from mainstem.language.model.queries import Query
-
-
-NEW_GENERATION = "undo the change, or raise checkpoint.generation to start with an empty checkpoint"
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,31 @@ class CheckpointFacts:
     partitions: int | None = None
     provider: str | None = None
     sources: tuple[str, ...] | None = None
+
+
+_OPERATORS: Final = {
+    StepKind.AGGREGATE: "StateStoreSave",
+    StepKind.DEDUPLICATE: "dedupe",
+    StepKind.JOIN: "Join",
+    StepKind.STATE: "State",
+    StepKind.LIMIT: "Limit",
+}
+"""Kind of step -> a part of the name of Spark's operator."""
+
+
+def checkpoint_changes(facts: CheckpointFacts, query: Query, form: NormalForm) -> Iterator[Change]:
+    """What of a query does not fit its checkpoint."""
+    yield from layout_changes(facts, query)
+    if facts.operators is None or any(step.kind is StepKind.UNKNOWN for step in form.steps):
+        return
+    kinds = [step.kind for step in form.steps]
+    fits = len(kinds) == len(facts.operators) and all(
+        any(_OPERATORS[kind].lower() in operator.lower() for operator in facts.operators) for kind in kinds
+    )
+    if not fits:
+        was = ", ".join(facts.operators) or "no step"
+        text = f"the query keeps the state of {', '.join(kinds) or 'no step'}, and the checkpoint has that of {was}"
+        yield Change(f"spec.queries[{query.name}].from", text, Effect.INCOMPATIBLE, NEW_GENERATION)
 
 
 def layout_changes(facts: CheckpointFacts, query: Query) -> Iterator[Change]:

@@ -1,15 +1,37 @@
 """Compares two documents, query by query; pure."""
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
-from mainstem.changes.checkpoint import NEW_GENERATION, CheckpointFacts, layout_changes
-from mainstem.changes.verdict import Change, Effect, Verdict, verdict_of
+from mainstem.changes.checkpoint import CheckpointFacts, checkpoint_changes
+from mainstem.changes.deployment import driver_changes
+from mainstem.changes.fields import field_changes
+from mainstem.changes.normal_form import column_types, normal_form, view_text
+from mainstem.changes.query_rules import setting_changes, sink_changes, written_columns
+from mainstem.changes.relations import NormalForm, StepKind
+from mainstem.changes.sides import Side
+from mainstem.changes.source_rules import source_changes
+from mainstem.changes.state_rules import state_changes
+from mainstem.changes.verdict import NEW_GENERATION, REFUSED, Change, Effect, Verdict, verdict_of
+from mainstem.changes.watermark_rules import watermark_changes
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 
 
-_NO_FACTS: Mapping[str, CheckpointFacts] = {}
+_NO_FACTS: Final[Mapping[str, CheckpointFacts]] = {}
+_LIVE: Final = ("suspend", "schedule")
+"""Fields of `spec` that the operator applies without a new driver."""
+_TUNING: Final = (
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.broadcastTimeout",
+    "spark.sql.execution.arrow.",
+    "spark.sql.files.",
+    "spark.sql.streaming.",
+    "spark.sql.ui.",
+)
+"""Properties of Spark's SQL that change no result."""
 
 
 def compare(
@@ -19,25 +41,32 @@ def compare(
 ) -> Verdict:
     """What the change from one document to another does to each query and to the driver.
 
+    Code, such as Python functions and images, cannot be compared: only a reference to other code is a change.
+
     Args:
         running: the document that wrote the checkpoints, with its parameters filled in; None if it is not known.
         wanted: the new document, with its parameters filled in.
         checkpoints: query of the new document -> the facts about its checkpoint, for those that are known.
     """
-    old, new = _graph(running) if running else None, _graph(wanted)
-    queries = []
-    pairs = _pairs(old, new) if old else {}
+    new = _graph(wanted)
+    if running is None:
+        verdicts = [verdict_of(q.name, _facts(new, q, checkpoints)) for q in new.spec.queries]
+        return Verdict(tuple(verdicts))
+    old = _graph(running)
+    pairs = _pairs(old, new)
+    verdicts = []
+    renamed = _renamed(running, wanted)
     for query in new.spec.queries:
-        changes = list(_query_changes(old, new, pairs.get(query.name), query)) if old else []
-        if query.name in checkpoints:
-            changes += layout_changes(checkpoints[query.name], query)
-        queries.append(verdict_of(query.name, changes))
+        changes = list(_query_changes(old, new, pairs.get(query.name), query, checkpoints))
+        if not any(change.effect is Effect.EMPTY for change in changes):
+            changes += [*_facts(new, query, checkpoints), *renamed]
+        verdicts.append(verdict_of(query.name, changes))
     kept = {query.name for query in pairs.values()}
-    for query in old.spec.queries if old else ():
+    for query in old.spec.queries:
         if query.name not in kept:
             text = "the query is removed: it stops at a batch's end, and its checkpoint stays"
-            queries.append(verdict_of(query.name, [Change(_path(query), text, Effect.REMOVED)]))
-    return Verdict(tuple(queries))
+            verdicts.append(verdict_of(query.name, [Change(_path(query), text, Effect.REMOVED)]))
+    return Verdict(tuple(verdicts), driver_changes(old.spec, new.spec))
 
 
 def _graph(document: StreamingPipeline | Graph) -> Graph:
@@ -50,6 +79,18 @@ def _path(query: Query) -> str:
 
 def _checkpoint(graph: Graph, query: Query) -> str:
     return f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}"
+
+
+def _renamed(running: StreamingPipeline | Graph, wanted: StreamingPipeline | Graph) -> list[Change]:
+    """The change of the pipeline's name, to which the checkpoints belong."""
+    if isinstance(running, Graph) or isinstance(wanted, Graph) or running.name == wanted.name:
+        return []
+    if wanted.spec.checkpoints.take_over:
+        text = f"the pipeline takes the checkpoint of {running.name} over"
+        return [Change("spec.checkpoints.takeOver", text, Effect.CONTINUES)]
+    text = f"the checkpoint belongs to the pipeline {running.name}, and the document is {wanted.name}"
+    remedy = "keep the name, or stop the old pipeline and set checkpoints.takeOver to its owner"
+    return [Change("metadata.name", text, Effect.INCOMPATIBLE, remedy)]
 
 
 def _pairs(old: Graph, new: Graph) -> dict[str, Query]:
@@ -66,19 +107,130 @@ def _pairs(old: Graph, new: Graph) -> dict[str, Query]:
     return named | pairs
 
 
-def _query_changes(old: Graph, new: Graph, before: Query | None, query: Query) -> Iterator[Change]:
-    if before is None:
-        yield Change(_path(query), "the query is new: it starts with an empty checkpoint", Effect.EMPTY)
-    elif _checkpoint(old, before) != _checkpoint(new, query):
-        text = (
-            f"the checkpoint is {query.checkpoint_path} in place of {before.checkpoint_path}: it starts empty"
-        )
-        yield Change(f"{_path(query)}.checkpoint", text, Effect.EMPTY)
-    elif (_shared(old), before) != (_shared(new), query):
-        text = "the document differs, and whether the state keeps its meaning is not known"
-        yield Change("spec", text, Effect.MISREADS, NEW_GENERATION)
+def _facts(graph: Graph, query: Query, checkpoints: Mapping[str, CheckpointFacts]) -> list[Change]:
+    if query.name not in checkpoints:
+        return []
+    return list(checkpoint_changes(checkpoints[query.name], query, normal_form(graph, query.from_)))
 
 
-def _shared(graph: Graph) -> PipelineSpec:
-    """The document without its queries."""
-    return graph.spec.model_copy(update={"queries": ()})
+def _query_changes(
+    old: Graph, new: Graph, was: Query | None, now: Query, checkpoints: Mapping[str, CheckpointFacts]
+) -> Iterator[Change]:
+    if was is None:
+        yield Change(_path(now), "the query is new: it starts with an empty checkpoint", Effect.EMPTY)
+        return
+    forms = normal_form(old, was.from_), normal_form(new, now.from_)
+    if _checkpoint(old, was) != _checkpoint(new, now):
+        yield _other_checkpoint(old, new, was, now)
+        yield from sink_changes(was, now, (forms[0].rows, forms[1].rows))
+        return
+    stateful = any(form.steps for form in forms)
+    facts = checkpoints.get(now.name)
+    yield from setting_changes(
+        was, now, stateful=stateful, fixed=facts is not None and facts.partitions is not None
+    )
+    yield from source_changes(old, new, was, now, stateful=_keyed(forms))
+    yield from sink_changes(was, now, (forms[0].rows, forms[1].rows))
+    sides = [
+        Side(form, _types(graph), written_columns(query))
+        for form, graph, query in zip(forms, (old, new), (was, now), strict=True)
+    ]
+    computed = [*state_changes(*sides), *watermark_changes(*forms)]
+    if facts is not None and facts.operators == ():
+        computed = [_without_state(change) for change in computed]
+    yield from computed
+    if not any(change.effect in REFUSED for change in computed):
+        yield from _sql_changes(old, new, (was, now), sides, stateful=stateful)
+    yield from _shared_changes(old, new, stateful=stateful)
+
+
+def _other_checkpoint(old: Graph, new: Graph, was: Query, now: Query) -> Change:
+    before, after = was.checkpoint, now.checkpoint
+    same_id = _checkpoint(old, was).rpartition("/")[0] == _checkpoint(new, now).rpartition("/")[0]
+    if same_id and after.generation < before.generation:
+        text = f"checkpoint.generation was {before.generation}, and is {after.generation}: the query continues an older checkpoint"
+        remedy = "raise checkpoint.generation instead"
+        return Change(f"{_path(now)}.checkpoint.generation", text, Effect.MISREADS, remedy)
+    if same_id:
+        text = f"checkpoint.generation was {before.generation}, and is {after.generation}: the checkpoint is empty"
+        return Change(f"{_path(now)}.checkpoint.generation", text, Effect.EMPTY)
+    path = "spec.checkpoints.location"
+    if was.checkpoint_path != now.checkpoint_path:
+        path = f"{_path(now)}.checkpoint"
+    text = f"the checkpoint was {_checkpoint(old, was)}, and is {_checkpoint(new, now)}, which starts empty"
+    return Change(
+        path,
+        text,
+        Effect.EMPTY,
+        "set checkpoint.id to the old name to continue" if was.name != now.name else "",
+    )
+
+
+def _without_state(change: Change) -> Change:
+    """The change for a checkpoint that certainly has no state: nothing can be misread."""
+    if change.effect is not Effect.MISREADS:
+        return change
+    return Change(change.path, f"{change.text}; the checkpoint has no state", Effect.CONTINUES)
+
+
+def _keyed(forms: tuple[NormalForm, NormalForm]) -> bool:
+    """Whether state depends on values of columns: every step but a LIMIT."""
+    return any(step.kind is not StepKind.LIMIT for form in forms for step in form.steps)
+
+
+def _types(graph: Graph) -> dict[tuple[str, str], str]:
+    return {
+        (name, column): kind
+        for name, source in graph.sources.items()
+        for column, kind in column_types(source).items()
+    }
+
+
+def _sql_changes(
+    old: Graph, new: Graph, queries: tuple[Query, Query], sides: list[Side], *, stateful: bool
+) -> Iterator[Change]:
+    """What the query computes, apart from the meaning of its state."""
+    before, after = (side.identity() for side in sides)
+    views = [name for name in new.closure(queries[1].from_) if name in new.views]
+    changed = [
+        name for name in views if name not in old.views or view_text(old, name) != view_text(new, name)
+    ]
+    calls = _words(old, queries[0]) != _words(new, queries[1])
+    if before == after and not calls:
+        return
+    path = f"spec.views[{changed[0]}]" if changed else f"{_path(queries[1])}.from"
+    if changed and new.views[changed[0]].sql:
+        path = f"{path}.sql"
+    kept = "in the sinks and in the state" if stateful else "in the sinks"
+    text = f"the new SQL holds for later rows; earlier rows {kept} stay as they are"
+    yield Change(path, text, Effect.CONTINUES)
+
+
+def _words(graph: Graph, query: Query) -> int:
+    """The number of TRY_CAST, which sqlglot does not tell from CAST."""
+    views = [graph.views[name] for name in graph.closure(query.from_) if name in graph.views]
+    return sum((view.sql or "").lower().count("try_cast") for view in views)
+
+
+def _shared_changes(old: Graph, new: Graph, *, stateful: bool) -> Iterator[Change]:
+    """Changes of fields that concern every query."""
+    for field in field_changes(old.spec, new.spec):
+        name = field.path.split(".")[0]
+        if name in _LIVE:
+            yield Change(f"spec.{name}", f"{field.text}: no driver restarts for it", Effect.LIVE)
+        elif name == "timeZone":
+            effect = Effect.MISREADS if stateful else Effect.CONTINUES
+            text = f"{field.text}: days and hours of later rows are others"
+            yield Change("spec.timeZone", text, effect, NEW_GENERATION if stateful else "")
+    conf = old.spec.spark.conf, new.spec.spark.conf
+    for key in sorted({*conf[0], *conf[1]}):
+        if conf[0].get(key) == conf[1].get(key) or not key.startswith("spark.sql.") or not stateful:
+            continue
+        path = f"spec.spark.conf[{key}]"
+        if key.endswith(("checkpointFormatVersion", "encodingFormat")):
+            yield Change(
+                path, "Spark refuses the state in another format", Effect.INCOMPATIBLE, NEW_GENERATION
+            )
+        elif not key.startswith(_TUNING):
+            text = f"{key} changes: whether SQL gives the same values as before is unknown"
+            yield Change(path, text, Effect.MISREADS, NEW_GENERATION)

@@ -25,6 +25,8 @@ class Effect(StrEnum):
     """Spark or Mainstem refuses the query on this checkpoint."""
 
 
+NEW_GENERATION: Final = "undo the change, or raise checkpoint.generation to start with an empty checkpoint"
+"""The ways out of a refused change."""
 _SEVERITY: Final = {effect: place for place, effect in enumerate(Effect)}
 REFUSED: Final = (Effect.MISREADS, Effect.INCOMPATIBLE)
 """Effects with which a query must not start on its checkpoint."""

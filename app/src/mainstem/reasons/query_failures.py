@@ -164,7 +164,7 @@ STATE_STORE_KEY_SCHEMA: Final = query_failure(
     "STATE_STORE_KEY_SCHEMA...",
     "The SQL changed in a way that does not fit its state. The message shows the old and the new columns "
     "or operators.",
-    "Undo the change, or start a new generation. [What may change](changes.md).",
+    "Undo the change, or start a new generation. [What may change](changing.md).",
     Restarted.NO,
     origin=Origin.SPARK,
 )

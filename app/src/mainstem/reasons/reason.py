@@ -35,7 +35,7 @@ class Exit(IntEnum):
         5,
         (
             "Something that the pipeline needs is missing or unreachable: a broker, store, topic, path, secret or Java. "
-            "If only some queries need it, the others have ended."
+            "If only some queries need it, the others have ended. Of `mainstem diff`: a query must not start on its checkpoint."
         ),
     )
     DRAIN_INTERRUPTED = (

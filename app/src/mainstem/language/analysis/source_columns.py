@@ -43,6 +43,22 @@ def decoded_columns(decode: Decode) -> list[str] | None:
 
 def ddl_columns(ddl: str) -> list[str] | None:
     """The top-level column names of a schema in DDL, or None if sqlglot cannot read it."""
+    columns = _definitions(ddl)
+    return None if columns is None else [column.name for column in columns]
+
+
+def ddl_types(ddl: str) -> dict[str, str] | None:
+    """Top-level column -> its type as Spark writes it, or None if sqlglot cannot read the DDL."""
+    columns = _definitions(ddl)
+    if columns is None:
+        return None
+    kinds = {column.name: column.args.get("kind") for column in columns}
+    return {
+        name: kind.sql(dialect="spark").upper() for name, kind in kinds.items() if isinstance(kind, exp.Expr)
+    }
+
+
+def _definitions(ddl: str) -> list[exp.ColumnDef] | None:
     try:
         trees = parse(f"CREATE TABLE t ({ddl})")
     except (SqlglotError, RecursionError, TooMuchWork):
@@ -51,4 +67,4 @@ def ddl_columns(ddl: str) -> list[str] | None:
     if not isinstance(schema, exp.Schema):
         return None
     columns = [column for column in schema.expressions if isinstance(column, exp.ColumnDef)]
-    return [column.name for column in columns] if len(columns) == len(schema.expressions) else None
+    return columns if len(columns) == len(schema.expressions) else None

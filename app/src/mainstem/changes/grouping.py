@@ -1,0 +1,258 @@
+"""Makes the normal form of an aggregation: its keys, and the aggregates that it computes."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from mainstem.changes.expressions import (
+    Canonical,
+    Expression,
+    Unsupported,
+    conjuncts,
+    short,
+    with_names,
+    written,
+)
+from mainstem.changes.relations import Aggregate, Branch, Keys, Relation, Row, StepKind, digest
+from mainstem.language.sql.builtins import BUILTINS
+from mainstem.language.sql.event_time import bare, called
+from mainstem.language.sql.select_parts import own_expressions
+
+
+if TYPE_CHECKING:
+    from mainstem.changes.selects import Query
+
+_WRAPPED: Final = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+_NAMED: Final = frozenset(
+    [
+        "any",
+        "any_value",
+        "approx_count_distinct",
+        "approx_percentile",
+        "approx_top_k",
+        "array_agg",
+        "avg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "bitmap_and_agg",
+        "bitmap_construct_agg",
+        "bitmap_or_agg",
+        "bool_and",
+        "bool_or",
+        "collect_list",
+        "collect_set",
+        "corr",
+        "count_if",
+        "count_min_sketch",
+        "covar_pop",
+        "covar_samp",
+        "every",
+        "first_value",
+        "grouping",
+        "grouping_id",
+        "histogram_numeric",
+        "hll_sketch_agg",
+        "hll_union_agg",
+        "kurtosis",
+        "last_value",
+        "listagg",
+        "max_by",
+        "mean",
+        "median",
+        "min_by",
+        "mode",
+        "percentile",
+        "percentile_approx",
+        "percentile_cont",
+        "percentile_disc",
+        "regr_avgx",
+        "regr_avgy",
+        "regr_count",
+        "regr_intercept",
+        "regr_r2",
+        "regr_slope",
+        "regr_sxx",
+        "regr_sxy",
+        "regr_syy",
+        "schema_of_variant_agg",
+        "skewness",
+        "some",
+        "std",
+        "stddev",
+        "stddev_pop",
+        "stddev_samp",
+        "string_agg",
+        "try_avg",
+        "try_sum",
+        "var_pop",
+        "var_samp",
+        "variance",
+    ]
+)
+"""Spark's aggregates that sqlglot may not know."""
+_WINDOWS: Final = ("window", "session_window")
+
+
+def aggregates(select: exp.Select, functions: "dict[str, str] | object") -> bool:
+    """Whether a SELECT aggregates; raises `Unsupported` if that is not certain."""
+    if select.args.get("group") or select.args.get("having"):
+        return True
+    calls = [call for call in own_expressions(select, exp.Func) if call.find_ancestor(exp.Window) is None]
+    if any(is_aggregate(call, ()) for call in calls):
+        return True
+    known = BUILTINS | {*_WINDOWS} | {*functions}  # type: ignore[misc]
+    for call in calls:
+        if isinstance(call, exp.Anonymous) and called(call) not in known:
+            raise Unsupported(called(call))
+    return False
+
+
+def is_aggregate(node: exp.Expr, functions: "object") -> bool:
+    """Whether a node is the call of an aggregate; within an aggregation, an unknown function may be one."""
+    if isinstance(node, _WRAPPED):
+        return is_aggregate(node.this, functions)
+    if isinstance(node, exp.AggFunc):
+        return True
+    return isinstance(node, exp.Anonymous) and called(node) in _NAMED
+
+
+def grouped(query: "Query", select: exp.Select, rows: list[Row]) -> Relation:
+    """The rows of an aggregation."""
+    keys = [_keys(query, select, row) for row in rows]
+    filters = tuple(row.all_filters for row in rows)
+    inputs = Keys(tuple(row.leaves for row in rows), tuple(keys), filters)
+    streams = any(row.streams for row in rows)
+    leaf = (
+        f"#{len(query.steps)}"
+        if streams
+        else f"constant({digest([repr(select), repr(keys), repr(filters)])})"
+    )
+    aggregates_by_name: dict[str, Aggregate] = {}
+    output = _output(query, select, rows, keys, leaf, aggregates_by_name)
+    if streams:
+        sets = (
+            [select.args["group"].args.get(key) for key in ("rollup", "cube", "grouping_sets")]
+            if select.args.get("group")
+            else []
+        )
+        more = {"sets": digest([repr(each) for each in sets])} if any(sets) else {}
+        query.add(StepKind.AGGREGATE, (inputs,), aggregates=aggregates_by_name, settings=more)
+        return (replace(output, leaves=frozenset({leaf}), tables=frozenset({leaf})),)
+    tables = frozenset({leaf})
+    return (replace(output, tables=tables),)
+
+
+def _keys(query: "Query", select: exp.Select, row: Row) -> tuple[Expression, ...]:
+    group = select.args.get("group")
+    canonical = query.canonical(row)
+    if group is None:
+        return ()
+    trees = list(group.expressions)
+    if group.args.get("all"):
+        trees = [
+            each for each in select.expressions if not any(is_aggregate(node, ()) for node in each.walk())
+        ]
+    for key in ("rollup", "cube", "grouping_sets"):
+        trees += [column for clause in group.args.get(key) or () for column in clause.find_all(exp.Column)]
+    return tuple(_key(canonical, select, tree, row) for tree in trees)
+
+
+def _key(canonical: Canonical, select: exp.Select, tree: exp.Expr, row: Row) -> Expression:
+    if isinstance(tree, exp.Literal) and tree.is_int:
+        if not 0 < int(tree.name) <= len(select.expressions):
+            raise Unsupported(tree.name)
+        return canonical.expression(select.expressions[int(tree.name) - 1])
+    bare_name = isinstance(tree, exp.Column) and not tree.table
+    aliased = [each for each in select.expressions if bare_name and each.alias.lower() == tree.name.lower()]
+    try:
+        key = canonical.expression(tree)
+    except Unsupported:
+        if aliased:
+            return canonical.expression(aliased[0])
+        raise
+    # A column that only Spark knows may be the column of the input or the name of a projection.
+    if aliased and not any(tree.name.lower() in entry.branch.columns for entry in row.entries):
+        other = canonical.expression(aliased[0])
+        return replace(key, id=f"{key.id} or {other.id}", columns=key.columns | other.columns)
+    return key
+
+
+def _output(
+    query: "Query",
+    select: exp.Select,
+    rows: list[Row],
+    keys: list[tuple[Expression, ...]],
+    leaf: str,
+    aggregates_by_name: dict[str, Aggregate],
+) -> Branch:
+    canonicals = [query.canonical(row) for row in rows]
+    first = canonicals[0]
+    places = {key.id: place for place, key in reversed(list(enumerate(keys[0])))}
+
+    def part(node: exp.Expr) -> Expression | None:
+        if is_aggregate(node, query.functions):
+            return _aggregate(canonicals, node, leaf, aggregates_by_name)
+        if isinstance(node, (exp.Literal, exp.Identifier, exp.Star)):
+            return None
+        try:
+            whole = first.expression(node)
+        except Unsupported:
+            return _of_window(node, keys[0], leaf)
+        if whole.id in places:
+            name = f"key{places[whole.id]}"
+            return Expression(f"{leaf}.{name}", whole.text, frozenset({(leaf, name)}), whole.type)
+        return first.part(node)
+
+    canonical = Canonical(part, query.functions)
+    columns = {_name(each): canonical.expression(each) for each in select.expressions}
+    having = select.args.get("having")
+    filters = [
+        with_names(canonical, columns).expression(each) for each in conjuncts(having.this if having else None)
+    ]
+    return Branch(columns, filters=tuple(filters))
+
+
+def _name(projection: exp.Expr) -> str:
+    return (projection.alias_or_name or written(bare(projection))).lower()
+
+
+def _aggregate(
+    canonicals: list[Canonical], node: exp.Expr, leaf: str, aggregates_by_name: dict[str, Aggregate]
+) -> Expression:
+    calls = tuple(canonical.expression(node) for canonical in canonicals)
+    call = node.this if isinstance(node, _WRAPPED) else node
+    plain = Canonical(_as_written, {}).expression(node)
+    name = short(calls[0].id if len({each.id for each in calls}) == 1 else plain.id)
+    arguments = tuple(
+        canonicals[0].type_of(each) for each in call.args.values() if isinstance(each, exp.Expr)
+    )
+    aggregates_by_name[name] = Aggregate(_function(call), plain.id, written(node), calls, arguments)
+    kind = "BIGINT" if isinstance(call, exp.Count) else None
+    return Expression(f"{leaf}.{name}", written(node), frozenset({(leaf, name)}), kind)
+
+
+def _function(call: exp.Expr) -> str:
+    return called(call) or call.key
+
+
+def _as_written(node: exp.Expr) -> Expression | None:
+    """A column by its own name, without that of its relation."""
+    if isinstance(node, exp.Column):
+        return Expression(node.name.lower(), node.name)
+    return Expression(written(node), written(node)) if isinstance(node, exp.Query) else None
+
+
+def _of_window(node: exp.Expr, keys: tuple[Expression, ...], leaf: str) -> Expression | None:
+    """A column that a window among the keys brings, such as `window.start`; raises `Unsupported` for any other column."""
+    if not isinstance(node, exp.Column):
+        return None
+    parts = [part.name.lower() for part in node.parts]
+    for place, key in enumerate(keys):
+        if parts[0] in _WINDOWS and key.id.startswith(f"{parts[0]}("):
+            column = Expression(f"{leaf}.key{place}", key.text, frozenset({(leaf, f"key{place}")}))
+            for name in parts[1:]:
+                column = replace(column, id=f"field({column.id}, {name})")
+            return column
+    raise Unsupported(".".join(parts))
