@@ -162,17 +162,15 @@ def test_a_rewound_query_skips_no_record_of_a_topic_that_was_created_again_since
 ) -> None:
     """Spark alone would continue at the offset of the old topic."""
     stage = Stage(spark.newSession(), tmp_path)
-    kafka.create_topic("created-again")
-    put_records(kafka, "created-again", "a", "b")
-    values(stage, kafka, "created-again", "first")
+    kafka.create_topic("remade")
+    put_records(kafka, "remade", "a", "b")
+    values(stage, kafka, "remade", "first")
     admin = kafka.admin()
-    admin.delete_topics(["created-again"])["created-again"].result(30)
-    within(
-        30, "the topic is gone", lambda: "created-again" not in kafka.admin().list_topics(timeout=10).topics
-    )
-    kafka.create_topic("created-again")
-    put_records(kafka, "created-again", "c", "d", "e")
-    assert values(stage, kafka, "created-again", "first") == ["a", "b", "c", "d", "e"]
-    shown = command("rewind", f"{tmp_path}/checkpoints/created-again/1", "--to", "0")
-    assert shown["unsureTopics"] == ["created-again"]
-    assert values(stage, kafka, "created-again", "again", 2) == ["c", "d", "e"]
+    admin.delete_topics(["remade"])["remade"].result(30)
+    within(30, "the topic is gone", lambda: "remade" not in kafka.admin().list_topics(timeout=10).topics)
+    kafka.create_topic("remade")
+    put_records(kafka, "remade", "c", "d", "e")
+    assert values(stage, kafka, "remade", "first") == ["a", "b", "c", "d", "e"]
+    shown = command("rewind", f"{tmp_path}/checkpoints/remade/1", "--to", "0")
+    assert shown["unsureTopics"] == ["remade"]
+    assert values(stage, kafka, "remade", "again", 2) == ["c", "d", "e"]
