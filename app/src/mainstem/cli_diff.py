@@ -56,7 +56,7 @@ def diff(old: str, new: str, overrides: dict[str, str], output: str) -> None:
         after = read(new, overrides)
     except MainstemError as error:
         fail(error, file, verbose=False)
-    verdict = compare(before.pipeline, after.pipeline)
+    verdict = compare(before.graph, after.graph)
     if output == "json":
         click.echo(json.dumps(_json(verdict, before, after), indent=2))
     else:

@@ -55,7 +55,7 @@ def compare(
     old = _graph(running)
     pairs = _pairs(old, new)
     verdicts = []
-    renamed = _renamed(running, wanted)
+    renamed = _renamed(old, new)
     for query in new.spec.queries:
         changes = list(_query_changes(old, new, pairs.get(query.name), query, checkpoints))
         if not any(change.effect is Effect.EMPTY for change in changes):
@@ -81,14 +81,15 @@ def _checkpoint(graph: Graph, query: Query) -> str:
     return f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}"
 
 
-def _renamed(running: StreamingPipeline | Graph, wanted: StreamingPipeline | Graph) -> list[Change]:
+def _renamed(old: Graph, new: Graph) -> list[Change]:
     """The change of the pipeline's name, to which the checkpoints belong."""
-    if isinstance(running, Graph) or isinstance(wanted, Graph) or running.name == wanted.name:
+    was, now = old.pipeline.name, new.pipeline.name
+    if was == now:
         return []
-    if wanted.spec.checkpoints.take_over:
-        text = f"the pipeline takes the checkpoint of {running.name} over"
+    if new.spec.checkpoints.take_over:
+        text = f"the pipeline takes the checkpoint of {was} over"
         return [Change("spec.checkpoints.takeOver", text, Effect.CONTINUES)]
-    text = f"the checkpoint belongs to the pipeline {running.name}, and the document is {wanted.name}"
+    text = f"the checkpoint belongs to the pipeline {was}, and the document is {now}"
     remedy = "keep the name, or stop the old pipeline and set checkpoints.takeOver to its owner"
     return [Change("metadata.name", text, Effect.INCOMPATIBLE, remedy)]
 
