@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
-from mainstem.language.loading.shape_validation import PATTERNS, shape_problems
+from mainstem.language.loading.shape_validation import shape_problems
+from mainstem.language.loading.string_patterns import PATTERNS
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.status.pipeline_status import Status
 from mainstem.language.yaml.yamltext import YamlText

@@ -13,24 +13,9 @@ from pydantic_core import ErrorDetails
 
 from mainstem import reasons
 from mainstem.errors import Problem
-from mainstem.language.base import (
-    ByteSize,
-    Duration,
-    Identifier,
-    JavaClass,
-    Label,
-    Model,
-    ParameterName,
-    PythonObject,
-    Version,
-    pattern,
-)
+from mainstem.language.base import Model
 from mainstem.language.loading.field_paths import field_at, keys_of, model_at
-from mainstem.language.model.connections import Bucket, SecretKey
-from mainstem.language.model.connectors.custom import ConnectorName
-from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
-from mainstem.language.model.packages import Coordinate
-from mainstem.language.model.pipeline import PipelineName, RestartNonce
+from mainstem.language.loading.string_patterns import PATTERNS, WRITTEN_AS_NUMBERS
 from mainstem.language.yaml.yamltext import Path, YamlText, render_path
 
 
@@ -47,58 +32,6 @@ _TYPES = {
     "model_attributes_type": "a mapping",
 }
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
-PATTERNS: Final = {
-    pattern(Duration): ("a duration such as '30 seconds' or '30s'", reasons.INVALID_DURATION),
-    pattern(Identifier): (
-        "a SQL identifier: lower case letters, digits and underscores, starting with a letter, at most 63 characters",
-        reasons.INVALID_NAME,
-    ),
-    pattern(Label): (
-        "a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 63 characters",
-        reasons.INVALID_NAME,
-    ),
-    pattern(PipelineName): (
-        "a DNS label: lower case letters, digits and hyphens, starting with a letter, at most 45 characters",
-        reasons.INVALID_NAME,
-    ),
-    pattern(ParameterName): (
-        "a name: letters, digits and underscores, at most 63 characters",
-        reasons.INVALID_NAME,
-    ),
-    pattern(PythonObject): (
-        "an object of a Python module, such as package.module:function",
-        reasons.INVALID_NAME,
-    ),
-    pattern(Quantity): ("a quantity such as 500m, 2 or 2Gi", reasons.INVALID_QUANTITY),
-    pattern(Memory): ("a size in the form of Java, such as 512m or 2g", reasons.INVALID_QUANTITY),
-    pattern(ByteSize): ("a size in the form of Spark, such as 512m or 10g", reasons.INVALID_QUANTITY),
-    pattern(SecretKey): (
-        "the name of a key: letters, digits, hyphens, dots and underscores",
-        reasons.INVALID_NAME,
-    ),
-    pattern(ConnectorName): (
-        "the name of a connector in Spark: its short name, its class or its package",
-        reasons.INVALID_NAME,
-    ),
-    pattern(RestartNonce): ("a number, or a short text without spaces", reasons.INVALID_VALUE),
-    pattern(Coordinate): ("an artifact with one version: group:artifact:version", reasons.INVALID_VALUE),
-    pattern(Version): ("a version of a Delta table: a number, or latest", reasons.INVALID_VALUE),
-    pattern(ObjectName): (
-        "a name in Kubernetes: lower case letters, digits, hyphens and dots, with a letter or digit at both ends",
-        reasons.INVALID_NAME,
-    ),
-    pattern(Cron): (
-        "a cron expression of five fields (minute, hour, day of month, month, day of week) such as '0 3 * * *'",
-        reasons.INVALID_CRON,
-    ),
-    pattern(JavaClass): ("a Java class with its package, such as com.example.Soundex", reasons.INVALID_NAME),
-    pattern(Bucket): ("a bucket name, without s3a:// and without a path", reasons.INVALID_NAME),
-}
-"""Pattern of a string -> the description of such a string, and the reason of the problem."""
-
-
-_WRITTEN_AS_NUMBERS = tuple(map(pattern, (Duration, Quantity, Memory, Cron, ByteSize, Version)))
-"""Patterns of strings that a user may write as a number."""
 
 
 _Root = TypeVar("_Root", bound=Model)
@@ -258,7 +191,7 @@ def _pattern_at(fault: _Fault) -> str | None:
     """The pattern of the string at the path, or in a map there, if a user may write the string as a number."""
     field = field_at(fault.root, fault.path) or field_at(fault.root, fault.path[:-1])
     annotation = repr((field.annotation, field.metadata)) if field else ""
-    return next((wanted for wanted in _WRITTEN_AS_NUMBERS if wanted in annotation), None)
+    return next((wanted for wanted in WRITTEN_AS_NUMBERS if wanted in annotation), None)
 
 
 def _retype(fault: _Fault, wanted: str | None) -> str:
