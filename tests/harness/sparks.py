@@ -19,10 +19,13 @@ from mainstem.runtime.spark.environment import this_machine
 from pyspark.sql import SparkSession
 
 from harness.documents import pipeline_head
+from harness.errors import HarnessError
 
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = pipeline_head("tests")
+_HEAP = "2g"
+"""A worker runs hundreds of tests in one JVM. Each `newSession` stays in memory: Spark's listener bus refers to it."""
 DOCUMENT = """
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline
@@ -37,15 +40,31 @@ spec:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[SparkSession]:
-    """A session with the properties and jars of a run."""
+    """A session with the properties and jars of a run.
+
+    Raises:
+        HarnessError: the JVM ended before the session was closed: all tests after that failed for this reason.
+    """
     logs.configure("console", verbose=False)
     user_modules.add_folder(ROOT / "tests" / "usercode")
     user_modules.add_folder(ROOT / "k8s" / "samples" / "recipes")
     [document] = read_text(DOCUMENT.format(folder=folder))
     with session.open_session(
-        document.graph, this_machine(cores=2, heap="1g"), output=print, verbose=False
+        document.graph, this_machine(cores=2, heap=_HEAP), output=print, verbose=False
     ) as spark:
+        process = spark.sparkContext._gateway.proc
         yield spark
+        if (code := process.poll()) is not None:
+            raise HarnessError(
+                f"the JVM of this worker's tests ended with code {code} during the first test that failed: "
+                f"{_crash_report(process.pid)}"
+            )
+
+
+def _crash_report(process: int) -> str:
+    """The head of the report that Java writes to its working directory where native code ends it."""
+    report = Path(f"hs_err_pid{process}.log")
+    return report.read_text(errors="replace")[:3000] if report.exists() else "no crash report"
 
 
 def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> SparkSession:

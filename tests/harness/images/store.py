@@ -57,11 +57,14 @@ class Store:
 
     def keep(self, repository: str, tags: int) -> None:
         """Forget all images of a repository but the newest, and the layers that were theirs alone."""
-        listed = self._call(
-            "images", "--quiet", "--format={{.Name}}:{{.Tag}}", f"--filter=reference={repository}"
-        )
-        for reference in listed.stdout.split()[tags:]:
+        for reference in self.references(repository)[tags:]:
             self._call("rmi", reference)
+
+    def references(self, repository: str) -> list[str]:
+        """The names with tags of a repository's images, the newest first."""
+        listed = self._call("images", "--format={{.Name}}:{{.Tag}}", f"--filter=reference={repository}")
+        listed.check_returncode()
+        return listed.stdout.split()
 
     def _driver(self) -> str:
         """The driver of the layers that are there; for new ones overlay, or vfs, slow and large, where overlay cannot mount."""
