@@ -24,7 +24,7 @@ class Counter(DataSource):
 
 
 class Numbers(SimpleDataSourceStreamReader):
-    """Up to three numbers a batch; an offset is the last number that was read."""
+    """Up to three numbers in a batch; an offset is the last number read."""
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -41,14 +41,14 @@ class Numbers(SimpleDataSourceStreamReader):
 
 
 class Lines(DataSource):
-    """A folder with a file of lines for each batch, which replaces that of an attempt before."""
+    """A folder with one file of lines for each batch; a repeated batch replaces its file."""
 
     def streamWriter(self, schema: object, overwrite: bool) -> "Writer":
         return Writer(Path(self.options["folder"]))
 
 
 class Writer(DataSourceStreamWriter):
-    """Tasks write parts; the commit makes them the batch."""
+    """Each task writes a part; the commit joins the parts into the file of the batch."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,7 +75,7 @@ class Writer(DataSourceStreamWriter):
 
 
 class Part(WriterCommitMessage):
-    """What a task has written."""
+    """The file that a task has written."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -1,11 +1,11 @@
-"""Compares each price of a product with the one before it."""
+"""Compares each price of a product with the price before it."""
 
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
 
 class Changes(StatefulProcessor):
-    """Keeps the last price of each product, and yields a row where the next one differs."""
+    """Keeps the last price of each product, and yields a row for each price that differs from it."""
 
     def init(self, handle):
         self._last = handle.getValueState("last", "price INT")
