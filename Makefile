@@ -14,7 +14,7 @@ INSTALL := $(UV) pip install --quiet --compile-bytecode --python
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup lock jars wheels demo check format test test-unit test-spark test-services test-apiserver \
-	test-chart test-cluster test-full generate manifests servers images cluster-up cluster-down cluster-load \
+	test-chart test-cluster test-full test-faults generate manifests servers images cluster-up cluster-down cluster-load \
 	bench-overhead bench-operator bench-startup bench-streaming clean clean-cache
 
 help: ## this list
@@ -112,6 +112,8 @@ test-cluster: setup images ## a real cluster: operator, drivers, executors
 	@$(PYTEST) -m "not full" tests/cluster
 test-full: check servers wheels images ## the long sweeps too
 	@$(BIN)/python tests/tiers.py -- $(TIERS)
+test-faults: setup servers wheels images ## every fault, and how long recovery takes
+	@$(BIN)/python tests/tiers.py -m faults -- services apiserver cluster
 
 cluster-up: setup ## a cluster of one node on this machine: kind where Docker answers, else bare (Linux, root)
 	@sh bootstrap.sh go cluster

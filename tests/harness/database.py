@@ -29,7 +29,7 @@ class DatabaseServer(Server):
 
     def secret(self, folder: Path, name: str) -> None:
         """Write the user's credentials as the secret `name` below `folder`, as `$MAINSTEM_SECRETS` wants it."""
-        (folder / name).mkdir(parents=True)
+        (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / "username").write_text(self.username)
         (folder / name / "password").write_text(self.password)
 
